@@ -1,0 +1,48 @@
+// The layers of src/README.md, enforced. A folder may import only what is listed for it here.
+const allowed = {
+  main: null,
+  http: ["auth", "contract", "accept", "read", "feed", "errors", "observe", "db"],
+  auth: ["db", "errors", "observe"],
+  accept: ["contract", "db", "errors", "observe"],
+  apply: ["contract", "state", "accept", "db", "errors", "observe"],
+  state: ["contract", "db", "errors"],
+  read: ["contract", "accept", "state", "db", "errors"],
+  feed: ["state", "db", "errors", "observe"],
+  db: ["errors", "observe"],
+  contract: [],
+  errors: [],
+  observe: [],
+};
+const layers = Object.entries(allowed)
+  .filter(([, to]) => to !== null)
+  .map(([from, to]) => ({
+    name: `${from}-may-import-only-its-layers`,
+    severity: "error",
+    from: { path: `^src/${from}/`, pathNot: "\\.test\\.ts$" },
+    to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map((t) => `^src/${t}/`)] },
+  }));
+module.exports = {
+  forbidden: [
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "only-config-reads-the-environment-and-nothing-imports-main",
+      severity: "error",
+      from: { pathNot: "^src/main\\.ts$" },
+      to: { path: "^src/main\\.ts$" },
+    },
+    { name: "product-does-not-import-tests", severity: "error", from: { path: "^src/", pathNot: "\\.test\\.ts$" }, to: { path: "^(test|bench|scripts)/" } },
+    {
+      name: "product-does-not-import-dev-dependencies",
+      severity: "error",
+      from: { path: "^src/", pathNot: "\\.test\\.ts$" },
+      to: { dependencyTypes: ["npm-dev"], pathNot: "@types/" },
+    },
+    ...layers,
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
+  },
+};

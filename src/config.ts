@@ -1,0 +1,152 @@
+import { resolve } from "node:path";
+
+/**
+ * The settings of a service, read from the environment once, here and nowhere else.
+ * `docs/configuration.md` is the table for people; a test holds it to SETTINGS.
+ */
+export interface Setting {
+  readonly name: string;
+  readonly kind: "text" | "whole number" | "yes or no";
+  readonly fallback: string | undefined;
+  readonly meaning: string;
+}
+
+const MIB = 1_048_576;
+
+export const SETTINGS = [
+  { name: "PORT", kind: "whole number", fallback: "8080", meaning: "TCP port of the service; 0 takes a free one." },
+  { name: "HOST", kind: "text", fallback: "127.0.0.1", meaning: "Address the service listens on." },
+  { name: "DATA_DIR", kind: "text", fallback: "./data", meaning: "Where the embedded PostgreSQL and local secrets live." },
+  { name: "DATABASE_URL", kind: "text", fallback: undefined, meaning: "PostgreSQL 15 or newer; without it the embedded one is started." },
+  { name: "NODE_ENV", kind: "text", fallback: "development", meaning: "`production` switches the sandbox client off and the log to JSON." },
+  { name: "BASE_URL", kind: "text", fallback: undefined, meaning: "Public address of the data endpoints, as documents name it; by default http://HOST:PORT." },
+  { name: "AUTH_URL", kind: "text", fallback: undefined, meaning: "Public address of the token endpoint; by default BASE_URL." },
+  { name: "AUTH_PORT", kind: "whole number", fallback: undefined, meaning: "A second port for the token endpoint alone; the first then serves none." },
+  { name: "LOG_LEVEL", kind: "text", fallback: "info", meaning: "fatal, error, warn, info, debug or silent." },
+  { name: "KEY_ENCRYPTION_KEY", kind: "text", fallback: undefined, meaning: "32 bytes, base64: encrypts private signing keys and the secret pepper at rest." },
+  { name: "ALLOW_UNSAFE_DURABILITY", kind: "yes or no", fallback: "no", meaning: "Start although the database has fsync or full_page_writes off (storage durable by itself)." },
+  { name: "MIN_FREE_DISK_MIB", kind: "whole number", fallback: "512", meaning: "Below this free space under DATA_DIR the embedded service answers 503 to new batches." },
+  { name: "BODY_LIMIT_BYTES", kind: "whole number", fallback: String(16 * MIB), meaning: "Largest body on the wire." },
+  { name: "INFLATED_LIMIT_BYTES", kind: "whole number", fallback: String(64 * MIB), meaning: "Largest body after decompression." },
+  { name: "BODIES_IN_FLIGHT_BYTES", kind: "whole number", fallback: String(256 * MIB), meaning: "Budget of all bodies being handled at once; beyond it 503." },
+  { name: "RECORDS_PER_BATCH_MAX", kind: "whole number", fallback: "10000", meaning: "Most records in one batch." },
+  { name: "NESTING_DEPTH_MAX", kind: "whole number", fallback: "16", meaning: "Deepest nesting of a body, the array itself counted." },
+  { name: "HEADERS_TIMEOUT_MS", kind: "whole number", fallback: "10000", meaning: "Time for a request's headers to arrive." },
+  { name: "REQUEST_TIMEOUT_MS", kind: "whole number", fallback: "60000", meaning: "Time for a whole request to arrive." },
+  { name: "KEEP_ALIVE_TIMEOUT_MS", kind: "whole number", fallback: "65000", meaning: "How long an idle connection is kept." },
+  { name: "REQUEST_RATE", kind: "whole number", fallback: "50", meaning: "Requests a second of one client, unless the client has its own." },
+  { name: "REQUEST_BURST", kind: "whole number", fallback: "100", meaning: "Burst of one client's requests, unless the client has its own." },
+  { name: "TOKEN_BURST", kind: "whole number", fallback: "6", meaning: "Tokens a client may take at once; one comes back every 10 minutes." },
+  { name: "TOKEN_STRICT_HOUR", kind: "yes or no", fallback: "no", meaning: "At most TOKEN_BURST tokens in any rolling hour, instead of the bucket." },
+  { name: "NEW_PROPERTIES_PER_DAY", kind: "whole number", fallback: "1000", meaning: "New properties one client may bring in 24 hours." },
+  { name: "ACCEPT_WRITERS", kind: "whole number", fallback: "1", meaning: "Connections (lanes) that append accepted batches." },
+  { name: "APPLY_WRITERS", kind: "whole number", fallback: "1", meaning: "Connections that apply; they share the buckets out." },
+  { name: "APPLY_POLL_MS", kind: "whole number", fallback: "250", meaning: "How often the log is looked at for batches that other nodes accepted." },
+  { name: "METRICS_TOKEN", kind: "text", fallback: undefined, meaning: "When set, /metrics asks for this bearer token." },
+] as const satisfies readonly Setting[];
+
+type SettingName = (typeof SETTINGS)[number]["name"];
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  readonly production: boolean;
+  readonly sandbox: boolean;
+  readonly baseUrl: string | undefined;
+  readonly authUrl: string | undefined;
+  readonly authPort: number | undefined;
+  readonly logLevel: string;
+  readonly keyEncryptionKey: string | undefined;
+  readonly allowUnsafeDurability: boolean;
+  readonly minFreeDiskBytes: number;
+  readonly limits: {
+    readonly bodyBytesMax: number;
+    readonly inflatedBytesMax: number;
+    readonly bodiesInFlightBytesMax: number;
+    readonly recordsMax: number;
+    readonly depthMax: number;
+    readonly headersTimeoutMs: number;
+    readonly requestTimeoutMs: number;
+    readonly keepAliveTimeoutMs: number;
+  };
+  readonly requestRate: number;
+  readonly requestBurst: number;
+  readonly tokenBurst: number;
+  readonly tokenStrictHour: boolean;
+  readonly newPropertiesPerDay: number;
+  readonly acceptWriters: number;
+  readonly applyWriters: number;
+  readonly applyPollMs: number;
+  readonly metricsToken: string | undefined;
+}
+
+/** A setting that cannot be used; the message names it and says what it takes. */
+export class ConfigError extends Error {}
+
+/** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
+export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
+  const text = (name: SettingName): string | undefined => {
+    const value = environment[name];
+    if (value !== undefined && value !== "") return value;
+    return SETTINGS.find((setting) => setting.name === name)?.fallback;
+  };
+  const number = (name: SettingName): number => {
+    const value = text(name);
+    if (value === undefined || !/^\d{1,15}$/.test(value)) throw new ConfigError(`${name} must be a whole number, not "${value}".`);
+    return Number(value);
+  };
+  const positive = (name: SettingName): number => {
+    const value = number(name);
+    if (value < 1) throw new ConfigError(`${name} must be at least 1.`);
+    return value;
+  };
+  const yes = (name: SettingName): boolean => {
+    const value = text(name)?.toLowerCase() ?? "no";
+    if (["1", "yes", "true", "on"].includes(value)) return true;
+    if (["0", "no", "false", "off"].includes(value)) return false;
+    throw new ConfigError(`${name} must be yes or no, not "${value}".`);
+  };
+  const production = text("NODE_ENV") === "production";
+  const port = number("PORT");
+  if (port > 65_535) throw new ConfigError("PORT must be at most 65535.");
+  const keyEncryptionKey = text("KEY_ENCRYPTION_KEY");
+  if (keyEncryptionKey !== undefined && Buffer.from(keyEncryptionKey, "base64").length !== 32) {
+    throw new ConfigError("KEY_ENCRYPTION_KEY must be 32 bytes in base64.");
+  }
+  return {
+    port,
+    host: text("HOST") ?? "127.0.0.1",
+    dataDir: resolve(text("DATA_DIR") ?? "./data"),
+    databaseUrl: text("DATABASE_URL"),
+    production,
+    sandbox: !production && (options.sandbox ?? true),
+    baseUrl: text("BASE_URL")?.replace(/\/+$/, ""),
+    authUrl: text("AUTH_URL")?.replace(/\/+$/, ""),
+    authPort: text("AUTH_PORT") === undefined ? undefined : number("AUTH_PORT"),
+    logLevel: text("LOG_LEVEL") ?? "info",
+    keyEncryptionKey,
+    allowUnsafeDurability: yes("ALLOW_UNSAFE_DURABILITY"),
+    minFreeDiskBytes: number("MIN_FREE_DISK_MIB") * MIB,
+    limits: {
+      bodyBytesMax: positive("BODY_LIMIT_BYTES"),
+      inflatedBytesMax: positive("INFLATED_LIMIT_BYTES"),
+      bodiesInFlightBytesMax: positive("BODIES_IN_FLIGHT_BYTES"),
+      recordsMax: positive("RECORDS_PER_BATCH_MAX"),
+      depthMax: positive("NESTING_DEPTH_MAX"),
+      headersTimeoutMs: positive("HEADERS_TIMEOUT_MS"),
+      requestTimeoutMs: positive("REQUEST_TIMEOUT_MS"),
+      keepAliveTimeoutMs: positive("KEEP_ALIVE_TIMEOUT_MS"),
+    },
+    requestRate: positive("REQUEST_RATE"),
+    requestBurst: positive("REQUEST_BURST"),
+    tokenBurst: positive("TOKEN_BURST"),
+    tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
+    newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
+    acceptWriters: positive("ACCEPT_WRITERS"),
+    applyWriters: positive("APPLY_WRITERS"),
+    applyPollMs: positive("APPLY_POLL_MS"),
+    metricsToken: text("METRICS_TOKEN"),
+  };
+}
