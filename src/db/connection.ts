@@ -1,0 +1,83 @@
+import pg from "pg";
+
+/**
+ * How PostgreSQL's values come to TypeScript, on every connection of the service:
+ * - `date` and `date[]` as text `YYYY-MM-DD`: pg's default makes a Date at local midnight, and dates here never take
+ *   part in time zone arithmetic.
+ * - `bigint` as number; a value beyond 2^53 - 1 throws instead of being rounded (no column of ours comes near).
+ * - `timestamptz` as Date (pg's default): it has milliseconds only, so a statement that compares or returns a source
+ *   time, which has microseconds, selects it as text or as microseconds since 1970 (`extract(epoch …) * 1000000`).
+ * - `numeric` as text (pg's default): decimals never pass through binary floating point.
+ */
+const OIDS = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182 } as const;
+
+/** pg reads arrays too, though the type of its oids lists scalar types only. */
+const TEXT_ARRAY: number = 1009;
+const parseTextArray = pg.types.getTypeParser(TEXT_ARRAY) as (text: string) => (string | null)[];
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`The bigint ${text} does not fit a JavaScript number.`);
+  return value;
+}
+
+const parsers = new Map<number, (text: string) => unknown>([
+  [OIDS.int8, parseInt8],
+  [OIDS.int8Array, (text) => parseTextArray(text).map((item) => (item === null ? null : parseInt8(item)))],
+  [OIDS.date, (text) => text],
+  [OIDS.dateArray, parseTextArray],
+]);
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    (format !== "binary" && parsers.get(oid)) || pg.types.getTypeParser(oid, format as "text"),
+};
+
+/** The synchronous_commit levels under which a commit that was answered is on this server's disk. */
+export type DurableCommit = "on" | "remote_apply";
+
+/** What every session of the service sets from its birth, whatever the server's or the role's defaults are. */
+function sessionOptions(synchronousCommit: DurableCommit | undefined): string {
+  const settings = ["timezone=UTC", "datestyle=ISO", "default_transaction_isolation=read\\ committed"];
+  if (synchronousCommit !== undefined) settings.push(`synchronous_commit=${synchronousCommit}`);
+  return settings.map((setting) => `-c ${setting}`).join(" ");
+}
+
+/** How to reach a server: an address, or the parts of one. */
+export type ServerAddress =
+  | { readonly connectionString: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly user: string;
+      readonly password: string;
+      readonly database: string;
+    };
+
+/**
+ * The pg configuration of a session of the service. `synchronousCommit` is left out only while the server's own level
+ * is still being asked for (`src/db/server-checks.ts`). Options that the address itself carries come first, so ours win.
+ */
+export function clientConfig(address: ServerAddress, synchronousCommit?: DurableCommit): pg.ClientConfig {
+  const shared = {
+    types,
+    application_name: "bellhop",
+    keepAlive: true,
+    // A server that is down refuses at once; this bounds one that is unreachable.
+    connectionTimeoutMillis: 10_000,
+  };
+  const options = sessionOptions(synchronousCommit);
+  if (!("connectionString" in address)) return { ...shared, ...address, options };
+  return { ...shared, connectionString: withOptions(address.connectionString, options) };
+}
+
+/** pg lets the address win over separate fields, so the options have to travel inside it. */
+function withOptions(connectionString: string, options: string): string {
+  const own = /[?&]options=([^&#]*)/.exec(connectionString);
+  if (own === null) {
+    return `${connectionString}${connectionString.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
+  }
+  const joined = `${decodeURIComponent((own[1] ?? "").replaceAll("+", " "))} ${options}`;
+  return connectionString.replace(own[0], `${own[0].slice(0, 1)}options=${encodeURIComponent(joined)}`);
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import { chmod, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { canWriteAs, chooseServerUser, EmbeddedPostgresError, type ServerUser } from "./server-user.ts";
+
+/** Where the parts of an embedded server live. */
+export interface ServerHome {
+  /** DATA_DIR: the locks and the password. */
+  readonly dataDir: string;
+  /** The parent of `dataDirectory`: DATA_DIR, or a directory of its own where the server's user cannot reach that. */
+  readonly directory: string;
+  /** PostgreSQL's own data directory. */
+  readonly dataDirectory: string;
+  readonly user: ServerUser | undefined;
+  /** Where a copy of the programs goes if one is needed. */
+  readonly copiesDirectory: string;
+  readonly password: string;
+}
+
+/** The system's place for state that programs keep. */
+const STATE_DIRECTORY = process.platform === "darwin" ? "/var/db/bellhop" : "/var/lib/bellhop";
+
+/**
+ * Decides where the server lives and as whom it runs, and makes the directories. As root, where the server's user
+ * cannot reach DATA_DIR, the cluster lives under the system's state directory and the file
+ * `DATA_DIR/postgres-location` points there. Throws EmbeddedPostgresError when neither works.
+ */
+export async function prepareHome(dataDir: string): Promise<ServerHome> {
+  const isRoot = process.getuid?.() === 0;
+  await mkdir(dataDir, { recursive: true, mode: isRoot ? 0o755 : 0o700 });
+  const directory = await locate(dataDir, isRoot);
+  const dataDirectory = join(directory, "postgres");
+  const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
+  if (user !== undefined && !canWriteAs(user, directory)) {
+    throw new EmbeddedPostgresError(
+      `${user.name}, as whom PostgreSQL runs, cannot reach ${directory} any more: move DATA_DIR to where it can.`,
+    );
+  }
+  return {
+    dataDir,
+    directory,
+    dataDirectory,
+    user,
+    copiesDirectory: isRoot ? await makeReachable(STATE_DIRECTORY) : dataDir,
+    password: await readOrCreate(join(dataDir, "postgres-password"), randomBytes(32).toString("base64url")),
+  };
+}
+
+async function locate(dataDir: string, isRoot: boolean): Promise<string> {
+  const pointer = join(dataDir, "postgres-location");
+  const pointed = await readFile(pointer, "utf8").catch(() => undefined);
+  if (pointed !== undefined) return await followPointer(pointer, pointed.trim());
+  if (!isRoot || (await exists(join(dataDir, "postgres")))) return dataDir;
+  const user = chooseServerUser(undefined);
+  if (canWriteAs(user, dataDir)) return dataDir;
+  const own = join(await makeReachable(STATE_DIRECTORY), randomBytes(6).toString("hex"));
+  await makeReachable(own);
+  await writeFile(join(own, "belongs-to"), `${dataDir}\n`);
+  if (!canWriteAs(user, own)) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL's user can reach neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can.`,
+    );
+  }
+  // Of two that start at once only one pointer is made, and both follow it.
+  const winner = await readOrCreate(pointer, own);
+  if (winner !== own) await rm(own, { recursive: true, force: true });
+  return winner;
+}
+
+async function followPointer(pointer: string, directory: string): Promise<string> {
+  if (await exists(directory)) return directory;
+  throw new EmbeddedPostgresError(
+    `${pointer} points to ${directory}, which is not there: restore it, or remove the pointer to start empty.`,
+  );
+}
+
+async function makeReachable(directory: string): Promise<string> {
+  try {
+    await mkdir(directory, { recursive: true });
+    // Whatever the umask is; what is private inside has a mode of its own.
+    await chmod(directory, 0o755);
+    return directory;
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `${directory} cannot be made: set DATA_DIR to a directory that PostgreSQL's user can reach.`,
+      { cause: error },
+    );
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error.code === "EACCES"
+        ? new EmbeddedPostgresError(`${path} cannot be reached: start as the user that it belongs to.`, {
+            cause: error,
+          })
+        : error;
+    },
+  );
+}
+
+/** The file's text; made with `text` (mode 0600, on disk before it has its name) when it is not there. Atomic. */
+async function readOrCreate(path: string, text: string): Promise<string> {
+  const present = await readIfPresent(path);
+  if (present !== undefined) return present;
+  const staging = `${path}.new-${randomBytes(6).toString("hex")}`;
+  const file = await open(staging, "wx", 0o600);
+  await file.writeFile(`${text}\n`);
+  await file.sync();
+  await file.close();
+  try {
+    // Unlike rename, link never replaces the file of another that was faster.
+    await link(staging, path);
+    return text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return (await readFile(path, "utf8")).trim();
+  } finally {
+    await rm(staging, { force: true });
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new EmbeddedPostgresError(`${path} cannot be read: start as the user that it belongs to.`, {
+      cause: error,
+    });
+  }
+}

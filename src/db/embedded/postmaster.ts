@@ -1,0 +1,148 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { openSync } from "node:fs";
+import { readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { Binaries } from "./binaries.ts";
+import type { ServerHome } from "./home.ts";
+import { EmbeddedPostgresError, spawnIdentity } from "./server-user.ts";
+import { type ListenAddress, serverSettings } from "./settings.ts";
+
+/** What a running server says of itself in postmaster.pid. */
+export interface RunningServer {
+  readonly pid: number;
+  readonly listen: ListenAddress;
+  readonly ready: boolean;
+}
+
+/** The server that runs on a data directory, or undefined. A file left by a dead one is not believed. */
+export async function findServer(dataDirectory: string): Promise<RunningServer | undefined> {
+  const lines = await readFile(join(dataDirectory, "postmaster.pid"), "utf8").then(
+    (text) => text.split("\n"),
+    () => [],
+  );
+  const [pid, port] = [Number(lines[0]), Number(lines[3])];
+  if (!Number.isInteger(pid) || pid <= 0 || !(await serverProcesses(dataDirectory)).includes(pid))
+    return undefined;
+  const [socketDirectory, host] = [lines[4]?.trim(), lines[5]?.trim()];
+  const listen = socketDirectory ? { socketDirectory, port } : { host: host || "127.0.0.1", port };
+  return { pid, listen, ready: lines[7]?.trim() === "ready" };
+}
+
+/** Every live PostgreSQL process of a data directory, the postmaster and its children alike. */
+export async function serverProcesses(dataDirectory: string): Promise<number[]> {
+  const directory = await realpath(dataDirectory).catch(() => dataDirectory);
+  return process.platform === "linux"
+    ? await processesIn(directory)
+    : await processesTitled(clusterName(directory), directory);
+}
+
+/** PostgreSQL's processes have the data directory as their working directory; whatever else stands in it is not one. */
+async function processesIn(directory: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [cwd, command] = await Promise.all([
+        readlink(`/proc/${pid}/cwd`).catch(() => ""),
+        readFile(`/proc/${pid}/comm`, "utf8").catch(() => ""),
+      ]);
+      return cwd === directory && command.trim() === "postgres" ? Number(pid) : undefined;
+    }),
+  );
+  return found.filter((pid) => pid !== undefined);
+}
+
+/** Without /proc: the postmaster's command line names the directory, its children's titles the cluster. */
+async function processesTitled(cluster: string, directory: string): Promise<number[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-axww", "-o", "pid=,command="], {
+    maxBuffer: 16_777_216,
+  });
+  return stdout
+    .split("\n")
+    .filter(
+      (line) =>
+        line.includes(`postgres: ${cluster}: `) ||
+        (line.includes("/bin/postgres -D ") && line.includes(` ${directory} `)),
+    )
+    .map((line) => Number.parseInt(line, 10))
+    .filter((pid) => pid !== process.pid);
+}
+
+function clusterName(directory: string): string {
+  // At most 63 characters; the end of the path is what tells two apart.
+  return `bellhop-${directory.replace(/[^A-Za-z0-9]+/g, "-").slice(-50)}`;
+}
+
+/**
+ * Ends what is left of a server whose postmaster is gone. A busy backend would keep the shared memory, and the new
+ * server would refuse to start beside it (tried: for 12 s). Killing it outright loses nothing: whatever was committed
+ * is in the write-ahead log, and recovery runs anyway.
+ */
+export async function endSurvivors(dataDirectory: string): Promise<number> {
+  const survivors = await serverProcesses(dataDirectory);
+  for (const pid of survivors) killQuietly(pid, "SIGKILL");
+  const deadline = Date.now() + 10_000;
+  while ((await serverProcesses(dataDirectory)).length > 0) {
+    if (Date.now() > deadline)
+      throw new EmbeddedPostgresError(
+        `Processes of an earlier PostgreSQL on ${dataDirectory} cannot be ended.`,
+      );
+    await delay(20);
+  }
+  // With no process left the file is a dead server's; its number may meanwhile be somebody else's, who would be believed.
+  await rm(join(dataDirectory, "postmaster.pid"), { force: true });
+  return survivors.length;
+}
+
+/**
+ * Starts the server as a session of its own (a SIGINT from the terminal that is meant for the service must not stop
+ * the database during the drain), outliving this process: `npm start` killed outright leaves it to the next start.
+ */
+export async function spawnPostmaster(
+  home: ServerHome,
+  binaries: Binaries,
+  listen: ListenAddress,
+): Promise<ChildProcess> {
+  const directory = await realpath(home.dataDirectory);
+  const settings = Object.entries(serverSettings(listen, clusterName(directory)));
+  const output = openSync(startLogPath(home), "w", 0o600);
+  const child = spawn(
+    binaries.postgres,
+    ["-D", directory, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    {
+      ...spawnIdentity(home.user),
+      detached: true,
+      stdio: ["ignore", output, output],
+    },
+  );
+  child.once("error", () => undefined);
+  child.unref();
+  return child;
+}
+
+/** What the server says before its own log is open, such as why it does not start. */
+export function startLogPath(home: ServerHome): string {
+  return join(home.dataDir, "postgres-start.log");
+}
+
+/** Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). */
+export async function stopServer(dataDirectory: string): Promise<void> {
+  const running = await findServer(dataDirectory);
+  if (running === undefined) return;
+  killQuietly(running.pid, "SIGINT");
+  const deadline = Date.now() + 60_000;
+  while ((await serverProcesses(dataDirectory)).includes(running.pid)) {
+    // A checkpoint that takes longer than a minute is left to recovery: nothing committed is lost either way.
+    if (Date.now() > deadline) killQuietly(running.pid, "SIGQUIT");
+    await delay(20);
+  }
+}
+
+function killQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

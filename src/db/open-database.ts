@@ -1,0 +1,102 @@
+import { statfs } from "node:fs/promises";
+import pg from "pg";
+import type { Logger } from "../observe/log.ts";
+import { clientConfig, type ServerAddress } from "./connection.ts";
+import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
+import { migrate } from "./migrate.ts";
+import { checkServer, UnusableDatabaseError } from "./server-checks.ts";
+
+/** What of the configuration (src/config.ts) the database needs. */
+export interface DatabaseConfig {
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly allowUnsafeDurability: boolean;
+}
+
+export interface DatabaseOptions {
+  /** `service` holds the data directory alone; a `command` works beside it. By default `service`. */
+  readonly role?: DatabaseRole;
+  /** Connections of the pool at most; by default 10. Lanes and appliers open their own, beyond these. */
+  readonly poolSize?: number;
+}
+
+export interface Database {
+  /** For statements that no session state hangs on. */
+  readonly pool: pg.Pool;
+  /** For connections of one's own (lanes, appliers): `new pg.Client(database.clientConfig)`. */
+  readonly clientConfig: pg.ClientConfig;
+  readonly embedded: boolean;
+  /** The embedded server's data directory, to watch its free space (`freeDiskBytes`). */
+  readonly dataDirectory: string | undefined;
+  /** Closes the pool and leaves the embedded server. Connections of one's own are closed before, by their owner. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database: DATABASE_URL's, or the embedded one in DATA_DIR; checks what the guarantees rest on and brings
+ * the schema up to date. Throws, with a message of one line for the operator, EmbeddedPostgresError,
+ * UnusableDatabaseError or MigrationError; and what pg throws when the server of DATABASE_URL cannot be reached.
+ */
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  options: DatabaseOptions = {},
+): Promise<Database> {
+  if (config.databaseUrl !== undefined) {
+    return await openServer({ connectionString: checkedUrl(config.databaseUrl) }, config, log, options);
+  }
+  const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log);
+  try {
+    const database = await openServer(embedded.address, config, log, options);
+    return {
+      ...database,
+      embedded: true,
+      dataDirectory: embedded.dataDirectory,
+      close: async () => {
+        await database.close();
+        await embedded.close();
+      },
+    };
+  } catch (error) {
+    await embedded.close();
+    throw error;
+  }
+}
+
+function checkedUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url)) return url;
+  // The value is not repeated: it may hold a password.
+  throw new UnusableDatabaseError("DATABASE_URL must begin with postgresql://.");
+}
+
+async function openServer(
+  address: ServerAddress,
+  config: DatabaseConfig,
+  log: Logger,
+  options: DatabaseOptions,
+): Promise<Database> {
+  const level = await checkServer(address, config.allowUnsafeDurability, log);
+  const sessionConfig = clientConfig(address, level);
+  await migrate(sessionConfig, log);
+  const pool = createPool(sessionConfig, log, options.poolSize ?? 10);
+  return {
+    pool,
+    clientConfig: sessionConfig,
+    embedded: false,
+    dataDirectory: undefined,
+    close: () => pool.end(),
+  };
+}
+
+/** A pool of sessions. Its idle connections may be lost at any time; the next statement takes a new one. */
+export function createPool(config: pg.ClientConfig, log: Logger, size: number): pg.Pool {
+  const pool = new pg.Pool({ ...config, max: size, idleTimeoutMillis: 30_000 });
+  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
+  return pool;
+}
+
+/** Bytes that an ordinary process may still write on the file system of a directory. */
+export async function freeDiskBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}

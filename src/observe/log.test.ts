@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLoggerTo } from "./log.ts";
+
+function logged(write: (log: ReturnType<typeof createLoggerTo>) => void): string {
+  let lines = "";
+  const append = (line: string) => {
+    lines += line;
+  };
+  write(createLoggerTo({ write: append }, "info"));
+  return lines;
+}
+
+test("a line break or an escape code in a partner's text stays inside one JSON line", () => {
+  const line = logged((log) => log.info({ propertyCode: 'A\r\n{"level":60}\u001b[31m' }, "seen"));
+  assert.equal(line.trimEnd().split("\n").length, 1);
+  assert.equal(JSON.parse(line).propertyCode, 'A\r\n{"level":60}\u001b[31m');
+  assert.ok(!line.includes("\u001b"));
+});
+
+test("secrets are redacted, up to three levels deep", () => {
+  const line = logged((log) =>
+    log.info({
+      password: "s3cret-1",
+      headers: { authorization: "Bearer s3cret-2", "set-cookie": "s3cret-3" },
+      request: { headers: { authorization: "s3cret-4", "proxy-authorization": "s3cret-5" } },
+      body: { client_secret: "s3cret-6" },
+    }),
+  );
+  assert.ok(!line.includes("s3cret"), line);
+});
+
+test("a database error keeps its code and loses the data that it quotes, also as a cause", () => {
+  const database = Object.assign(new Error('invalid input syntax for type date: "Ms Guest"'), {
+    severity: "ERROR",
+    code: "22007",
+    detail: "Key (name)=(Ms Guest) already exists.",
+    where: "unnamed portal parameter $1 = 'Ms Guest'",
+  });
+  for (const error of [database, new Error("append failed", { cause: database })]) {
+    const line = logged((log) => log.error({ err: error }));
+    assert.ok(!line.includes("Ms Guest"), line);
+    assert.ok(line.includes("22007"), line);
+  }
+});

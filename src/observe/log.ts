@@ -1,0 +1,115 @@
+import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino, stdSerializers } from "pino";
+import { build as prettyStream } from "pino-pretty";
+
+export type Logger = PinoLogger;
+
+export interface LoggerOptions {
+  /** fatal, error, warn, info, debug or silent. */
+  readonly level: string;
+  /** For people at a terminal: coloured lines instead of JSON. The caller decides (terminal and not production). */
+  readonly pretty: boolean;
+  /** Where lines go; by default standard output. Commands whose output is read by programs pass standard error (2). */
+  readonly fileDescriptor?: 1 | 2;
+}
+
+/** Whatever carries one of these names is a secret, wherever it stands up to three levels deep. */
+const SECRET_NAMES = [
+  "authorization",
+  '["proxy-authorization"]',
+  "cookie",
+  '["set-cookie"]',
+  "password",
+  "secret",
+  "clientSecret",
+  "client_secret",
+  "token",
+  "accessToken",
+  "access_token",
+  "assertion",
+  "pepper",
+  "privateKey",
+  "keyEncryptionKey",
+  "connectionString",
+];
+
+const redactedPaths = SECRET_NAMES.flatMap((name) =>
+  ["", "*", "*.*"].map((parent) => {
+    if (parent === "") return name;
+    return name.startsWith("[") ? `${parent}${name}` : `${parent}.${name}`;
+  }),
+);
+
+/**
+ * The service's log: one JSON object a line (pino), so a line break or an escape code in a partner's text stays inside
+ * its string. Fields whose name says that they are secret are redacted, and database errors lose the values they quote.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const fileDescriptor = options.fileDescriptor ?? 1;
+  // The pretty stream runs inside this process: a worker would lose the last lines of a crash.
+  const destination: DestinationStream = options.pretty
+    ? prettyStream({
+        destination: fileDescriptor,
+        sync: true,
+        ignore: "pid,hostname",
+        translateTime: "HH:MM:ss.l",
+      })
+    : pino.destination({ fd: fileDescriptor, sync: true });
+  return createLoggerTo(destination, options.level);
+}
+
+/** As createLogger, to a stream of the caller's. */
+export function createLoggerTo(destination: DestinationStream, level: string): Logger {
+  return pino(
+    {
+      level,
+      redact: { paths: redactedPaths, censor: "[redacted]" },
+      serializers: { err: serializeError, error: serializeError },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: {
+        logMethod(entry, write) {
+          write.apply(this, withoutQuotedMessage(entry));
+        },
+      },
+    },
+    destination,
+  );
+}
+
+type LogEntry = Parameters<LogFn>;
+
+/** An entry without a message of its own takes its error's, which may quote data as the error itself may. */
+function withoutQuotedMessage(entry: LogEntry): LogEntry {
+  const [subject, message]: unknown[] = entry;
+  const error = subject instanceof Error ? subject : (subject as { err?: unknown } | undefined)?.err;
+  if (!(error instanceof Error) || (message !== undefined && message !== error.message)) return entry;
+  const { message: shown } = serializeError(error) as { message: string };
+  return [subject instanceof Error ? { err: error } : subject, shown];
+}
+
+/** Fields of a PostgreSQL error that quote data: a guest's name must not reach the log by way of a failed statement. */
+const QUOTING_FIELDS = ["detail", "where", "internalQuery", "hint", "parameters", "query"];
+
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const serialized: Record<string, unknown> = { ...stdSerializers.errWithCause(error) };
+  withoutQuotedData(serialized);
+  return serialized;
+}
+
+function withoutQuotedData(serialized: Record<string, unknown>): void {
+  const code = serialized["code"];
+  const fromDatabase = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in serialized;
+  if (fromDatabase) {
+    for (const field of QUOTING_FIELDS) delete serialized[field];
+    // Class 22 (data exception) messages end in the offending value: invalid input syntax for type date: "…".
+    if (code.startsWith("22")) {
+      for (const field of ["message", "stack"]) serialized[field] = withoutQuotes(serialized[field]);
+    }
+  }
+  const cause = serialized["cause"];
+  if (typeof cause === "object" && cause !== null) withoutQuotedData(cause as Record<string, unknown>);
+}
+
+function withoutQuotes(text: unknown): unknown {
+  return typeof text === "string" ? text.replace(/"[^"]*"/g, '"…"') : text;
+}

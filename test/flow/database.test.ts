@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { withTransaction } from "../../src/db/transaction.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.drop());
+
+test("dates stay text, bigints are numbers or refused, decimals stay text", async () => {
+  const { rows } = await database.pool.query(
+    `select date '2026-02-03' as day, array[date '2026-02-03', null] as days, 9007199254740991 as largest,
+            array[1::bigint, null] as numbers, 0.10::numeric as amount`,
+  );
+  assert.deepEqual(rows, [
+    {
+      day: "2026-02-03",
+      days: ["2026-02-03", null],
+      largest: 9007199254740991,
+      numbers: [1, null],
+      amount: "0.10",
+    },
+  ]);
+  await assert.rejects(database.pool.query("select 9007199254740993 as beyond"), /does not fit/);
+});
+
+test("a session's synchronous_commit is on and its time zone UTC, whatever the role's defaults are", async () => {
+  const { rows } = await database.pool.query(
+    "select current_setting('synchronous_commit') as level, current_setting('timezone') as zone",
+  );
+  assert.deepEqual(rows, [{ level: "on", zone: "UTC" }]);
+});
+
+test("a transaction is rolled back when its work throws, and its connection is usable again", async () => {
+  await database.pool.query("create table kept (n integer)");
+  await assert.rejects(
+    withTransaction(database.pool, async (client) => {
+      await client.query("insert into kept values (1)");
+      throw new Error("second thoughts");
+    }),
+    /second thoughts/,
+  );
+  await withTransaction(database.pool, (client) => client.query("insert into kept values (2)"));
+  const { rows } = await database.pool.query("select n from kept");
+  assert.deepEqual(rows, [{ n: 2 }]);
+});
+
+test("a transaction whose failure its work swallowed does not pass for committed", async () => {
+  const swallowed = withTransaction(database.pool, async (client) => {
+    await client.query("select 1 / 0").catch(() => undefined);
+  });
+  await assert.rejects(swallowed, /rolled back at commit/);
+});

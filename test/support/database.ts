@@ -1,0 +1,144 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "node:test";
+import pg from "pg";
+import { clientConfig, type ServerAddress } from "../../src/db/connection.ts";
+import { startEmbeddedPostgres } from "../../src/db/embedded-postgres.ts";
+import { migrate, readMigrations } from "../../src/db/migrate.ts";
+import { createPool, type Database } from "../../src/db/open-database.ts";
+import { createLogger } from "../../src/observe/log.ts";
+
+/** A database of a test file's own: migrated, empty, and a Database like the service's. */
+export interface TestDatabase extends Database {
+  readonly name: string;
+  /** As DATABASE_URL. */
+  readonly url: string;
+  /** Drops the database, unless a test of this file failed: then it is kept and its name is said. */
+  drop(): Promise<void>;
+}
+
+/** Silent; tests that look at the log make their own (createLoggerTo). */
+export const silentLog = createLogger({ level: "silent", pretty: false });
+
+let testFailed = false;
+afterEach((context) => {
+  // A suite's context has no `passed`; its tests speak for it.
+  if ("passed" in context && context.passed === false) testFailed = true;
+});
+
+let ownServer: Promise<string> | undefined;
+
+/** The server that all test databases are on: TEST_DATABASE_URL (npm test sets it), else one of this process's own. */
+export async function testServerUrl(): Promise<string> {
+  const given = process.env["TEST_DATABASE_URL"];
+  if (given !== undefined && given !== "") return given;
+  ownServer ??= startOwnServer();
+  return await ownServer;
+}
+
+async function startOwnServer(): Promise<string> {
+  const { url, stop } = await startTestServer();
+  // When nothing is left to do, which is after every hook of the file.
+  process.once("beforeExit", () => void stop());
+  return url;
+}
+
+/** Starts a server in a directory of its own under the system's temporary one. `stop` removes both. */
+export async function startTestServer(): Promise<{ url: string; directory: string; stop(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), "bellhop-test-"));
+  const server = await startEmbeddedPostgres(directory, "command", silentLog);
+  const stop = async () => {
+    await server.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { url: addressUrl(server.address), directory, stop };
+}
+
+/**
+ * Makes a database for the calling test file, cloned from a template that the first caller migrates. Call `drop` in an
+ * `after` hook.
+ */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const serverUrl = await testServerUrl();
+  const name = `bellhop_test_${randomBytes(6).toString("hex")}`;
+  await withClient(serverUrl, async (client) => {
+    const template = await ensureTemplate(client, serverUrl);
+    await client.query(`create database ${name} template ${template}`);
+  });
+  const url = withDatabase(serverUrl, name);
+  const config = clientConfig({ connectionString: url }, "on");
+  const pool = createPool(config, silentLog, 10);
+  const drop = async () => {
+    await pool.end();
+    if (testFailed) return console.error(`kept for a look: ${url}`);
+    await withClient(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
+  };
+  return {
+    name,
+    url,
+    pool,
+    clientConfig: config,
+    embedded: false,
+    dataDirectory: undefined,
+    close: drop,
+    drop,
+  };
+}
+
+/** The address of a database without anything in it, for tests of migration itself. */
+export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const serverUrl = await testServerUrl();
+  const name = `bellhop_empty_${randomBytes(6).toString("hex")}`;
+  await withClient(serverUrl, (client) => client.query(`create database ${name} template template0`));
+  const drop = async () => {
+    await withClient(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
+  };
+  return { url: withDatabase(serverUrl, name), drop };
+}
+
+/** "bellhop test" in bytes: whoever makes the template holds this lock; the others wait for it. */
+const TEMPLATE_LOCK = "27707136475952116";
+
+async function ensureTemplate(client: pg.Client, serverUrl: string): Promise<string> {
+  const checksums = (await readMigrations()).map((migration) => migration.checksum);
+  // Named after its content: an edited migration makes another template.
+  const name = `bellhop_template_${checksums.map((checksum) => checksum.slice(0, 8)).join("_")}`.slice(0, 63);
+  await client.query(`select pg_advisory_lock(${TEMPLATE_LOCK})`);
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+  if (rowCount === 0) {
+    await client.query(`drop database if exists ${name}_new`);
+    await client.query(`create database ${name}_new template template0`);
+    await migrate(
+      clientConfig({ connectionString: withDatabase(serverUrl, `${name}_new`) }, "on"),
+      silentLog,
+    );
+    await client.query(`alter database ${name}_new rename to ${name}`);
+  }
+  await client.query(`select pg_advisory_unlock(${TEMPLATE_LOCK})`);
+  return name;
+}
+
+async function withClient<Result>(url: string, use: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client(clientConfig({ connectionString: url }));
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** An address with its parts in one line; a socket's directory stands percent-encoded in the place of the host. */
+export function addressUrl(address: ServerAddress): string {
+  if ("connectionString" in address) return address.connectionString;
+  const host = encodeURIComponent(address.host);
+  return `postgresql://${address.user}:${encodeURIComponent(address.password)}@${host}:${address.port}/${address.database}`;
+}
+
+function withDatabase(url: string, name: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = `/${name}`;
+  return parsed.href;
+}
