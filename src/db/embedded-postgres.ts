@@ -115,7 +115,7 @@ class SupervisedServer {
   readonly #log: Logger;
   #listen: ListenAddress | undefined;
   #sentinel: pg.Client | undefined;
-  #closing = false;
+  readonly #closing = new AbortController();
   #restarting: Promise<void> | undefined;
 
   constructor(home: ServerHome, binaries: Binaries, log: Logger) {
@@ -136,7 +136,10 @@ class SupervisedServer {
       throw new EmbeddedPostgresError(`Another start on ${this.#home.dataDir} takes too long.`);
     try {
       await ensureCluster(this.#home, this.#binaries);
-      this.#listen = await bringUp(this.#home, this.#binaries, this.#listen, this.#log);
+      this.#listen = await bringUp(
+        { home: this.#home, binaries: this.#binaries, log: this.#log, signal: this.#closing.signal },
+        this.#listen,
+      );
     } finally {
       lock.release();
     }
@@ -148,20 +151,20 @@ class SupervisedServer {
     sentinel.on("error", () => undefined);
     await sentinel.connect();
     sentinel.once("end", () => {
-      if (!this.#closing) this.#restarting = this.#restart();
+      if (!this.#closing.signal.aborted) this.#restarting = this.#restart();
     });
     this.#sentinel = sentinel;
   }
 
   async unwatch(): Promise<void> {
-    this.#closing = true;
+    this.#closing.abort();
     await this.#sentinel?.end();
     await this.#restarting;
   }
 
   async #restart(): Promise<void> {
     this.#log.warn("embedded PostgreSQL went away; starting it again");
-    for (let waitMs = 100; !this.#closing; waitMs = Math.min(waitMs * 2, 5_000)) {
+    for (let waitMs = 100; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
         await this.start();
         await this.watch();
@@ -175,38 +178,34 @@ class SupervisedServer {
   }
 }
 
+interface BringUp {
+  readonly home: ServerHome;
+  readonly binaries: Binaries;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
 /** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
-async function bringUp(
-  home: ServerHome,
-  binaries: Binaries,
-  before: ListenAddress | undefined,
-  log: Logger,
-): Promise<ListenAddress> {
+async function bringUp(context: BringUp, before: ListenAddress | undefined): Promise<ListenAddress> {
+  const { home, log, signal } = context;
   const deadline = Date.now() + START_TIMEOUT_MS;
-  let exited: string | undefined;
   let announceAt = Date.now() + 3_000;
-  for (let running = await findServer(home.dataDirectory); ; running = await findServer(home.dataDirectory)) {
+  let child: StartedServer | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const running = await findServer(home.dataDirectory);
     if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
-    if (exited !== undefined)
+    if (child?.exited !== undefined) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home, exited)}`,
+        `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home, child.exited)}`,
       );
-    if (running === undefined) {
-      const survivors = await endSurvivors(home.dataDirectory);
-      if (survivors > 0) log.warn({ survivors }, "ended what was left of a PostgreSQL that was killed");
-      const child = await spawnPostmaster(home, binaries, before ?? (await chooseListenAddress(home)));
-      child.once("exit", (code, signal) => {
-        exited = signal ?? `status ${code}`;
-      });
-      child.once("error", (error) => {
-        exited = error.message;
-      });
-      await writtenOrExited(home, () => exited, deadline);
     }
-    if (Date.now() > deadline)
+    if (running === undefined) child = await startServer(context, before, deadline);
+    if (Date.now() > deadline) {
       throw new EmbeddedPostgresError(
         `PostgreSQL on ${home.dataDirectory} has not been ready for ${START_TIMEOUT_MS / 1000} s.`,
       );
+    }
     if (Date.now() > announceAt) {
       log.info("waiting for PostgreSQL to finish its recovery");
       announceAt = Number.POSITIVE_INFINITY;
@@ -215,16 +214,33 @@ async function bringUp(
   }
 }
 
-/** Between its birth and its postmaster.pid a new server must not be taken for a survivor. */
-async function writtenOrExited(
-  home: ServerHome,
-  exited: () => string | undefined,
+interface StartedServer {
+  /** How it ended, once it has. */
+  exited: string | undefined;
+}
+
+async function startServer(
+  context: BringUp,
+  before: ListenAddress | undefined,
   deadline: number,
-): Promise<void> {
-  while (exited() === undefined && Date.now() < deadline) {
-    if ((await findServer(home.dataDirectory)) !== undefined) return;
+): Promise<StartedServer> {
+  const { home, binaries, log } = context;
+  const survivors = await endSurvivors(home.dataDirectory);
+  if (survivors > 0) log.warn({ survivors }, "ended what was left of a PostgreSQL that was killed");
+  const process = await spawnPostmaster(home, binaries, before ?? (await chooseListenAddress(home)));
+  const started: StartedServer = { exited: undefined };
+  process.once("exit", (code, signal) => {
+    started.exited = signal ?? `status ${code}`;
+  });
+  process.once("error", (error) => {
+    started.exited = error.message;
+  });
+  // Between its birth and its postmaster.pid a new server must not be taken for a survivor.
+  while (started.exited === undefined && Date.now() < deadline) {
+    if ((await findServer(home.dataDirectory)) !== undefined) break;
     await delay(10);
   }
+  return started;
 }
 
 async function takesConnections(home: ServerHome, listen: ListenAddress): Promise<boolean> {

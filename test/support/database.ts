@@ -1,14 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach } from "node:test";
 import pg from "pg";
-import { clientConfig, type ServerAddress } from "../../src/db/connection.ts";
-import { startEmbeddedPostgres } from "../../src/db/embedded-postgres.ts";
+import { clientConfig } from "../../src/db/connection.ts";
 import { migrate, readMigrations } from "../../src/db/migrate.ts";
 import { createPool, type Database } from "../../src/db/open-database.ts";
 import { createLogger } from "../../src/observe/log.ts";
+import { startTestServer } from "./test-server.ts";
 
 /** A database of a test file's own: migrated, empty, and a Database like the service's. */
 export interface TestDatabase extends Database {
@@ -19,8 +16,7 @@ export interface TestDatabase extends Database {
   drop(): Promise<void>;
 }
 
-/** Silent; tests that look at the log make their own (createLoggerTo). */
-export const silentLog = createLogger({ level: "silent", pretty: false });
+const silentLog = createLogger({ level: "silent", pretty: false });
 
 let testFailed = false;
 afterEach((context) => {
@@ -43,17 +39,6 @@ async function startOwnServer(): Promise<string> {
   // When nothing is left to do, which is after every hook of the file.
   process.once("beforeExit", () => void stop());
   return url;
-}
-
-/** Starts a server in a directory of its own under the system's temporary one. `stop` removes both. */
-export async function startTestServer(): Promise<{ url: string; directory: string; stop(): Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), "bellhop-test-"));
-  const server = await startEmbeddedPostgres(directory, "command", silentLog);
-  const stop = async () => {
-    await server.close();
-    await rm(directory, { recursive: true, force: true });
-  };
-  return { url: addressUrl(server.address), directory, stop };
 }
 
 /**
@@ -128,13 +113,6 @@ async function withClient<Result>(url: string, use: (client: pg.Client) => Promi
   } finally {
     await client.end();
   }
-}
-
-/** An address with its parts in one line; a socket's directory stands percent-encoded in the place of the host. */
-export function addressUrl(address: ServerAddress): string {
-  if ("connectionString" in address) return address.connectionString;
-  const host = encodeURIComponent(address.host);
-  return `postgresql://${address.user}:${encodeURIComponent(address.password)}@${host}:${address.port}/${address.database}`;
 }
 
 function withDatabase(url: string, name: string): string {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { canWriteAs, chooseServerUser, EmbeddedPostgresError, type ServerUser } from "./server-user.ts";
+import { canEnter, chooseServerUser, EmbeddedPostgresError, type ServerUser } from "./server-user.ts";
 
 /** Where the parts of an embedded server live. */
 export interface ServerHome {
@@ -31,7 +31,7 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
   const directory = await locate(dataDir, isRoot);
   const dataDirectory = join(directory, "postgres");
   const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
-  if (user !== undefined && !canWriteAs(user, directory)) {
+  if (user !== undefined && !canEnter(user, directory)) {
     throw new EmbeddedPostgresError(
       `${user.name}, as whom PostgreSQL runs, cannot reach ${directory} any more: move DATA_DIR to where it can.`,
     );
@@ -52,11 +52,11 @@ async function locate(dataDir: string, isRoot: boolean): Promise<string> {
   if (pointed !== undefined) return await followPointer(pointer, pointed.trim());
   if (!isRoot || (await exists(join(dataDir, "postgres")))) return dataDir;
   const user = chooseServerUser(undefined);
-  if (canWriteAs(user, dataDir)) return dataDir;
+  if (canEnter(user, dataDir)) return dataDir;
   const own = join(await makeReachable(STATE_DIRECTORY), randomBytes(6).toString("hex"));
   await makeReachable(own);
   await writeFile(join(own, "belongs-to"), `${dataDir}\n`);
-  if (!canWriteAs(user, own)) {
+  if (!canEnter(user, own)) {
     throw new EmbeddedPostgresError(
       `PostgreSQL's user can reach neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can.`,
     );

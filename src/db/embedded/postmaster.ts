@@ -23,34 +23,35 @@ export async function findServer(dataDirectory: string): Promise<RunningServer |
     () => [],
   );
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
-  if (!Number.isInteger(pid) || pid <= 0 || !(await serverProcesses(dataDirectory)).includes(pid))
-    return undefined;
+  if (!Number.isInteger(pid) || pid <= 0 || !(await isServerProcess(pid, dataDirectory))) return undefined;
   const [socketDirectory, host] = [lines[4]?.trim(), lines[5]?.trim()];
   const listen = socketDirectory ? { socketDirectory, port } : { host: host || "127.0.0.1", port };
   return { pid, listen, ready: lines[7]?.trim() === "ready" };
 }
 
+/** A process number may be reused: it counts only if that process is PostgreSQL, on this very directory. */
+async function isServerProcess(pid: number, dataDirectory: string): Promise<boolean> {
+  const directory = await realpath(dataDirectory).catch(() => dataDirectory);
+  if (process.platform === "linux") return await worksIn(pid, directory);
+  return (await processesTitled(clusterName(directory), directory)).includes(pid);
+}
+
 /** Every live PostgreSQL process of a data directory, the postmaster and its children alike. */
 export async function serverProcesses(dataDirectory: string): Promise<number[]> {
   const directory = await realpath(dataDirectory).catch(() => dataDirectory);
-  return process.platform === "linux"
-    ? await processesIn(directory)
-    : await processesTitled(clusterName(directory), directory);
+  if (process.platform !== "linux") return await processesTitled(clusterName(directory), directory);
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const inDirectory = await Promise.all(pids.map((pid) => worksIn(pid, directory)));
+  return pids.filter((_, index) => inDirectory[index]);
 }
 
 /** PostgreSQL's processes have the data directory as their working directory; whatever else stands in it is not one. */
-async function processesIn(directory: string): Promise<number[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const [cwd, command] = await Promise.all([
-        readlink(`/proc/${pid}/cwd`).catch(() => ""),
-        readFile(`/proc/${pid}/comm`, "utf8").catch(() => ""),
-      ]);
-      return cwd === directory && command.trim() === "postgres" ? Number(pid) : undefined;
-    }),
-  );
-  return found.filter((pid) => pid !== undefined);
+async function worksIn(pid: number, directory: string): Promise<boolean> {
+  const [workingDirectory, command] = await Promise.all([
+    readlink(`/proc/${pid}/cwd`).catch(() => ""),
+    readFile(`/proc/${pid}/comm`, "utf8").catch(() => ""),
+  ]);
+  return workingDirectory === directory && command.trim() === "postgres";
 }
 
 /** Without /proc: the postmaster's command line names the directory, its children's titles the cluster. */
@@ -132,7 +133,7 @@ export async function stopServer(dataDirectory: string): Promise<void> {
   if (running === undefined) return;
   killQuietly(running.pid, "SIGINT");
   const deadline = Date.now() + 60_000;
-  while ((await serverProcesses(dataDirectory)).includes(running.pid)) {
+  while (await isServerProcess(running.pid, dataDirectory)) {
     // A checkpoint that takes longer than a minute is left to recovery: nothing committed is lost either way.
     if (Date.now() > deadline) killQuietly(running.pid, "SIGQUIT");
     await delay(20);

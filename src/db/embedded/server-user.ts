@@ -50,10 +50,9 @@ export function spawnIdentity(user: ServerUser | undefined): {
   return user === undefined ? base : { ...base, uid: user.uid, gid: user.gid };
 }
 
-/** Tries as that user (mode bits alone do not tell: access lists, mounts) whether it can enter and write a directory. */
-export function canWriteAs(user: ServerUser | undefined, directory: string): boolean {
-  // Entering is enough for the parent of a directory that we create and give away ourselves.
-  const script = 'cd "$1" && ls -d . >/dev/null';
+/** Tries as that user (mode bits alone do not tell: access lists, mounts) whether it can enter a directory. */
+export function canEnter(user: ServerUser | undefined, directory: string): boolean {
+  const script = 'cd "$1"';
   return (
     spawnSync("/bin/sh", ["-c", script, "sh", directory], { ...spawnIdentity(user), stdio: "ignore" })
       .status === 0

@@ -1,0 +1,60 @@
+/**
+ * `npm test`: the whole suite, or the files that are named, on one PostgreSQL that is started for the run (or on the
+ * one of TEST_DATABASE_URL). Ends with the runner's own summary and exit code.
+ */
+import { spawn } from "node:child_process";
+import { glob, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startTestServer } from "../test/support/test-server.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const SUITES = ["src/**/*.test.ts", "test/flow/**/*.test.ts", "test/manual/**/*.test.ts"];
+/** Files at once. Each has its own process and database; more than two only wait for each other on two cores. */
+const CONCURRENCY = 2;
+/** No test waits for anything longer; one that hangs fails by name instead of stopping the run. */
+const TEST_TIMEOUT_MS = 120_000;
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
+const options = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
+const files = named.length > 0 ? named : (await Array.fromAsync(glob(SUITES, { cwd: root }))).sort();
+
+const given = process.env["TEST_DATABASE_URL"];
+const server = given ? undefined : await startTestServer();
+const status = await run(server?.url ?? given ?? "");
+if (server !== undefined) await (status === 0 ? server.stop() : keep());
+process.exitCode = status;
+
+function run(databaseUrl: string): Promise<number> {
+  const runner = spawn(
+    process.execPath,
+    [
+      "--test",
+      `--test-concurrency=${CONCURRENCY}`,
+      `--test-timeout=${TEST_TIMEOUT_MS}`,
+      ...options,
+      ...files,
+    ],
+    { cwd: root, stdio: "inherit", env: { ...process.env, TEST_DATABASE_URL: databaseUrl } },
+  );
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => runner.kill(signal));
+  // The launcher was killed outright: the run has nobody left to report to.
+  process.once("disconnect", () => runner.kill("SIGTERM"));
+  return new Promise((resolve, reject) => {
+    runner.once("error", reject);
+    runner.once("exit", (code) => {
+      process.channel?.unref();
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** The databases of failed test files were not dropped; the next run leaves them alone under another name. */
+async function keep(): Promise<void> {
+  if (server === undefined) return;
+  await server.stop({ keep: true });
+  const kept = join(dirname(server.directory), basename(server.directory).replace("-test-", "-kept-"));
+  await rename(server.directory, kept);
+  console.error(`Databases of failed tests are kept: npm run test:look -- ${kept}`);
+}

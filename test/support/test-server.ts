@@ -1,0 +1,63 @@
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ServerAddress } from "../../src/db/connection.ts";
+import { stopServer } from "../../src/db/embedded/postmaster.ts";
+import { startEmbeddedPostgres } from "../../src/db/embedded-postgres.ts";
+import { createLogger } from "../../src/observe/log.ts";
+
+const silentLog = createLogger({ level: "silent", pretty: false });
+
+/** A PostgreSQL in a directory of its own, for tests. */
+export interface TestServer {
+  /** As DATABASE_URL; its role may create databases. */
+  readonly url: string;
+  readonly directory: string;
+  /** Stops it, and removes its directory unless that is to be kept. */
+  stop(options?: { keep?: boolean }): Promise<void>;
+}
+
+/** Starts one under the system's temporary directory, after removing those that killed test runs left there. */
+export async function startTestServer(): Promise<TestServer> {
+  await removeAbandoned();
+  const directory = await temporaryDirectory(`test-${process.pid}`);
+  const server = await startEmbeddedPostgres(directory, "command", silentLog);
+  const stop = async (options: { keep?: boolean } = {}) => {
+    await server.close();
+    if (options.keep !== true) await rm(directory, { recursive: true, force: true });
+  };
+  return { url: addressUrl(server.address), directory, stop };
+}
+
+/** A directory that other users may enter: as root, PostgreSQL runs as one of them. */
+export async function temporaryDirectory(name: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), `bellhop-${name}-`));
+  await chmod(directory, 0o755);
+  return directory;
+}
+
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(/^bellhop-test-(\d+)-/.exec(name)?.[1] ?? process.pid);
+    if (pid === process.pid || isAlive(pid)) continue;
+    const directory = join(tmpdir(), name);
+    await stopServer(join(directory, "postgres"));
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+/** An address with its parts in one line; a socket's directory stands percent-encoded in the place of the host. */
+export function addressUrl(address: ServerAddress): string {
+  if ("connectionString" in address) return address.connectionString;
+  const host = encodeURIComponent(address.host);
+  return `postgresql://${address.user}:${encodeURIComponent(address.password)}@${host}:${address.port}/${address.database}`;
+}
