@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import { errors, jwtVerify, SignJWT } from "jose";
+import type { TokenParties } from "./instance.ts";
+import { SIGNING_ALGORITHM, type SigningKey } from "./signing-key.ts";
+
+/** How long a token is good (specification §5.3 and §8). */
+export const TOKEN_SECONDS = 3600;
+
+/**
+ * Tolerance between dating and checking a token. Both go by the database's clock, so it covers only the time a
+ * question takes to travel; RFC 8725 and security.md allow up to 30 s.
+ */
+export const TOKEN_LEEWAY_SECONDS = 5;
+
+/** Ours have about 560 characters. Longer text is refused before anything is done with it. */
+const TOKEN_CHARACTERS_MAX = 4096;
+
+/** `typ` of an access token (RFC 9068 §2.1), which keeps any other JWT from passing for one. */
+const TOKEN_TYPE = "at+jwt";
+
+/** What a token says, after everything about it was checked. */
+export interface VerifiedToken {
+  readonly tokenId: string;
+  readonly clientId: string;
+  readonly kid: string;
+  readonly scopes: readonly string[];
+  /** Seconds since 1970. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** A token as its endpoint gives it out (RFC 6749 §5.1). */
+export interface IssuedToken {
+  readonly accessToken: string;
+  readonly tokenId: string;
+  readonly expiresInSeconds: number;
+  readonly scopes: readonly string[];
+}
+
+/** Signs an access token (RFC 9068). Every call yields another: its `jti` is a fresh UUID. */
+export async function signAccessToken(
+  grant: { readonly clientId: string; readonly scopes: readonly string[]; readonly seconds?: number },
+  parties: TokenParties,
+  key: SigningKey,
+  nowMs: number,
+): Promise<IssuedToken> {
+  if (key.privateKey === undefined) throw new Error(`signing key ${key.kid} has no private part`);
+  const issuedAt = Math.floor(nowMs / 1000);
+  const expiresInSeconds = grant.seconds ?? TOKEN_SECONDS;
+  const tokenId = randomUUID();
+  const accessToken = await new SignJWT({ client_id: grant.clientId, scope: grant.scopes.join(" ") })
+    .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TOKEN_TYPE, kid: key.kid })
+    .setIssuer(parties.issuer)
+    .setAudience(parties.audience)
+    .setSubject(grant.clientId)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + expiresInSeconds)
+    .setJti(tokenId)
+    .sign(key.privateKey);
+  return { accessToken, tokenId, expiresInSeconds, scopes: grant.scopes };
+}
+
+/** What a token is checked against. */
+export interface TokenChecks {
+  readonly parties: TokenParties;
+  /** The live key of this id, announced ones included; never fetched from anywhere. */
+  readonly findKey: (kid: string) => SigningKey | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * Checks a token: its shape, header, signature, issuer, audience, times and every claim (RFC 8725 §3). Gives
+ * `undefined` for anything but a token of ours that is good now. Reads only what it is given: no network, no database.
+ */
+export async function verifyAccessToken(
+  token: string,
+  checks: TokenChecks,
+): Promise<VerifiedToken | undefined> {
+  const kid = readHeader(token);
+  const key = kid === undefined ? undefined : checks.findKey(kid);
+  if (kid === undefined || key === undefined) return undefined;
+  try {
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      algorithms: [SIGNING_ALGORITHM],
+      typ: TOKEN_TYPE,
+      issuer: checks.parties.issuer,
+      audience: checks.parties.audience,
+      requiredClaims: ["iss", "aud", "sub", "client_id", "iat", "exp", "jti", "scope"],
+      clockTolerance: TOKEN_LEEWAY_SECONDS,
+      // Also refuses a token dated in the future, which `exp` and `nbf` alone would not.
+      maxTokenAge: TOKEN_SECONDS,
+      currentDate: new Date(checks.nowMs),
+    });
+    const { sub, client_id: clientId, jti, scope, iat, exp, aud } = payload;
+    if (typeof clientId !== "string" || clientId !== sub || typeof aud !== "string") return undefined;
+    if (typeof jti !== "string" || typeof scope !== "string") return undefined;
+    if (iat === undefined || exp === undefined) return undefined;
+    const scopes = scope.split(" ").filter((word) => word !== "");
+    return { tokenId: jti, clientId, kid, scopes, issuedAt: iat, expiresAt: exp };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The `kid` of a token whose spelling and header are exactly such as ours. A header with anything else in it
+ * (`jwk`, `jku`, `x5u`, `crit` …) is no token of this service, so none of those is ever looked at.
+ */
+function readHeader(token: string): string | undefined {
+  if (token.length > TOKEN_CHARACTERS_MAX) return undefined;
+  const parts = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/.exec(token);
+  const [, header, signature] = parts ?? [];
+  if (header === undefined || signature === undefined) return undefined;
+  // 64 bytes take 86 characters with four bits to spare: without this, 16 spellings of a signature would pass.
+  if (Buffer.from(signature, "base64url").toString("base64url") !== signature) return undefined;
+  const fields = parseHeader(header);
+  if (fields === undefined || Object.keys(fields).length !== 3) return undefined;
+  const { alg, typ, kid } = fields;
+  return alg === SIGNING_ALGORITHM && typ === TOKEN_TYPE && typeof kid === "string" ? kid : undefined;
+}
+
+function parseHeader(header: string): { alg?: unknown; typ?: unknown; kid?: unknown } | undefined {
+  try {
+    const fields: unknown = JSON.parse(Buffer.from(header, "base64url").toString("utf8"));
+    return typeof fields === "object" && fields !== null ? fields : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,166 @@
+import type { Pool } from "pg";
+import { readStatement } from "../db/statement.ts";
+import type { Logger } from "../observe/log.ts";
+import { changeAuth } from "./change.ts";
+import { createDirectory, type Directory } from "./directory.ts";
+import { readPepper, readTokenParties, type TokenParties } from "./instance.ts";
+import type { Principal } from "./principal.ts";
+import { createSealer, type Sealer } from "./seal.ts";
+import { addSigningKey } from "./signing-key.ts";
+import { createTokenReader, type TokenReader } from "./token-reader.ts";
+
+const DELETE_DEAD_DENIALS = readStatement(new URL("./sql/delete-dead-denials.sql", import.meta.url));
+const FIND_UNRETIRED_KEY = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
+const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys.sql", import.meta.url));
+
+/** The settings that authentication goes by; `Config` has them all. */
+export interface AuthConfig {
+  /** 32 bytes in base64: encrypts private keys and the pepper in the database. */
+  readonly keyEncryptionKey: string | undefined;
+  /** Requests a second of a client without a rate of its own. */
+  readonly requestRate: number;
+  readonly requestBurst: number;
+  /** Tokens a client without a burst of its own may take at once. */
+  readonly tokenBurst: number;
+  /** At most `tokenBurst` tokens in any hour, instead of a bucket that refills. */
+  readonly tokenStrictHour: boolean;
+}
+
+/** Where the service is found from outside, without a slash at the end. */
+export interface Addresses {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+}
+
+/** What a request's Authorization header came to. */
+export type BearerResult =
+  | { readonly kind: "absent" }
+  | { readonly kind: "invalid" }
+  | { readonly kind: "ok"; readonly principal: Principal };
+
+export interface AuthenticatorOptions {
+  readonly pool: Pool;
+  readonly config: AuthConfig;
+  readonly log: Logger;
+  /** Asked when it is first needed, so that a service on a free port knows its port by then. */
+  readonly addresses: () => Addresses;
+}
+
+export interface Authenticator {
+  /**
+   * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
+   * (403): forged, expired, revoked, or several headers. Rejects only when the database cannot be asked.
+   */
+  verifyBearer(authorizationHeaders: readonly string[] | undefined): Promise<BearerResult>;
+  /** Makes what a new installation lacks (pepper, first key) and loads the rest. Throws AuthSetupError. */
+  prepare(): Promise<void>;
+  /** Takes in changes of clients, keys and revocations at once instead of within a second. */
+  renew(): Promise<void>;
+  /** What the endpoints of this folder work with. */
+  readonly internals: AuthInternals;
+}
+
+export interface AuthInternals {
+  readonly pool: Pool;
+  readonly config: AuthConfig;
+  readonly sealer: Sealer;
+  readonly directory: Directory;
+  readonly readToken: TokenReader;
+  pepper(): Promise<Buffer>;
+  parties(): Promise<TokenParties>;
+  /** Deletes what has no effect any more, at most once an hour. */
+  tidy(): Promise<void>;
+}
+
+const TIDY_EVERY_MS = 3_600_000;
+
+/** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
+export function createAuthenticator({ pool, config, log, addresses }: AuthenticatorOptions): Authenticator {
+  const sealer = createSealer(config.keyEncryptionKey);
+  const directory = createDirectory(pool, sealer);
+  const pepper = once(() => readPepper(pool, sealer));
+  const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
+  const readToken = createTokenReader(directory, parties);
+
+  let tidiedAtMs = performance.now();
+  async function tidy(): Promise<void> {
+    if (performance.now() - tidiedAtMs < TIDY_EVERY_MS) return;
+    tidiedAtMs = performance.now();
+    await removeWhatIsDead(pool);
+  }
+
+  async function prepare(): Promise<void> {
+    await pepper();
+    await directory.renew();
+    await ensureSigningKey(pool, sealer, directory);
+    await removeWhatIsDead(pool);
+    if (!sealer.encrypts)
+      log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
+  }
+
+  return {
+    async verifyBearer(headers) {
+      const token = bearerOf(headers);
+      if (token === undefined) return { kind: "absent" };
+      const good = token === false ? undefined : await readToken(token);
+      if (good === undefined) return { kind: "invalid" };
+      return { kind: "ok", principal: principalOf(good, config) };
+    },
+    prepare,
+    renew: directory.renew,
+    internals: { pool, config, sealer, directory, readToken, pepper, parties, tidy },
+  };
+}
+
+/** The token of the headers; undefined when there is none, false when there are several headers. */
+function bearerOf(headers: readonly string[] | undefined): string | undefined | false {
+  const header = headers?.[0];
+  if (headers === undefined || header === undefined) return undefined;
+  if (headers.length > 1) return false;
+  return /^bearer +(\S.*)$/i.exec(header.trim())?.[1];
+}
+
+function principalOf(
+  { token, client }: Awaited<ReturnType<TokenReader>> & object,
+  config: AuthConfig,
+): Principal {
+  return {
+    clientId: token.clientId,
+    scopes: new Set(token.scopes.filter((scope) => client.scopes.includes(scope))),
+    grants: client.grants,
+    requestRate: client.requestRate ?? config.requestRate,
+    requestBurst: client.requestBurst ?? config.requestBurst,
+    tokenId: token.tokenId,
+    replyToOrigins: client.replyToOrigins,
+  };
+}
+
+/** Makes the first key. Nodes starting together wait for each other at the epoch row, and the second finds the first's. */
+async function ensureSigningKey(pool: Pool, sealer: Sealer, directory: Directory): Promise<void> {
+  if (directory.liveKeys().length > 0) return;
+  await changeAuth(pool, async (change) => {
+    const found = await change.connection.query(FIND_UNRETIRED_KEY);
+    if (found.rowCount !== 0) return;
+    const { kid } = await addSigningKey(change, sealer, 0);
+    await change.audit({ who: "service", what: "create-first-key", detail: { kid } });
+  });
+  await directory.renew();
+}
+
+/** Denials of tokens that have expired, and private parts of keys that sign no more. */
+async function removeWhatIsDead(pool: Pool): Promise<void> {
+  await pool.query(DELETE_DEAD_DENIALS);
+  await pool.query(WIPE_RETIRED_KEYS);
+}
+
+/** Remembers the first success; a failure is forgotten, so the next caller tries again. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

@@ -1,0 +1,148 @@
+import { readStatement } from "../db/statement.ts";
+import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { type AuthChange, changeAuth } from "./change.ts";
+import { type ClientSettings, checkClientSettings } from "./client-input.ts";
+import type { Grant } from "./grants.ts";
+import { digestSecret, newClientId, newClientSecret } from "./secrets.ts";
+
+const INSERT = readStatement(new URL("./sql/insert-client.sql", import.meta.url));
+const UPDATE = readStatement(new URL("./sql/update-client.sql", import.meta.url));
+const REVOKE = readStatement(new URL("./sql/revoke-client.sql", import.meta.url));
+const LIST = readStatement(new URL("./sql/list-clients.sql", import.meta.url));
+const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));
+const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url));
+const DELETE_SECRETS = readStatement(new URL("./sql/delete-secrets.sql", import.meta.url));
+const INSERT_GRANTS = readStatement(new URL("./sql/insert-grants.sql", import.meta.url));
+const DELETE_GRANTS = readStatement(new URL("./sql/delete-grants.sql", import.meta.url));
+
+/** A client as its operator sees it. Times are of the database's clock. */
+export interface ClientSummary extends ClientSettings {
+  readonly clientId: string;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+  /** When a secret of the client was last good for something, to the minute. */
+  readonly lastUsedAt: Date | null;
+}
+
+export interface SecretSummary {
+  readonly slot: number;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly live: boolean;
+}
+
+/**
+ * Creates a client. The secret is shown here and never again: the database keeps its digest. Throws AuthInputError
+ * for settings that cannot be.
+ */
+export async function createClient(
+  admin: AuthAdmin,
+  input: ClientSettings,
+): Promise<{ clientId: string; clientSecret: string; client: ClientSummary }> {
+  const settings = checkClientSettings(input);
+  const clientId = newClientId();
+  const clientSecret = newClientSecret();
+  const { internals, who } = admin;
+  const pepper = await internals.pepper();
+  await changeAuth(internals.pool, async (change) => {
+    await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
+    await putGrants(change, clientId, settings.grants);
+    await change.connection.query({
+      ...PUT_SECRET,
+      values: [clientId, 1, digestSecret(pepper, clientId, clientSecret)],
+    });
+    await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
+  });
+  await internals.directory.renew();
+  return { clientId, clientSecret, client: (await showClient(admin, clientId)).client };
+}
+
+/** Every client, the oldest first, revoked ones included. */
+export async function listClients({ internals }: AuthAdmin): Promise<ClientSummary[]> {
+  return (await internals.pool.query<ClientSummary>({ ...LIST, values: [null] })).rows;
+}
+
+/** One client and its secrets, without anything secret. Throws AuthInputError when there is none of this id. */
+export async function showClient(
+  { internals }: AuthAdmin,
+  clientId: string,
+): Promise<{ client: ClientSummary; secrets: SecretSummary[] }> {
+  const { rows } = await internals.pool.query<ClientSummary>({ ...LIST, values: [clientId] });
+  const client = rows[0];
+  if (client === undefined) throw noSuchClient(clientId);
+  const secrets = await internals.pool.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
+  return { client, secrets: secrets.rows };
+}
+
+/**
+ * Changes what an operator decides of a client; what is left out stays. Takes effect on this node at once, on others
+ * within a second, for tokens that are out already too. Throws AuthInputError.
+ */
+export async function updateClient(
+  admin: AuthAdmin,
+  clientId: string,
+  changes: Partial<ClientSettings>,
+): Promise<ClientSummary> {
+  const { internals, who } = admin;
+  await changeAuth(internals.pool, async (change) => {
+    const current = await readForChange(change, clientId);
+    const settings = checkClientSettings({ ...current, ...changes });
+    await change.connection.query({ ...UPDATE, values: [clientId, ...columnsOf(settings), change.epoch] });
+    if (changes.grants !== undefined) {
+      await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
+      await putGrants(change, clientId, settings.grants);
+    }
+    await change.audit({ who, what: "update-client", clientId, detail: { ...changes } });
+  });
+  await internals.directory.renew();
+  return (await showClient(admin, clientId)).client;
+}
+
+/** Ends a client for good: no new tokens, those that are out are refused, its secrets are deleted. */
+export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<Date> {
+  const { internals, who } = admin;
+  const revokedAt = await changeAuth(internals.pool, async (change) => {
+    await readForChange(change, clientId);
+    const revoked = await change.connection.query<{ revokedAt: Date }>({
+      ...REVOKE,
+      values: [clientId, change.epoch],
+    });
+    await change.connection.query({ ...DELETE_SECRETS, values: [clientId] });
+    await change.audit({ who, what: "revoke-client", clientId });
+    return revoked.rows[0]?.revokedAt ?? new Date();
+  });
+  await internals.directory.renew();
+  return revokedAt;
+}
+
+/** The client, for a change within the epoch's lock. Throws AuthInputError when there is none or it is revoked. */
+export async function readForChange(change: AuthChange, clientId: string): Promise<ClientSettings> {
+  const { rows } = await change.connection.query<ClientSummary>({ ...LIST, values: [clientId] });
+  const client = rows[0];
+  if (client === undefined) throw noSuchClient(clientId);
+  if (client.revokedAt !== null) {
+    throw new AuthInputError(
+      `The client ${clientId} was revoked on ${client.revokedAt.toISOString()}: create another.`,
+    );
+  }
+  const { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins } = client;
+  return { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins };
+}
+
+function noSuchClient(clientId: string): AuthInputError {
+  return new AuthInputError(
+    `There is no client ${JSON.stringify(clientId)}. \`bellhop client list\` shows all there are.`,
+  );
+}
+
+function columnsOf(settings: ClientSettings): unknown[] {
+  const { name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins } = settings;
+  return [name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins];
+}
+
+async function putGrants(change: AuthChange, clientId: string, grants: readonly Grant[]): Promise<void> {
+  const clientCodes = grants.map((grant) => grant.clientCode);
+  const propertyCodes = grants.map((grant) => grant.propertyCode);
+  await change.connection.query({ ...INSERT_GRANTS, values: [clientId, clientCodes, propertyCodes] });
+}

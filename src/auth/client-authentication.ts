@@ -1,0 +1,124 @@
+import { readStatement } from "../db/statement.ts";
+import type { AuthInternals } from "./authenticator.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
+import { decodeFormText, type Form } from "./form.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { looksLikeCredential, matchSecret } from "./secrets.ts";
+
+const READ_CREDENTIALS = readStatement(new URL("./sql/read-credentials.sql", import.meta.url));
+const TOUCH_SECRET = readStatement(new URL("./sql/touch-secret.sql", import.meta.url));
+
+/** A client that has proven to know its secret. */
+export interface AuthenticatedClient {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Null: the configured one. */
+  readonly tokenBurst: number | null;
+}
+
+/** What a request to an endpoint with client authentication brings. */
+export interface ClientRequest {
+  readonly authorization: readonly string[] | undefined;
+  readonly form: Form;
+  /** The caller's address, for the limit of failures. */
+  readonly address: string;
+}
+
+interface Credentials {
+  readonly clientId: string;
+  readonly secret: string;
+}
+
+interface CredentialRow {
+  readonly scopes: readonly string[];
+  readonly tokenBurst: number | null;
+  readonly revoked: boolean;
+  readonly slot: number | null;
+  readonly digest: Buffer | null;
+}
+
+/**
+ * Authenticates the client by its secret, in the body or by HTTP Basic (RFC 6749 §2.3.1). Throws `invalid_client`,
+ * the same in words and time for an unknown id and a wrong secret; `invalid_request` for two methods at once; and
+ * `temporarily_unavailable` for the 21st failure of an address and id in a minute. A correct secret always passes.
+ */
+export async function authenticateClient(
+  request: ClientRequest,
+  internals: AuthInternals,
+  failures: FailureLimiter,
+): Promise<AuthenticatedClient> {
+  const credentials = readCredentials(request);
+  const client = await findBySecret(credentials, internals);
+  if (client !== undefined) return client;
+  const waitSeconds = failures.fail(request.address, credentials.clientId);
+  if (waitSeconds === 0) throw unknownClient();
+  throw new OAuthError("temporarily_unavailable", "rate limit exceeded", {
+    headers: { "retry-after": String(waitSeconds) },
+  });
+}
+
+function readCredentials({ authorization, form }: ClientRequest): Credentials {
+  const header = authorization?.[0];
+  if (header === undefined) return readBodyCredentials(form);
+  if (form.has("client_secret")) {
+    throw new OAuthError(
+      "invalid_request",
+      "Send the credentials in the body or in the Authorization header, not in both.",
+    );
+  }
+  const credentials = authorization?.length === 1 ? readBasic(header) : undefined;
+  if (credentials === undefined) throw unknownClient();
+  const named = form.get("client_id");
+  if (named !== undefined && named !== credentials.clientId) {
+    throw new OAuthError("invalid_request", "client_id is not the one of the Authorization header.");
+  }
+  return credentials;
+}
+
+function readBodyCredentials(form: Form): Credentials {
+  const clientId = form.get("client_id");
+  const secret = form.get("client_secret");
+  if (clientId === undefined || secret === undefined) {
+    throw invalidClient("Send client_id and client_secret in the body, or HTTP Basic credentials.");
+  }
+  return { clientId, secret };
+}
+
+/** Each half is form-encoded; ids and secrets hold nothing that encoding changes, so a raw half reads the same. */
+function readBasic(header: string): Credentials | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header.trim())?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString("latin1");
+  const colon = text.indexOf(":");
+  if (colon < 0) return undefined;
+  const clientId = decodeFormText(text.slice(0, colon));
+  const secret = decodeFormText(text.slice(colon + 1));
+  return clientId === undefined || secret === undefined ? undefined : { clientId, secret };
+}
+
+async function findBySecret(
+  { clientId, secret }: Credentials,
+  { pool, pepper }: AuthInternals,
+): Promise<AuthenticatedClient | undefined> {
+  // Text that no id or secret of ours can be (NUL, say, which PostgreSQL refuses) never reaches the database.
+  if (!looksLikeCredential(clientId) || !looksLikeCredential(secret)) return undefined;
+  const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
+  const stored = rows.flatMap(({ slot, digest }) =>
+    slot === null || digest === null ? [] : [{ slot, digest }],
+  );
+  const slot = matchSecret(await pepper(), clientId, secret, stored);
+  const row = rows[0];
+  if (slot === undefined || row === undefined || row.revoked) return undefined;
+  await pool.query({ ...TOUCH_SECRET, values: [clientId, slot] });
+  return { clientId, scopes: row.scopes, tokenBurst: row.tokenBurst };
+}
+
+function unknownClient(): OAuthError {
+  return invalidClient("The client id or its secret is not valid.");
+}
+
+function invalidClient(description: string): OAuthError {
+  return new OAuthError("invalid_client", description, {
+    headers: { "www-authenticate": 'Basic realm="bellhop", charset="UTF-8"' },
+  });
+}

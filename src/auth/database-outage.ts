@@ -1,0 +1,27 @@
+/** SQLSTATE classes of a database that is away for now: connection, resources, shutdown, system error. */
+const OUTAGE_STATES = /^(08|53|57P|58)/;
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+]);
+
+/** pg gives these no code: they can be told by their words alone. */
+const DRIVER_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+
+/** True when the error says that the database could not be reached, rather than that a statement is wrong. */
+export function isDatabaseOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code: unknown = "code" in error ? error.code : undefined;
+  if (typeof code === "string")
+    return NETWORK_CODES.has(code) || (/^[0-9A-Z]{5}$/.test(code) && OUTAGE_STATES.test(code));
+  return DRIVER_MESSAGES.test(error.message);
+}

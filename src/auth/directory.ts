@@ -1,0 +1,146 @@
+import type { Pool } from "pg";
+import { readStatement } from "../db/statement.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
+import type { Sealer } from "./seal.ts";
+import { chooseSigningKey, isKeyLive, loadSigningKeys, type SigningKey } from "./signing-key.ts";
+
+const READ_EPOCH = readStatement(new URL("./sql/read-auth-epoch.sql", import.meta.url));
+const LIST_CHANGED_CLIENTS = readStatement(new URL("./sql/list-changed-clients.sql", import.meta.url));
+const LIST_DENIED_TOKENS = readStatement(new URL("./sql/list-denied-tokens.sql", import.meta.url));
+const READ_CLIENT_FACTS = readStatement(new URL("./sql/read-client-facts.sql", import.meta.url));
+
+/** Knowledge older than this is renewed before it is used: how late another node's revocation can take effect. */
+const STALE_AFTER_MS = 1000;
+
+/** From here on knowledge is renewed behind a request's back, so that under steady traffic none waits for it. */
+const RENEW_AFTER_MS = 500;
+
+/** Clients kept in memory. Only holders of a good token get in; one that was pushed out costs one query to come back. */
+const CLIENTS_MAX = 20_000;
+
+/** What a node needs to know of a client to answer its requests. */
+export interface ClientFacts {
+  readonly scopes: readonly string[];
+  readonly requestRate: number | null;
+  readonly requestBurst: number | null;
+  readonly replyToOrigins: readonly string[];
+  readonly revoked: boolean;
+  readonly grants: Grants;
+}
+
+/** A node's copy of keys, clients and denied tokens: at most a second old whenever `freshen` has been awaited. */
+export interface Directory {
+  /** Makes sure that what is known is at most a second old; rejects when the database cannot be asked. */
+  freshen(): Promise<void>;
+  /** Takes in every change committed before this call. */
+  renew(): Promise<void>;
+  /** The database's clock, in ms since 1970. */
+  now(): number;
+  /** The key of this id if its tokens are good. */
+  findKey(kid: string): SigningKey | undefined;
+  /** The keys to publish: announced, active and retiring. */
+  liveKeys(): SigningKey[];
+  signingKey(): SigningKey | undefined;
+  isDenied(tokenId: string): boolean;
+  findClient(clientId: string): Promise<ClientFacts | undefined>;
+}
+
+type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
+
+/** Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used. */
+export function createDirectory(pool: Pool, sealer: Sealer): Directory {
+  const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
+  const denied = new Map<string, number>();
+  let keys = new Map<string, SigningKey>();
+  let epoch = "-1";
+  let changesSeen = 0;
+  let knownAtMs = Number.NEGATIVE_INFINITY;
+  let clock = { databaseMs: Number.NaN, readAtMs: Number.NaN };
+  let running: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
+
+  const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
+
+  async function takeChanges(since: string): Promise<void> {
+    keys = new Map((await loadSigningKeys(pool, sealer)).map((key) => [key.kid, key]));
+    const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
+    changesSeen += 1;
+    for (const { clientId } of changed.rows) clients.delete(clientId);
+    const fresh = await pool.query<{ jti: string; expiresAtMs: number }>({
+      ...LIST_DENIED_TOKENS,
+      values: [since],
+    });
+    for (const { jti, expiresAtMs } of fresh.rows) denied.set(jti, expiresAtMs);
+    for (const [jti, expiresAtMs] of denied) if (expiresAtMs + DENIAL_OUTLIVES_MS < now()) denied.delete(jti);
+  }
+
+  async function ask(): Promise<void> {
+    const askedAtMs = performance.now();
+    const { rows } = await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH);
+    const answer = rows[0];
+    const answeredAtMs = performance.now();
+    if (answer === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
+    // The clock was read somewhere between question and answer: the middle is wrong by at most half of that.
+    clock = { databaseMs: answer.nowMs, readAtMs: (askedAtMs + answeredAtMs) / 2 };
+    if (answer.epoch !== epoch) await takeChanges(epoch);
+    epoch = answer.epoch;
+    knownAtMs = askedAtMs;
+  }
+
+  function askOnce(): Promise<void> {
+    running ??= ask().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  /** A question already under way may have been answered before the caller's change: another must follow it. */
+  function renew(): Promise<void> {
+    if (running === undefined) return askOnce();
+    following ??= running
+      .catch(() => undefined)
+      .then(() => {
+        following = undefined;
+        return askOnce();
+      });
+    return following;
+  }
+
+  async function freshen(): Promise<void> {
+    const ageMs = performance.now() - knownAtMs;
+    if (ageMs >= STALE_AFTER_MS) return askOnce();
+    // A failure is not lost: the next caller past STALE_AFTER_MS asks again and gets it.
+    if (ageMs >= RENEW_AFTER_MS) askOnce().catch(() => undefined);
+  }
+
+  async function findClient(clientId: string): Promise<ClientFacts | undefined> {
+    const known = clients.get(clientId);
+    if (known !== undefined) return known;
+    const changesBefore = changesSeen;
+    const { rows } = await pool.query<ClientRow>({ ...READ_CLIENT_FACTS, values: [clientId] });
+    const row = rows[0];
+    if (row === undefined) return undefined;
+    const facts: ClientFacts = { ...row, grants: arrangeGrants(row.grants) };
+    // Changes taken in while the row was read may concern it: then it serves this one request and is not kept.
+    if (changesBefore === changesSeen) clients.set(clientId, facts);
+    return facts;
+  }
+
+  return {
+    freshen,
+    renew,
+    now,
+    findKey(kid) {
+      const key = keys.get(kid);
+      return key !== undefined && isKeyLive(key, now()) ? key : undefined;
+    },
+    liveKeys: () => [...keys.values()].filter((key) => isKeyLive(key, now())),
+    signingKey: () => chooseSigningKey(keys.values(), now()),
+    isDenied: (tokenId) => denied.has(tokenId),
+    findClient,
+  };
+}
+
+/** A denial is kept a minute longer than its token lives, well beyond the tolerance with which tokens are checked. */
+const DENIAL_OUTLIVES_MS = 60_000;

@@ -1,0 +1,47 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Pool } from "pg";
+import { readStatement } from "../db/statement.ts";
+import { type Sealer, shouldReseal } from "./seal.ts";
+
+const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
+const READ = readStatement(new URL("./sql/read-instance-value.sql", import.meta.url));
+const REPLACE = readStatement(new URL("./sql/replace-instance-value.sql", import.meta.url));
+
+const PEPPER = "auth.pepper";
+const ISSUER = "auth.issuer";
+const AUDIENCE = "auth.audience";
+
+/** The stored value; made and stored when there is none yet. With many nodes starting, the first one decides. */
+async function readOrDecide(pool: Pool, name: string, decide: () => string): Promise<string> {
+  const stored = await pool.query<{ value: string }>({ ...READ, values: [name] });
+  if (stored.rows[0] !== undefined) return stored.rows[0].value;
+  await pool.query({ ...ADD, values: [name, decide()] });
+  const decided = await pool.query<{ value: string }>({ ...READ, values: [name] });
+  const value = decided.rows[0]?.value;
+  if (value === undefined) throw new Error(`bellhop.instance lost ${name}`);
+  return value;
+}
+
+/** The key under which secrets are digested: 32 random bytes, the installation's own. */
+export async function readPepper(pool: Pool, sealer: Sealer): Promise<Buffer> {
+  const sealed = await readOrDecide(pool, PEPPER, () => sealer.seal(PEPPER, randomBytes(32)));
+  const pepper = sealer.open(PEPPER, sealed);
+  // KEY_ENCRYPTION_KEY came later than the pepper: encrypt what lies there readable.
+  if (shouldReseal(sealer, sealed)) {
+    await pool.query({ ...REPLACE, values: [PEPPER, sealed, sealer.seal(PEPPER, pepper)] });
+  }
+  return pepper;
+}
+
+/** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-issuer.md). */
+export interface TokenParties {
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** Reads issuer and audience; the first node to need them stores its own address as the issuer. */
+export async function readTokenParties(pool: Pool, authUrl: () => string): Promise<TokenParties> {
+  const issuer = await readOrDecide(pool, ISSUER, authUrl);
+  const audience = await readOrDecide(pool, AUDIENCE, () => `urn:uuid:${randomUUID()}`);
+  return { issuer, audience };
+}

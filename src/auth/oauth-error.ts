@@ -1,0 +1,33 @@
+/** The errors of the token endpoint and its neighbours (RFC 6749 §5.2), and the status of each. */
+export const OAUTH_ERRORS = {
+  invalid_request: 400,
+  invalid_scope: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  invalid_client: 401,
+  temporarily_unavailable: 429,
+} as const;
+
+export type OAuthErrorCode = keyof typeof OAUTH_ERRORS;
+
+export interface OAuthErrorOptions {
+  /** Another status than the code's own, where HTTP has a word for it (413, 415, 503). */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** A refusal that becomes `{"error","error_description"}`. The description is public text without any input in it. */
+export class OAuthError extends Error {
+  readonly code: OAuthErrorCode;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
+    super(description, { cause: options.cause });
+    this.name = "OAuthError";
+    this.code = code;
+    this.status = options.status ?? OAUTH_ERRORS[code];
+    this.headers = options.headers ?? {};
+  }
+}

@@ -1,0 +1,118 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/registry.ts";
+import type { Addresses, AuthInternals } from "./authenticator.ts";
+import type { ClientRequest } from "./client-authentication.ts";
+import { createFailureLimiter } from "./failure-limiter.ts";
+import { parseForm } from "./form.ts";
+import { introspectToken } from "./introspection-endpoint.ts";
+import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { renderAuthError } from "./render-auth-error.ts";
+import { revokeByClient } from "./revocation-endpoint.ts";
+import { grantToken, rateLimitHeaders } from "./token-endpoint.ts";
+
+/** A form of credentials and a token has under 5 kB. */
+const FORM_BYTES_MAX = 8192;
+
+const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
+
+/** What must never stand in an address, which ends up in logs and histories. */
+const NEVER_IN_THE_URI = ["client_id", "client_secret", "grant_type", "token", "access_token"];
+
+export interface AuthRoutesOptions {
+  readonly internals: AuthInternals;
+  readonly addresses: () => Addresses;
+}
+
+/**
+ * Registers the token endpoint, revocation, introspection, metadata and keys, in a scope of their own: their parser
+ * takes forms alone, and their errors are those of OAuth. Everything is `no-store`; other methods are 405 with `Allow`.
+ */
+export async function registerAuthRoutes(app: FastifyInstance, options: AuthRoutesOptions): Promise<void> {
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      FORM_MEDIA_TYPE,
+      { parseAs: "buffer", bodyLimit: FORM_BYTES_MAX },
+      (_request, body, done) => done(null, body),
+    );
+    scope.setErrorHandler(renderAuthError);
+    scope.addHook("onRequest", async (_request, reply) => {
+      reply.header("cache-control", "no-store").header("pragma", "no-cache");
+    });
+    addFormRoutes(scope, options.internals);
+    addDocumentRoutes(scope, options);
+  });
+}
+
+function addFormRoutes(scope: FastifyInstance, internals: AuthInternals): void {
+  // One limiter for all three endpoints, or each would give a guesser another 20.
+  const failures = createFailureLimiter();
+  addFormRoute(scope, AUTH_PATHS.token, async (request, reply) => {
+    const { token, allowance } = await grantToken(request, internals, failures);
+    reply.headers(rateLimitHeaders(allowance));
+    await internals.tidy();
+    return {
+      access_token: token.accessToken,
+      token_type: "Bearer",
+      expires_in: token.expiresInSeconds,
+      scope: token.scopes.join(" "),
+    };
+  });
+  addFormRoute(scope, AUTH_PATHS.revoke, async (request, reply) => {
+    await revokeByClient(request, internals, failures);
+    return reply.code(200).send();
+  });
+  addFormRoute(scope, AUTH_PATHS.introspect, (request) => introspectToken(request, internals, failures));
+}
+
+function addDocumentRoutes(scope: FastifyInstance, { internals, addresses }: AuthRoutesOptions): void {
+  scope.get(AUTH_PATHS.metadata, async () => describeAuthorizationServer(addresses()));
+  refuseOtherMethods(scope, AUTH_PATHS.metadata, ["GET", "HEAD"]);
+  scope.get(AUTH_PATHS.keys, async () => {
+    await internals.directory.freshen();
+    return { keys: internals.directory.liveKeys().map((key) => key.publicJwk) };
+  });
+  refuseOtherMethods(scope, AUTH_PATHS.keys, ["GET", "HEAD"]);
+}
+
+type FormHandler = (request: ClientRequest, reply: FastifyReply) => Promise<unknown>;
+
+function addFormRoute(scope: FastifyInstance, path: string, handle: FormHandler): void {
+  scope.post(path, { bodyLimit: FORM_BYTES_MAX }, async (request, reply) => {
+    requireNothingInUri(request);
+    const body = requireFormBody(request);
+    const authorization = request.raw.headersDistinct["authorization"];
+    return handle({ authorization, form: parseForm(body), address: request.ip }, reply);
+  });
+  refuseOtherMethods(scope, path, ["POST"]);
+}
+
+function requireNothingInUri(request: FastifyRequest): void {
+  const question = request.url.indexOf("?");
+  if (question < 0) return;
+  const query = new URLSearchParams(request.url.slice(question));
+  if (NEVER_IN_THE_URI.some((name) => query.has(name))) {
+    throw new OAuthError("invalid_request", "Send parameters in the body, never in the address.");
+  }
+}
+
+function requireFormBody(request: FastifyRequest): Buffer {
+  const encoding = request.headers["content-encoding"];
+  const plain = encoding === undefined || encoding.toLowerCase() === "identity";
+  if (plain && request.body instanceof Buffer) return request.body;
+  throw new OAuthError("invalid_request", `Send the parameters as ${FORM_MEDIA_TYPE}.`, { status: 415 });
+}
+
+/** Answers every other method before its body is looked at. */
+function refuseOtherMethods(scope: FastifyInstance, path: string, allowed: readonly string[]): void {
+  scope.route({
+    method: scope.supportedMethods.filter((method) => !allowed.includes(method)),
+    url: path,
+    onRequest: async (_request, reply) => {
+      reply.header("allow", allowed.join(", "));
+      throw new ServiceError("bellhop.http.MethodNotAllowed");
+    },
+    handler: async () => undefined,
+  });
+}

@@ -1,0 +1,63 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+/** The database's auth data cannot be used with these settings; the message tells the operator what to do. */
+export class AuthSetupError extends Error {}
+
+/** Wraps values that must not be readable in a copy of the database. `name` is bound in: a value cannot be moved. */
+export interface Sealer {
+  readonly encrypts: boolean;
+  seal(name: string, plain: Buffer): string;
+  /** Throws AuthSetupError when the key is missing or another one. */
+  open(name: string, sealed: string): Buffer;
+}
+
+const PLAIN = "plain:";
+const ENCRYPTED = "aes256gcm:";
+
+/** Makes the sealer of KEY_ENCRYPTION_KEY (32 bytes, base64). Without a key, values are kept readable. */
+export function createSealer(keyEncryptionKey: string | undefined): Sealer {
+  const key = keyEncryptionKey === undefined ? undefined : Buffer.from(keyEncryptionKey, "base64");
+  return {
+    encrypts: key !== undefined,
+    seal: (name, plain) => (key === undefined ? PLAIN + plain.toString("base64") : encrypt(key, name, plain)),
+    open(name, sealed) {
+      if (sealed.startsWith(PLAIN)) return Buffer.from(sealed.slice(PLAIN.length), "base64");
+      if (key === undefined) {
+        throw new AuthSetupError(
+          `${name} is encrypted in the database: set KEY_ENCRYPTION_KEY to the key it was stored with.`,
+        );
+      }
+      return decrypt(key, name, sealed);
+    },
+  };
+}
+
+/** True when the value is readable although the sealer could encrypt it. */
+export function shouldReseal(sealer: Sealer, sealed: string): boolean {
+  return sealer.encrypts && sealed.startsWith(PLAIN);
+}
+
+function encrypt(key: Buffer, name: string, plain: Buffer): string {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(name));
+  const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return ENCRYPTED + [iv, body, cipher.getAuthTag()].map((part) => part.toString("base64")).join(":");
+}
+
+function decrypt(key: Buffer, name: string, sealed: string): Buffer {
+  try {
+    const parts = sealed.slice(ENCRYPTED.length).split(":");
+    const [iv, body, tag] = parts.map((part) => Buffer.from(part, "base64"));
+    if (!sealed.startsWith(ENCRYPTED) || iv === undefined || body === undefined || tag === undefined) {
+      throw new Error("not a sealed value");
+    }
+    const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: 16 });
+    decipher.setAAD(Buffer.from(name)).setAuthTag(tag);
+    return Buffer.concat([decipher.update(body), decipher.final()]);
+  } catch (cause) {
+    throw new AuthSetupError(
+      `${name} does not open with this KEY_ENCRYPTION_KEY: it was stored with another one.`,
+      { cause },
+    );
+  }
+}

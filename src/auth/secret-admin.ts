@@ -1,0 +1,60 @@
+import { readStatement } from "../db/statement.ts";
+import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { changeAuth } from "./change.ts";
+import { readForChange, type SecretSummary } from "./client-admin.ts";
+import { digestSecret, newClientSecret } from "./secrets.ts";
+
+const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));
+const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url));
+const EXPIRE_SECRET = readStatement(new URL("./sql/expire-secret.sql", import.meta.url));
+
+/** A partner gets a day to put the new secret everywhere. */
+export const ROTATION_OVERLAP_SECONDS = 86_400;
+
+const OVERLAP_SECONDS_MAX = 90 * 86_400;
+
+/** What a rotation left behind. */
+export interface RotatedSecret {
+  readonly clientId: string;
+  /** Shown here and never again. */
+  readonly clientSecret: string;
+  /** When the secret used until now ends; null when there was none alive. */
+  readonly previousExpiresAt: Date | null;
+  /** A still older secret that was alive and ended now, because two are the most a client may have. */
+  readonly endedCreatedAt: Date | null;
+}
+
+/**
+ * Gives a client a new secret. The one used until now stays good for `overlapSeconds`, so that nothing is refused
+ * while the partner changes over; 0 ends it at once (it leaked). Throws AuthInputError.
+ */
+export async function rotateSecret(
+  { internals, who }: AuthAdmin,
+  clientId: string,
+  options: { readonly overlapSeconds?: number } = {},
+): Promise<RotatedSecret> {
+  const overlapSeconds = options.overlapSeconds ?? ROTATION_OVERLAP_SECONDS;
+  if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX) {
+    throw new AuthInputError("The overlap is 0 seconds to 90 days.");
+  }
+  const clientSecret = newClientSecret();
+  const digest = digestSecret(await internals.pepper(), clientId, clientSecret);
+  return changeAuth(internals.pool, async (change) => {
+    await readForChange(change, clientId);
+    const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
+    const live = rows.filter((secret) => secret.live);
+    const previous = live.at(-1);
+    const ended = live.length > 1 ? live[0] : undefined;
+    const slot = previous?.slot === 1 ? 2 : 1;
+    await change.connection.query({ ...PUT_SECRET, values: [clientId, slot, digest] });
+    let previousExpiresAt: Date | null = null;
+    if (previous !== undefined) {
+      const values = [clientId, previous.slot, overlapSeconds];
+      const expired = await change.connection.query<{ expiresAt: Date }>({ ...EXPIRE_SECRET, values });
+      previousExpiresAt = expired.rows[0]?.expiresAt ?? null;
+    }
+    const detail = { previousExpiresAt, endedCreatedAt: ended?.createdAt ?? null };
+    await change.audit({ who, what: "rotate-secret", clientId, detail });
+    return { clientId, clientSecret, ...detail };
+  });
+}

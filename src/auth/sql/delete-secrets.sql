@@ -1,0 +1,1 @@
+delete from bellhop.client_secret where client_id = $1

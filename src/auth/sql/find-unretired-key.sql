@@ -1,0 +1,1 @@
+select kid from bellhop.signing_key where remove_at is null limit 1

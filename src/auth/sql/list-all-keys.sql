@@ -1,0 +1,17 @@
+select kid,
+  created_at as "createdAt",
+  activate_at as "activateAt",
+  remove_at as "removeAt",
+  private_key is not null and private_key not like 'plain:%' as "encrypted",
+  case
+    when remove_at <= clock_timestamp() then 'removed'
+    when activate_at > clock_timestamp() then 'announced'
+    when remove_at is null then 'active'
+    when exists (
+      select from bellhop.signing_key newer
+      where newer.activate_at <= clock_timestamp() and newer.activate_at > signing_key.activate_at
+    ) then 'retiring'
+    else 'active'
+  end as state
+from bellhop.signing_key
+order by signing_key.activate_at desc, kid

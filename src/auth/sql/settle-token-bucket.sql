@@ -1,0 +1,17 @@
+-- How the bucket stands after a refusal. $1 client, $2 burst, $3 seconds until one token comes back.
+-- A full_at further ahead than an empty bucket's (the burst was lowered, the clock was set back) is brought back first,
+-- or the client would wait for as long as the clock was wrong.
+-- oldestLeavesInSeconds: when, of the last $2 tokens of this hour, the first leaves it.
+with settled as (
+  update bellhop.token_bucket
+  set full_at = clock_timestamp() + make_interval(secs => $2::integer * $3::integer)
+  where client_id = $1 and full_at > clock_timestamp() + make_interval(secs => $2::integer * $3::integer)
+  returning full_at
+)
+select
+  extract(epoch from coalesce((select full_at from settled), full_at) - clock_timestamp())::float8 as "fullInSeconds",
+  extract(epoch from
+    (select t from unnest(issued_at) t order by t desc offset $2::integer - 1 limit 1) + interval '1 hour' - clock_timestamp()
+  )::float8 as "oldestLeavesInSeconds"
+from bellhop.token_bucket
+where client_id = $1

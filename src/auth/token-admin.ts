@@ -1,0 +1,61 @@
+import { type IssuedToken, signAccessToken, TOKEN_SECONDS } from "./access-token.ts";
+import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { recordAudit } from "./audit.ts";
+import { showClient } from "./client-admin.ts";
+import { denyToken } from "./deny-token.ts";
+import { chooseScopes, scopesForTokens } from "./scopes.ts";
+
+/**
+ * Signs a token in a client's name without its secret, for an operator who tries something out. It does not count
+ * against the client's tokens and leaves an audit entry with its id. Throws AuthInputError.
+ */
+export async function mintToken(
+  { internals, who }: AuthAdmin,
+  wanted: { readonly clientId: string; readonly scopes?: readonly string[]; readonly seconds?: number },
+): Promise<IssuedToken> {
+  const seconds = wanted.seconds ?? TOKEN_SECONDS;
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > TOKEN_SECONDS) {
+    throw new AuthInputError(`A token is good for 1 to ${TOKEN_SECONDS} seconds.`);
+  }
+  const { client } = await showClient({ internals, who }, wanted.clientId);
+  if (client.revokedAt !== null) throw new AuthInputError(`The client ${client.clientId} is revoked.`);
+  const scopes = chooseScopes(wanted.scopes?.join(" "), client.scopes);
+  if (scopes === undefined || scopes.length === 0) {
+    const has = scopesForTokens(client.scopes).join(", ");
+    throw new AuthInputError(
+      `The scopes that a token of this client can carry: ${has === "" ? "none" : has}.`,
+    );
+  }
+  await internals.directory.renew();
+  const key = internals.directory.signingKey();
+  if (key === undefined)
+    throw new AuthInputError("No signing key is active; `bellhop key list` shows what there is.");
+  const grant = { clientId: client.clientId, scopes, seconds };
+  const token = await signAccessToken(grant, await internals.parties(), key, internals.directory.now());
+  const detail = { tokenId: token.tokenId, scopes, seconds };
+  await recordAudit(internals.pool, { who, what: "mint-token", clientId: client.clientId, detail });
+  return token;
+}
+
+/** A token's id as the denylist holds it (`jti`). */
+const TOKEN_ID_SHAPE = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Revokes a token, given whole or by its id (`jti`), on this node at once and on others within a second. `already` when
+ * it was revoked before. Throws AuthInputError for text that is no good token of this installation and no id.
+ */
+export async function revokeToken(
+  { internals, who }: AuthAdmin,
+  tokenOrId: string,
+): Promise<{ tokenId: string; clientId: string | undefined; already: boolean }> {
+  const text = tokenOrId.trim();
+  const token = TOKEN_ID_SHAPE.test(text)
+    ? { tokenId: text, clientId: undefined }
+    : (await internals.readToken(text))?.token;
+  if (token === undefined) {
+    throw new AuthInputError("This is neither the id of a token (jti) nor a token that is good now.");
+  }
+  const denied = await denyToken(internals.pool, token, who);
+  await internals.directory.renew();
+  return { tokenId: token.tokenId, clientId: token.clientId, already: !denied };
+}
