@@ -20,14 +20,17 @@ create table bellhop.property (
 create index property_created on bellhop.property (created_by, created_at);
 
 -- A lane is one accept writer's connection. Ids within a lane become visible in order, because one
--- connection commits its flushes one after another. Never reused; sealed only once its backend is gone.
+-- connection commits its flushes one after another. Never reused; sealed only once its backend is gone (nothing can
+-- appear in it any more), retired once every bucket has applied all of it.
 create table bellhop.lane (
   lane_id bigint generated always as identity primary key,
   backend_pid integer not null,
   backend_start timestamptz not null,
   born_at timestamptz not null default clock_timestamp(),
-  sealed_at timestamptz
+  sealed_at timestamptz,
+  retired_at timestamptz
 );
+create index lane_unretired on bellhop.lane (lane_id) where retired_at is null;
 
 -- What was accepted, insert-only. One row a batch and bucket ("part"). Partitioned by time through the UUIDv7.
 -- kind: 'b' batch, 'r' release from quarantine, 'd' discard from quarantine (target_* name the record).

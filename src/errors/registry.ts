@@ -7,8 +7,14 @@ export const ERRORS = {
   "bellhop.contract.MalformedJson": { status: 400, text: "The body is not valid JSON." },
   "bellhop.contract.NotAnArray": { status: 400, text: "The body must be a JSON array of records." },
   "bellhop.contract.EmptyBatch": { status: 400, text: "The batch is empty: send at least one record." },
-  "bellhop.contract.TooManyRecords": { status: 400, text: "The batch has more records than are allowed in one request." },
-  "bellhop.contract.InvalidRecords": { status: 400, text: "The batch has invalid records; violations lists them." },
+  "bellhop.contract.TooManyRecords": {
+    status: 400,
+    text: "The batch has more records than are allowed in one request.",
+  },
+  "bellhop.contract.InvalidRecords": {
+    status: 400,
+    text: "The batch has invalid records; violations lists them.",
+  },
   "bellhop.http.BadRequest": { status: 400, text: "The request could not be understood." },
   "bellhop.http.InvalidParameter": { status: 400, text: "A parameter of the request is not valid." },
   "bellhop.http.NotFound": { status: 404, text: "There is nothing at this address." },
@@ -16,11 +22,17 @@ export const ERRORS = {
   "bellhop.http.RequestTimeout": { status: 408, text: "The request took too long to arrive." },
   "bellhop.http.PayloadTooLarge": { status: 413, text: "The body is larger than is allowed." },
   "bellhop.http.UnsupportedMediaType": { status: 415, text: "Send the body as application/json." },
-  "bellhop.http.UnsupportedEncoding": { status: 415, text: "Content-Encoding must be gzip, br, zstd or identity." },
+  "bellhop.http.UnsupportedEncoding": {
+    status: 415,
+    text: "Content-Encoding must be gzip, br, zstd or identity.",
+  },
   "bellhop.http.InvalidHeader": { status: 422, text: "A header of the request is not valid." },
   "bellhop.http.HeadersTooLarge": { status: 431, text: "The request's headers are too large." },
   "bellhop.http.RateLimitExceeded": { status: 429, text: "rate limit exceeded" },
-  "bellhop.http.Internal": { status: 500, text: "An internal error occurred; it was logged under this request's id." },
+  "bellhop.http.Internal": {
+    status: 500,
+    text: "An internal error occurred; it was logged under this request's id.",
+  },
   "bellhop.accept.IdempotencyKeyReused": {
     status: 422,
     text: "This Idempotency-Key was used within 24 hours with another body, path or Prefer header.",

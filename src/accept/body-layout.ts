@@ -1,0 +1,166 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+
+/**
+ * How the records of one part are stored: chunks of some tens of records, each compressed by itself, and a layout that
+ * says where each record lies, so that reading one record inflates one chunk.
+ *
+ * Measured (1.76 kB reservations, zstd level 1, µs and stored bytes a record, compress / inflate):
+ * 1 record a frame 48 / 61 µs, 650 B; 32 records 2.6 / 1.6 µs, 67 B; 64 records 1.4 / 1.4 µs, 55 B; 100 records 1.4 / 1.1, 50 B.
+ * So a chunk holds 64, and what is too small to be worth a frame (its fixed cost is about 45 µs) is stored as it is.
+ */
+const CHUNK_RECORDS_MAX = 64;
+const CHUNK_BYTES_TARGET = 131_072;
+const COMPRESS_BYTES_MIN = 6_144;
+const ZSTD_LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** A record's place in the body as received: `[start, end)` in bytes, and its index in the batch as sent. */
+export interface RecordSlice {
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface StoredBody {
+  readonly layout: Buffer;
+  readonly body: Buffer;
+}
+
+interface Chunk {
+  readonly from: number;
+  readonly storedBytes: number;
+  readonly inflatedBytes: number;
+  readonly firstRecord: number;
+  readonly recordCount: number;
+}
+
+function chunkBounds(slices: readonly RecordSlice[]): number[] {
+  const bounds: number[] = [];
+  let bytes = 0;
+  let count = 0;
+  slices.forEach((slice, at) => {
+    if (count > 0 && (count === CHUNK_RECORDS_MAX || bytes >= CHUNK_BYTES_TARGET)) {
+      bounds.push(at);
+      bytes = 0;
+      count = 0;
+    }
+    bytes += slice.end - slice.start;
+    count += 1;
+  });
+  bounds.push(slices.length);
+  return bounds;
+}
+
+/** Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, then indexes. */
+export function packBody(received: Buffer, slices: readonly RecordSlice[]): StoredBody {
+  const bounds = chunkBounds(slices);
+  const layout = new Uint32Array(2 + bounds.length * 3 + slices.length * 2);
+  layout[0] = bounds.length;
+  layout[1] = slices.length;
+  const stored: Buffer[] = [];
+  let at = 0;
+  bounds.forEach((bound, chunk) => {
+    const pieces = slices.slice(at, bound).map((slice) => received.subarray(slice.start, slice.end));
+    const plain = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
+    // Equal lengths say "stored as it is", so a frame that came out no smaller is not used.
+    const kept = frame.length < plain.length ? frame : plain;
+    stored.push(kept);
+    layout.set([kept.length, plain.length, bound - at], 2 + chunk * 3);
+    at = bound;
+  });
+  const lengthsAt = 2 + bounds.length * 3;
+  slices.forEach((slice, position) => {
+    layout[lengthsAt + position] = slice.end - slice.start;
+    layout[lengthsAt + slices.length + position] = slice.index;
+  });
+  return {
+    layout: Buffer.from(layout.buffer),
+    body: stored.length === 1 ? (stored[0] as Buffer) : Buffer.concat(stored),
+  };
+}
+
+/** Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it. */
+export class BodyLayout {
+  readonly recordCount: number;
+  readonly #words: Uint32Array;
+  readonly #chunks: readonly Chunk[];
+
+  constructor(layout: Buffer) {
+    this.#words = new Uint32Array(layout.buffer.slice(layout.byteOffset, layout.byteOffset + layout.length));
+    const chunkCount = this.#word(0);
+    this.recordCount = this.#word(1);
+    const chunks: Chunk[] = [];
+    let from = 0;
+    let firstRecord = 0;
+    for (let chunk = 0; chunk < chunkCount; chunk += 1) {
+      const storedBytes = this.#word(2 + chunk * 3);
+      const recordCount = this.#word(4 + chunk * 3);
+      chunks.push({ from, storedBytes, inflatedBytes: this.#word(3 + chunk * 3), firstRecord, recordCount });
+      from += storedBytes;
+      firstRecord += recordCount;
+    }
+    this.#chunks = chunks;
+  }
+
+  /** Index in the batch as sent of the record at a position of this part. */
+  indexAt(position: number): number {
+    return this.#word(2 + this.#chunks.length * 3 + this.recordCount + position);
+  }
+
+  /** Position in this part of the record with that index in the batch; -1 if it is in another part. */
+  positionOf(index: number): number {
+    let low = 0;
+    let high = this.recordCount - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.indexAt(middle);
+      if (found === index) return middle;
+      if (found < index) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+
+  /** The stored bytes that hold the record at a position. */
+  rangeOf(position: number): { readonly from: number; readonly bytes: number; readonly chunk: number } {
+    const chunk = this.#chunks.findLastIndex((candidate) => candidate.firstRecord <= position);
+    const { from, storedBytes } = this.#chunkAt(chunk);
+    return { from, bytes: storedBytes, chunk };
+  }
+
+  /** Inflates one chunk's stored bytes and gives each of its records, by position. */
+  *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
+    const { inflatedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
+    const plain =
+      storedBytes.length === inflatedBytes
+        ? storedBytes
+        : zstdDecompressSync(storedBytes, { maxOutputLength: inflatedBytes });
+    let from = 0;
+    for (let position = firstRecord; position < firstRecord + recordCount; position += 1) {
+      const length = this.#word(2 + this.#chunks.length * 3 + position);
+      yield { position, bytes: plain.subarray(from, from + length) };
+      from += length;
+    }
+  }
+
+  /** Every record of a whole stored body. */
+  *allRecords(body: Buffer): Generator<{ index: number; bytes: Buffer }> {
+    for (const [number, chunk] of this.#chunks.entries()) {
+      const stored = body.subarray(chunk.from, chunk.from + chunk.storedBytes);
+      for (const { position, bytes } of this.recordsOf(number, stored))
+        yield { index: this.indexAt(position), bytes };
+    }
+  }
+
+  #chunkAt(chunk: number): Chunk {
+    const found = this.#chunks[chunk];
+    if (found === undefined) throw new RangeError(`No chunk ${chunk} in this layout.`);
+    return found;
+  }
+
+  #word(at: number): number {
+    const word = this.#words[at];
+    if (word === undefined) throw new RangeError("The layout is shorter than it says.");
+    return word;
+  }
+}

@@ -1,0 +1,140 @@
+import { packBody, type RecordSlice } from "./body-layout.ts";
+import { bucketOf } from "./bucket.ts";
+import { isoOfMicroseconds, microsecondsOf } from "./request-id.ts";
+import type { Resolution, Submission } from "./submission.ts";
+
+/** One row of the log to be, without the id that its lane stamps at the flush. */
+export interface LogEntry {
+  readonly bucket: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly layout: Buffer | null;
+  readonly body: Buffer | null;
+}
+
+/** What one flush may carry of one request: its rows, and the key it claims. */
+export interface PendingAppend {
+  readonly entries: readonly LogEntry[];
+  readonly bytes: number;
+  readonly clientId: string;
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+}
+
+function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
+  const parts = new Map<number, RecordSlice[]>();
+  let lastCodes = "";
+  let lastBucket = -1;
+  for (const record of submission.records) {
+    // Most batches name one property, so the last answer is remembered instead of hashing for each record.
+    const codes = `${record.clientCode}\0${record.propertyCode}`;
+    if (codes !== lastCodes) {
+      lastCodes = codes;
+      lastBucket = bucketOf(record.clientCode, record.propertyCode);
+    }
+    const part = parts.get(lastBucket);
+    if (part === undefined) parts.set(lastBucket, [record]);
+    else part.push(record);
+  }
+  return parts;
+}
+
+/**
+ * Splits a submission into one entry a bucket, ascending by bucket (so that flushes take locks in one order).
+ * Rejected records lie in the first entry beside the accepted ones; `rejections` says which they are.
+ */
+export function entriesOf(submission: Submission): PendingAppend {
+  const parts = [...splitByBucket(submission)].sort(([left], [right]) => left - right);
+  const entries = parts.map(([bucket, slices], at): LogEntry => {
+    const rejected = at === 0 ? submission.rejected : [];
+    const kept =
+      rejected.length === 0
+        ? slices
+        : [...slices, ...rejected].sort((left, right) => left.index - right.index);
+    return {
+      bucket,
+      fields: {
+        bucket,
+        kind: "b",
+        resource: submission.resource,
+        client_id: submission.clientId,
+        record_count: slices.length,
+        batch_record_count: submission.records.length + submission.rejected.length,
+        batch_part_count: parts.length,
+        lenient: submission.lenient,
+        correlation_id: submission.correlationId,
+        reply_to: submission.replyTo,
+        rejections:
+          rejected.length === 0
+            ? null
+            : rejected.map(({ index, violations, violationTotal }) => ({
+                index,
+                violations,
+                violationTotal,
+              })),
+      },
+      ...packBody(submission.body, kept),
+    };
+  });
+  const bytes = entries.reduce(
+    (sum, entry) => sum + (entry.body?.length ?? 0) + (entry.layout?.length ?? 0),
+    0,
+  );
+  return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
+}
+
+/** The entry of a release or discard. */
+export function entryOfResolution(resolution: Resolution): PendingAppend {
+  const fields = {
+    bucket: resolution.bucket,
+    kind: resolution.kind === "release" ? "r" : "d",
+    resource: resolution.resource,
+    client_id: resolution.operator,
+    record_count: 1,
+    batch_record_count: 1,
+    batch_part_count: 1,
+    lenient: false,
+    target_request_id: resolution.requestId,
+    target_index: resolution.index,
+  };
+  return {
+    entries: [{ bucket: resolution.bucket, fields, layout: null, body: null }],
+    bytes: 256,
+    clientId: resolution.operator,
+    idempotency: null,
+  };
+}
+
+/** The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. */
+export function flushParameters(
+  laneId: string,
+  stamped: readonly { readonly append: PendingAppend; readonly requestId: string }[],
+): [string, Buffer] {
+  const rows: Record<string, unknown>[] = [];
+  const pieces: Buffer[] = [];
+  let at = 1;
+  const place = (bytes: Buffer | null): { from: number | null; bytes: number | null } => {
+    if (bytes === null) return { from: null, bytes: null };
+    const from = at;
+    pieces.push(bytes);
+    at += bytes.length;
+    return { from, bytes: bytes.length };
+  };
+  for (const { append, requestId } of stamped) {
+    for (const entry of append.entries) {
+      const layout = place(entry.layout);
+      const body = place(entry.body);
+      rows.push({
+        ...entry.fields,
+        lane_id: laneId,
+        request_id: requestId,
+        received_at: isoOfMicroseconds(microsecondsOf(requestId)),
+        layout_from: layout.from,
+        layout_bytes: layout.bytes,
+        body_from: body.from,
+        body_bytes: body.bytes,
+        idempotency_key: append.idempotency?.key ?? null,
+        fingerprint: append.idempotency?.fingerprint ?? null,
+      });
+    }
+  }
+  return [JSON.stringify(rows), Buffer.concat(pieces)];
+}

@@ -1,0 +1,63 @@
+import type pg from "pg";
+import { readStatement } from "../db/statement.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { bucketOf } from "./bucket.ts";
+import type { SubmittedRecord } from "./submission.ts";
+
+const registerProperties = readStatement(new URL("./sql/register-properties.sql", import.meta.url));
+
+/** Known pairs are kept in memory up to this many (about 100 bytes each); past it the memory is begun anew. */
+const KNOWN_MAX = 400_000;
+
+/** Makes sure that every property a batch names has its row before the batch is written. */
+export class PropertyRegister {
+  readonly #pool: pg.Pool;
+  readonly #newPerDayMax: number;
+  readonly #known = new Set<string>();
+
+  constructor(pool: pg.Pool, newPerDayMax: number) {
+    this.#pool = pool;
+    this.#newPerDayMax = newPerDayMax;
+  }
+
+  /** Throws ServiceError `bellhop.accept.TooManyNewProperties` when the client's day is used up; nothing is added then. */
+  async register(clientId: string, records: readonly SubmittedRecord[]): Promise<void> {
+    const unknown = new Map<string, { client_code: string; property_code: string; bucket: number }>();
+    for (const { clientCode, propertyCode } of records) {
+      const pair = `${clientCode}\0${propertyCode}`;
+      if (this.#known.has(pair) || unknown.has(pair)) continue;
+      unknown.set(pair, {
+        client_code: clientCode,
+        property_code: propertyCode,
+        bucket: bucketOf(clientCode, propertyCode),
+      });
+    }
+    if (unknown.size === 0) return;
+    if (!(await this.#add(clientId, [...unknown.values()]))) {
+      throw new ServiceError("bellhop.accept.TooManyNewProperties", {
+        message: `This client may name ${this.#newPerDayMax} new properties in 24 hours; this batch would exceed that.`,
+        retryAfterSeconds: 3600,
+      });
+    }
+    if (this.#known.size + unknown.size > KNOWN_MAX) this.#known.clear();
+    for (const pair of unknown.keys()) this.#known.add(pair);
+  }
+
+  async #add(clientId: string, wanted: readonly object[]): Promise<boolean> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("select pg_advisory_xact_lock(7302002, hashtext($1))", [clientId]);
+      const { rows } = await client.query<{ yes: boolean }>({
+        ...registerProperties,
+        values: [clientId, JSON.stringify(wanted), this.#newPerDayMax],
+      });
+      await client.query("commit");
+      client.release();
+      return rows[0]?.yes === true;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { randomFillSync } from "node:crypto";
+
+/** A tick is 1/4096 ms: the 12 bits of `rand_a` hold the fraction of a millisecond (RFC 9562, section 6.2, method 3). */
+const TICKS_PER_MS = 4096;
+const RANDOM_POOL_BYTES = 8192;
+
+const randomPool = Buffer.alloc(RANDOM_POOL_BYTES);
+let randomUsed = RANDOM_POOL_BYTES;
+
+function randomBytes8(): Buffer {
+  if (randomUsed + 8 > RANDOM_POOL_BYTES) {
+    randomFillSync(randomPool);
+    randomUsed = 0;
+  }
+  randomUsed += 8;
+  return randomPool.subarray(randomUsed - 8, randomUsed);
+}
+
+function format(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function encode(ms: number, fraction: number, tail: string): string {
+  return format(ms.toString(16).padStart(12, "0") + (0x7000 | fraction).toString(16) + tail);
+}
+
+/** The time a UUIDv7 of ours was stamped, in microseconds since 1970. */
+export function microsecondsOf(requestId: string): number {
+  const hex = requestId.replaceAll("-", "");
+  const ms = Number.parseInt(hex.slice(0, 12), 16);
+  const fraction = Number.parseInt(hex.slice(13, 16), 16);
+  return ms * 1000 + Math.floor((fraction * 1000) / TICKS_PER_MS);
+}
+
+/** `2026-01-31T12:00:00.123456Z` of microseconds since 1970. */
+export function isoOfMicroseconds(microseconds: number): string {
+  const ms = Math.floor(microseconds / 1000);
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(microseconds % 1000).padStart(3, "0")}Z`;
+}
+
+/** The smallest UUIDv7 of a millisecond: bounds of log partitions and of time filters. */
+export function lowestIdAt(ms: number): string {
+  return encode(ms, 0, "8000000000000000");
+}
+
+/**
+ * Stamps request ids for one lane: UUIDv7 from the database's clock, strictly increasing, never at or below `floor`.
+ * The clock is the local monotonic one plus an offset learnt from the database (`observe`), so a step of this
+ * machine's clock changes nothing.
+ */
+export class RequestIdStamp {
+  #lastMs: number;
+  #lastFraction: number;
+  #offsetMs: number;
+
+  constructor(databaseNowMs: number, floor: string | null) {
+    this.#offsetMs = databaseNowMs - performance.now();
+    const floorHex = floor?.replaceAll("-", "");
+    this.#lastMs = floorHex === undefined ? 0 : Number.parseInt(floorHex.slice(0, 12), 16);
+    this.#lastFraction = floorHex === undefined ? 0 : Number.parseInt(floorHex.slice(13, 16), 16);
+  }
+
+  /** Tells what the database's clock read between two local readings (milliseconds of `performance.now()`). */
+  observe(databaseNowMs: number, sentAt: number, receivedAt: number): void {
+    this.#offsetMs = databaseNowMs - (sentAt + receivedAt) / 2;
+  }
+
+  next(): string {
+    const now = performance.now() + this.#offsetMs;
+    let ms = Math.floor(now);
+    let fraction = Math.floor((now - ms) * TICKS_PER_MS);
+    if (ms < this.#lastMs || (ms === this.#lastMs && fraction <= this.#lastFraction)) {
+      ms = this.#lastMs;
+      fraction = this.#lastFraction + 1;
+      if (fraction === TICKS_PER_MS) {
+        ms += 1;
+        fraction = 0;
+      }
+    }
+    this.#lastMs = ms;
+    this.#lastFraction = fraction;
+    const random = randomBytes8();
+    random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
+    return encode(ms, fraction, random.toString("hex"));
+  }
+}

@@ -1,0 +1,11 @@
+-- A lane is born with its connection. The newest id of the log is its floor: it never stamps at or below it.
+with born as (
+  insert into bellhop.lane (backend_pid, backend_start)
+  select pid, backend_start from pg_stat_activity where pid = pg_backend_pid()
+  returning lane_id
+)
+select
+  lane_id::text,
+  (select request_id from bellhop.accept_log order by request_id desc limit 1) as floor,
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms
+from born

@@ -1,0 +1,20 @@
+-- New properties of one client, unless they would exceed what it may bring in a day. Run under the client's advisory lock.
+with wanted as (
+  select w.client_code, w.property_code, w.bucket
+  from json_to_recordset($2::json) as w (client_code text, property_code text, bucket smallint)
+  where not exists (
+    select from bellhop.property p where p.client_code = w.client_code and p.property_code = w.property_code
+  )
+), allowed as (
+  select
+    (select count(*) from wanted) = 0
+    or (
+      select count(*) from bellhop.property
+      where created_by = $1 and created_at > clock_timestamp() - interval '1 day'
+    ) + (select count(*) from wanted) <= $3::integer as yes
+), added as (
+  insert into bellhop.property (client_code, property_code, bucket, created_by)
+  select client_code, property_code, bucket, $1 from wanted where (select yes from allowed)
+  on conflict (client_code, property_code) do nothing
+)
+select yes from allowed

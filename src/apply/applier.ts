@@ -1,0 +1,193 @@
+import pg from "pg";
+import { readStatement } from "../db/statement.ts";
+import { applyParts, countOutcomes, type OutcomeCounts, type ReadPart } from "./apply-parts.ts";
+import { applyResolution } from "./apply-resolution.ts";
+import { type LogPart, readBacklog } from "./backlog.ts";
+import { ContextWarnings } from "./context-warnings.ts";
+import { Ownership, OwnershipLost } from "./ownership.ts";
+import type { PropertyDirectory } from "./property-directory.ts";
+import { readPart } from "./read-part.ts";
+
+const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
+
+const STATE_SCHEMA = "bellhop_state";
+/** How often lanes are sealed and retired, and unowned buckets tried again. */
+const UPKEEP_MS = 2_000;
+const RETRY_MS_MAX = 5_000;
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+export interface ApplierEvents {
+  /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
+  applied?(counts: OutcomeCounts, oldestReceivedAt: Date, durationMs: number): void;
+  failed?(error: unknown): void;
+}
+
+export interface ApplierOptions {
+  readonly clientConfig: pg.ClientConfig;
+  readonly pool: pg.Pool;
+  readonly properties: PropertyDirectory;
+  /** Names this applier in the lease, for people. */
+  readonly owner: string;
+  /** The buckets it applies when nobody else holds them. */
+  readonly buckets: readonly number[];
+  readonly pollMs: number;
+  readonly events: ApplierEvents;
+}
+
+/** What one session of an applier holds; all of it ends with the connection. */
+interface Session {
+  readonly client: pg.Client;
+  readonly ownership: Ownership;
+  readonly context: ContextWarnings;
+  upkeepAt: number;
+}
+
+/**
+ * Applies the buckets it owns, one transaction after another, on one connection. `wake` names buckets with something
+ * new; what others accepted is found by polling. Every failure but a record's own is retried, with growing delays.
+ */
+export class Applier {
+  readonly #options: ApplierOptions;
+  #hinted = new Set<number>();
+  #pollDue = true;
+  #stopped = false;
+  #wakeUp: (() => void) | undefined;
+  #finished: Promise<void> | undefined;
+
+  constructor(options: ApplierOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#finished = this.#run();
+  }
+
+  wake(buckets: Iterable<number>): void {
+    for (const bucket of buckets) if (this.#options.buckets.includes(bucket)) this.#hinted.add(bucket);
+    if (this.#hinted.size > 0) this.#wakeUp?.();
+  }
+
+  /** Lets the running transaction end, then releases everything. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wakeUp?.();
+    await this.#finished;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopped) {
+      const session = await this.#connect().catch((error) => {
+        this.#options.events.failed?.(error);
+        return undefined;
+      });
+      if (session !== undefined) {
+        try {
+          await this.#applyUntilStopped(session, () => {
+            failures = 0;
+          });
+        } catch (error) {
+          if (!this.#stopped) this.#options.events.failed?.(error);
+        } finally {
+          await session.client.end().catch(() => undefined);
+        }
+      }
+      failures += 1;
+      this.#pollDue = true;
+      if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 6)));
+    }
+  }
+
+  async #connect(): Promise<Session> {
+    const { clientConfig, owner, pool } = this.#options;
+    const client = new pg.Client({
+      ...clientConfig,
+      application_name: "bellhop apply",
+      query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+    });
+    client.on("error", (error) => this.#options.events.failed?.(error));
+    await client.connect();
+    await client.query(`set search_path = ${STATE_SCHEMA}`);
+    const ownership = new Ownership(client, owner);
+    return { client, ownership, context: new ContextWarnings(pool, client), upkeepAt: 0 };
+  }
+
+  async #applyUntilStopped(session: Session, succeeded: () => void): Promise<void> {
+    while (!this.#stopped) {
+      await this.#upkeep(session);
+      const polled = this.#pollDue;
+      const buckets = this.#nextBuckets(session.ownership.buckets);
+      const parts = buckets.length === 0 ? [] : await readBacklog(session.client, buckets);
+      if (parts.length > 0) {
+        await this.#applyRun(session, parts);
+        // There may be more where these came from.
+        for (const bucket of buckets) this.#hinted.add(bucket);
+        if (polled) this.#pollDue = true;
+        succeeded();
+      } else if (this.#hinted.size === 0 && !this.#pollDue) {
+        succeeded();
+        await this.#sleep(this.#options.pollMs);
+      }
+    }
+  }
+
+  #nextBuckets(owned: readonly number[]): readonly number[] {
+    const buckets = this.#pollDue ? owned : owned.filter((bucket) => this.#hinted.has(bucket));
+    this.#pollDue = false;
+    this.#hinted = new Set();
+    return buckets;
+  }
+
+  async #upkeep(session: Session): Promise<void> {
+    if (performance.now() < session.upkeepAt) return;
+    session.upkeepAt = performance.now() + UPKEEP_MS;
+    const taken = await session.ownership.take(this.#options.buckets);
+    if (taken.length > 0) this.#pollDue = true;
+    await session.client.query(retireLanes);
+  }
+
+  /** Applies a run of batches as one transaction, or one resolution as its own. */
+  async #applyRun(session: Session, parts: readonly LogPart[]): Promise<void> {
+    const startedAt = performance.now();
+    const first = parts[0] as LogPart;
+    const resolutionAt = parts.findIndex(({ kind }) => kind !== "b");
+    const run = resolutionAt === 0 ? [first] : parts.slice(0, resolutionAt < 0 ? parts.length : resolutionAt);
+    const { client, ownership, context } = session;
+    const read: ReadPart[] = [];
+    if (resolutionAt !== 0) {
+      for (const part of run) read.push({ part, records: await readPart(part, this.#options.properties) });
+    }
+    await client.query("begin");
+    try {
+      const counters = await ownership.lock([...new Set(run.map(({ bucket }) => bucket))]);
+      const counts =
+        resolutionAt === 0
+          ? countOutcomes([await applyResolution(client, first, counters, this.#options.properties, context)])
+          : await applyParts(client, read, counters, context);
+      await client.query("commit");
+      this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
+    } catch (error) {
+      context.forget();
+      await client.query("rollback");
+      if (!(error instanceof OwnershipLost)) throw error;
+      this.#options.events.failed?.(error);
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#pollDue = true;
+        done();
+      }, ms);
+      const done = () => {
+        clearTimeout(timer);
+        this.#wakeUp = undefined;
+        resolve();
+      };
+      this.#wakeUp = done;
+      if (this.#stopped || this.#hinted.size > 0) done();
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import type pg from "pg";
+import { readStatement } from "../db/statement.ts";
+import type { LogPart } from "./backlog.ts";
+import type { ContextWarnings } from "./context-warnings.ts";
+import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
+import type { ChangeCounters } from "./ownership.ts";
+import type { PartRecord } from "./read-part.ts";
+import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
+
+const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
+const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
+const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
+
+const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
+
+/** A part with its records read. */
+export interface ReadPart {
+  readonly part: LogPart;
+  readonly records: readonly PartRecord[];
+}
+
+/** How many records of a transaction had each outcome. */
+export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
+
+export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
+  const counts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
+  for (const letter of letters) counts[letter] += 1;
+  return counts;
+}
+
+/** Writes what became of parts: one row a part, details only of records that are more than plainly applied. */
+export async function recordOutcomes(
+  client: pg.ClientBase,
+  parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
+): Promise<void> {
+  const rows = parts.map(({ part, outcomes }) => {
+    const details: Record<string, unknown> = {};
+    for (const { index, code, message, warnings } of outcomes) {
+      if (code !== null || warnings.length > 0) {
+        details[index] = {
+          ...(code === null ? {} : { code, message }),
+          ...(warnings.length > 0 ? { warnings } : {}),
+        };
+      }
+    }
+    return {
+      bucket: part.bucket,
+      request_id: part.requestId,
+      outcomes: outcomes.map(({ outcome }) => outcome).join(""),
+      details: Object.keys(details).length === 0 ? null : details,
+    };
+  });
+  await client.query({ ...writeOutcomes, values: [JSON.stringify(rows)] });
+}
+
+/** Moves the cursors past these parts. */
+export async function advanceCursors(client: pg.ClientBase, parts: readonly LogPart[]): Promise<void> {
+  const last = new Map<string, object>();
+  for (const { bucket, laneId, requestId } of parts) {
+    // Parts come in the order of their ids, so the last of a lane and bucket is its greatest.
+    last.set(`${bucket}/${laneId}`, { bucket, lane_id: laneId, request_id: requestId });
+  }
+  await client.query({ ...writeCursors, values: [JSON.stringify([...last.values()])] });
+}
+
+export async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
+  if (held.length === 0) return;
+  const rows = held.map(({ of, requestId, index, code, message }) => ({
+    bucket: of.bucket,
+    request_id: requestId,
+    record_index: index,
+    property_id: of.propertyId,
+    resource: of.resource,
+    key: of.key,
+    code,
+    message,
+  }));
+  await client.query({ ...writeQuarantine, values: [JSON.stringify(rows)] });
+}
+
+function heldForData({ of, incoming }: ApplicableRecord): HeldRecord {
+  const { requestId, index } = incoming;
+  return { of, requestId, index, code: "data.unstorable", message: UNSTORABLE };
+}
+
+/**
+ * Applies parts of batches, in the order of receipt, inside the caller's transaction: state, versions, quarantine,
+ * outcomes and cursors together, so that a crash leaves all of a part or none.
+ */
+export async function applyParts(
+  client: pg.ClientBase,
+  parts: readonly ReadPart[],
+  counters: ChangeCounters,
+  context: ContextWarnings,
+): Promise<OutcomeCounts> {
+  const applicable = parts.flatMap(({ records }) =>
+    records.flatMap((record) => (record.kind === "applicable" ? [record.record] : [])),
+  );
+  const letters = await applyIsolatingBadRecords(client, applicable, counters.take);
+  const held: HeldRecord[] = [];
+  let next = 0;
+  const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
+  for (const { part, records } of parts) {
+    const ofPart: RecordOutcome[] = [];
+    for (const record of records) {
+      let heldRecord = record.kind === "held" ? record.held : undefined;
+      let outcome: OutcomeLetter = "q";
+      if (record.kind === "applicable") {
+        outcome = letters[next] ?? "q";
+        next += 1;
+        if (outcome === "q") heldRecord = heldForData(record.record);
+      }
+      if (heldRecord !== undefined) held.push(heldRecord);
+      const { code = null, message = null } = heldRecord ?? {};
+      const warnings = record.kind === "applicable" ? await context.of(record.record) : [];
+      ofPart.push({ index: record.index, outcome, code, message, warnings });
+    }
+    outcomes.push({ part, outcomes: ofPart });
+  }
+  await context.write(client);
+  await quarantine(client, held);
+  await recordOutcomes(client, outcomes);
+  await advanceCursors(
+    client,
+    parts.map(({ part }) => part),
+  );
+  await counters.write(client);
+  return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
+}

@@ -1,0 +1,82 @@
+import type { Receipt, Version } from "../state/record-state.ts";
+
+/**
+ * What is known of one record while a transaction applies: its newest version, and the versions that exist at the source
+ * times being applied (others cannot matter). `classify` keeps it up to date, so records are applied one by one.
+ */
+export interface KnownRecord {
+  current: Version | null;
+  readonly versionsAt: Map<string, Version[]>;
+}
+
+/** A record to be classified: a version that does not know yet where its facts lie. */
+export type Incoming = Omit<Version, "factsSourceTime">;
+
+export type Decision =
+  | { readonly outcome: "a" | "s"; readonly version: Version; readonly ownFacts: true }
+  | { readonly outcome: "u"; readonly version: Version; readonly ownFacts: false }
+  | { readonly outcome: "d"; readonly lowered: Version | null; readonly becameCurrent: boolean };
+
+function receivedBefore(left: Receipt, right: Receipt): boolean {
+  return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
+}
+
+/** The total order of versions of one key: source time, then receipt. Newest last. */
+export function isNewer(left: Version, right: Version): boolean {
+  return (
+    left.sourceTime > right.sourceTime ||
+    (left.sourceTime === right.sourceTime && receivedBefore(right, left))
+  );
+}
+
+function versionsAt(known: KnownRecord, sourceTime: string): Version[] {
+  let versions = known.versionsAt.get(sourceTime);
+  if (versions === undefined) {
+    versions = [];
+    known.versionsAt.set(sourceTime, versions);
+  }
+  return versions;
+}
+
+/**
+ * A copy of a version that exists. Its receipt is the earliest of its copies', so that the order of versions does not
+ * depend on which copy was applied first; lowering one may change which version of that very source time is newest.
+ */
+function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
+  if (!receivedBefore(incoming, existing)) return { outcome: "d", lowered: null, becameCurrent: false };
+  const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
+  const siblings = versionsAt(known, incoming.sourceTime);
+  siblings[siblings.indexOf(existing)] = lowered;
+  if (known.current === null || known.current.sourceTime !== incoming.sourceTime) {
+    return { outcome: "d", lowered, becameCurrent: false };
+  }
+  const newest = siblings.reduce((left, right) => (isNewer(right, left) ? right : left));
+  const becameCurrent = newest.contentHash !== known.current.contentHash;
+  known.current = newest;
+  return { outcome: "d", lowered, becameCurrent };
+}
+
+/**
+ * Decides what one record is, given what is known, and brings `known` up to date. The newest of
+ * (source time, receipt) is current; an unchanged record (newer source time, same content) advances that order too.
+ */
+export function classify(known: KnownRecord, incoming: Incoming): Decision {
+  const siblings = versionsAt(known, incoming.sourceTime);
+  const existing = siblings.find((version) => version.contentHash === incoming.contentHash);
+  if (existing !== undefined) return classifyDuplicate(known, incoming, existing);
+  const { current } = known;
+  const version: Version = { ...incoming, factsSourceTime: incoming.sourceTime };
+  if (current !== null && !isNewer(version, current)) {
+    siblings.push(version);
+    return { outcome: "s", version, ownFacts: true };
+  }
+  if (current !== null && current.contentHash === incoming.contentHash) {
+    const narrow: Version = { ...version, factsSourceTime: current.factsSourceTime };
+    siblings.push(narrow);
+    known.current = narrow;
+    return { outcome: "u", version: narrow, ownFacts: false };
+  }
+  siblings.push(version);
+  known.current = version;
+  return { outcome: "a", version, ownFacts: true };
+}

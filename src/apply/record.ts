@@ -1,0 +1,38 @@
+import type { RecordReading } from "../contract/read-record.ts";
+import type { Warning } from "../contract/warning.ts";
+import type { RecordKey } from "../state/record-state.ts";
+import type { Incoming } from "./classify.ts";
+
+/** An accepted record, read from the log and ready to be applied. */
+export interface ApplicableRecord {
+  readonly clientCode: string;
+  readonly of: RecordKey;
+  readonly incoming: Incoming;
+  readonly facts: RecordReading["facts"];
+  readonly roomTypeCodes: readonly string[];
+  readonly warnings: readonly Warning[];
+}
+
+/** A record that must not be applied now, and why, in words for its sender. */
+export interface HeldRecord {
+  readonly of: RecordKey;
+  readonly requestId: string;
+  readonly index: number;
+  readonly code: QuarantineCode;
+  readonly message: string;
+}
+
+/** Why a record is quarantined. Stable codes, listed in docs/contract.md. */
+export type QuarantineCode = "time.future" | "data.unstorable" | "record.unreadable";
+
+/** a applied, u unchanged, s stale, d duplicate, q quarantined, x discarded. */
+export type OutcomeLetter = "a" | "u" | "s" | "d" | "q" | "x";
+
+/** What became of one record. */
+export interface RecordOutcome {
+  readonly index: number;
+  readonly outcome: OutcomeLetter;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly warnings: readonly Warning[];
+}

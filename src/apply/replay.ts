@@ -1,0 +1,201 @@
+import pg from "pg";
+import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { readStatement } from "../db/statement.ts";
+import { rebindViews } from "../state/rebind-views.ts";
+import {
+  carryOutcomes,
+  createStateSchema,
+  digestState,
+  dropStateSchema,
+  numberCorrections,
+  STATE_SCHEMA,
+  type StateDigest,
+  swapStateSchema,
+} from "../state/state-schema.ts";
+import { applyReleased } from "./apply-resolution.ts";
+import { type LogPart, type LogRow, partOf } from "./backlog.ts";
+import { ContextWarnings } from "./context-warnings.ts";
+import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
+import { PropertyDirectory } from "./property-directory.ts";
+import { readPart } from "./read-part.ts";
+
+const readLogForReplay = readStatement(new URL("./sql/read-log-for-replay.sql", import.meta.url));
+
+const PARTS_PER_TRANSACTION = 64;
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+/** How far each lane had been applied in each bucket: the position a replay goes up to. */
+type Position = ReadonlyMap<number, readonly { readonly lane_id: string; readonly request_id: string }[]>;
+
+/** A stretch of each lane of one bucket: after `from_id`, up to and including `request_id`. */
+type Stretch = readonly { readonly lane_id: string; readonly from_id: string; readonly request_id: string }[];
+
+/** What lies between two positions of a bucket. Lanes advance on their own, so each has its own beginning. */
+function stretchOf(bucket: number, goal: Position, from?: Position): Stretch {
+  const begun = new Map((from?.get(bucket) ?? []).map(({ lane_id, request_id }) => [lane_id, request_id]));
+  return (goal.get(bucket) ?? []).map((lane) => ({
+    ...lane,
+    from_id: begun.get(lane.lane_id) ?? BEFORE_ALL,
+  }));
+}
+
+export interface ReplayOptions {
+  readonly clientConfig: pg.ClientConfig;
+  readonly pool: pg.Pool;
+  /** Put the rebuilt state in the place of the live one, also when they differ. */
+  readonly swap: boolean;
+  /** Called after each bucket: buckets done, parts replayed so far. */
+  progress?(bucketsDone: number, parts: number): void;
+}
+
+export interface ReplayReport {
+  readonly parts: number;
+  readonly live: StateDigest;
+  readonly rebuilt: StateDigest;
+  readonly equal: boolean;
+  readonly swapped: boolean;
+  /** Records whose current content the swap corrected; each has a new change number. */
+  readonly corrected: number;
+  /** Schema in which the former state is kept after a swap. */
+  readonly formerSchema: string | null;
+}
+
+async function readPosition(client: pg.ClientBase): Promise<Position> {
+  const { rows } = await client.query<{ bucket: number; lane_id: string; request_id: string }>(
+    `select bucket, lane_id::text as lane_id, request_id from ${STATE_SCHEMA}.apply_cursor`,
+  );
+  return Map.groupBy(rows, ({ bucket }) => bucket);
+}
+
+/** Builds state in a schema of its own, which is first on its connection's search path. */
+class Rebuild {
+  readonly #client: pg.Client;
+  readonly #properties: PropertyDirectory;
+  readonly #context: ContextWarnings;
+  parts = 0;
+
+  constructor(client: pg.Client, pool: pg.Pool) {
+    this.#client = client;
+    this.#properties = new PropertyDirectory(pool);
+    this.#context = new ContextWarnings(pool, client);
+  }
+
+  /** Replays a stretch of a bucket, each transaction the next parts of it unless the caller has begun one. */
+  async replayBucket(bucket: number, stretch: Stretch, inTransaction: boolean): Promise<void> {
+    let after = BEFORE_ALL;
+    for (;;) {
+      const { rows } = await this.#client.query<LogRow>({
+        ...readLogForReplay,
+        values: [bucket, after, JSON.stringify(stretch), PARTS_PER_TRANSACTION],
+      });
+      if (rows.length === 0) return;
+      if (!inTransaction) await this.#client.query("begin");
+      for (const row of rows) await this.#replayPart(partOf(row));
+      await this.#context.write(this.#client);
+      if (!inTransaction) await this.#client.query("commit");
+      after = rows.at(-1)?.request_id ?? after;
+      this.parts += rows.length;
+    }
+  }
+
+  async #replayPart(part: LogPart): Promise<void> {
+    if (part.kind === "d") return;
+    // Change numbers are carried over from the live versions afterwards.
+    const noChanges = { take: () => null };
+    if (part.kind === "r") {
+      await applyReleased(this.#client, part, noChanges, this.#properties, this.#context);
+      return;
+    }
+    const records = await readPart(part, this.#properties);
+    const applicable = records.flatMap((record) => (record.kind === "applicable" ? [record.record] : []));
+    await applyIsolatingBadRecords(this.#client, applicable, noChanges.take);
+    for (const record of applicable) await this.#context.of(record);
+  }
+}
+
+async function connect(clientConfig: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig, application_name: "bellhop replay" });
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Reads position and digest of the live state in one snapshot, so that they belong together while traffic goes on. */
+async function photographLive(
+  clientConfig: pg.ClientConfig,
+): Promise<{ position: Position; live: StateDigest }> {
+  const client = await connect(clientConfig);
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    const position = await readPosition(client);
+    return { position, live: await digestState(client, STATE_SCHEMA) };
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Swaps under the leases of all buckets: no applier writes meanwhile, and the short tail that was applied since the
+ * position is replayed first. Owners lose their epochs, so that they read anew.
+ */
+async function swap(
+  client: pg.Client,
+  rebuild: Rebuild,
+  schema: string,
+  position: Position,
+): Promise<{ corrected: number; formerSchema: string }> {
+  await carryOutcomes(client, schema);
+  await client.query("begin");
+  await client.query("select from bellhop.bucket_lease order by bucket for update");
+  const goal = await readPosition(client);
+  for (const bucket of goal.keys()) {
+    await rebuild.replayBucket(bucket, stretchOf(bucket, goal, position), true);
+  }
+  await client.query(`insert into ${schema}.apply_cursor select * from ${STATE_SCHEMA}.apply_cursor`);
+  await carryOutcomes(client, schema);
+  const corrected = await numberCorrections(client, schema);
+  const formerSchema = `${schema}_former`;
+  await swapStateSchema(client, schema, formerSchema);
+  await rebindViews(client);
+  await client.query(
+    "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null, backend_start = null",
+  );
+  await client.query("commit");
+  return { corrected, formerSchema };
+}
+
+/**
+ * Rebuilds current records and versions from the log into a schema of its own, up to where the live state stands now,
+ * and compares the two by digest; swaps them when asked to. Live traffic goes on; only a swap holds appliers up.
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  const schema = `bellhop_replay_${Date.now().toString(36)}`;
+  const client = await connect(options.clientConfig);
+  try {
+    await createStateSchema(client, schema);
+    await client.query(`set search_path = ${schema}`);
+    const { position, live } = await photographLive(options.clientConfig);
+    const rebuild = new Rebuild(client, options.pool);
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
+      await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
+      options.progress?.(bucket + 1, rebuild.parts);
+    }
+    const rebuilt = await digestState(client, schema);
+    const equal = JSON.stringify(live) === JSON.stringify(rebuilt);
+    const swapped = options.swap ? await swap(client, rebuild, schema, position) : undefined;
+    const { corrected = 0, formerSchema = null } = swapped ?? {};
+    return {
+      parts: rebuild.parts,
+      live,
+      rebuilt,
+      equal,
+      swapped: swapped !== undefined,
+      corrected,
+      formerSchema,
+    };
+  } finally {
+    await client.query("rollback").catch(() => undefined);
+    await dropStateSchema(client, schema).catch(() => undefined);
+    await client.end();
+  }
+}

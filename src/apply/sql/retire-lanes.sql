@@ -1,0 +1,23 @@
+-- Seals the lanes whose backend is gone (nothing can appear in them any more), and retires the sealed ones of which
+-- every bucket has applied all: those are no longer looked at.
+with sealed as (
+  update bellhop.lane as lane set sealed_at = clock_timestamp()
+  where lane.sealed_at is null
+    and not exists (
+      select from pg_stat_activity writer
+      where writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start
+    )
+)
+update bellhop.lane as lane set retired_at = clock_timestamp()
+where lane.sealed_at is not null and lane.retired_at is null
+  and not exists (
+    select
+    from generate_series(0, 63) as bucket
+    left join apply_cursor as cursor on cursor.bucket = bucket.bucket and cursor.lane_id = lane.lane_id
+    cross join lateral (
+      select from bellhop.accept_log as log
+      where log.bucket = bucket.bucket and log.lane_id = lane.lane_id
+        and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+      limit 1
+    ) as pending
+  )

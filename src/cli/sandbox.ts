@@ -1,0 +1,55 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AuthInternals } from "../auth/authenticator.ts";
+import { createClient, listClients } from "../auth/client-admin.ts";
+import { TOKEN_SCOPES } from "../auth/scopes.ts";
+
+/** The codes that the sandbox client may push; the README's example uses them. */
+export const SANDBOX_CLIENT_CODE = "DEMO";
+
+interface SandboxClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
+async function readKept(file: string): Promise<SandboxClient | undefined> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as SandboxClient;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The client for trying the service out, made at the first start and kept in DATA_DIR (readable by its owner alone).
+ * It exists only with the embedded database on a loopback address, for whoever can reach it could push as it.
+ */
+export async function openSandbox(
+  internals: AuthInternals,
+  options: { readonly dataDir: string; readonly host: string; readonly embedded: boolean },
+): Promise<SandboxClient | undefined> {
+  if (!options.embedded || !isLoopback(options.host)) return undefined;
+  const admin = { internals, who: "serve:sandbox" };
+  const file = join(options.dataDir, "sandbox-client.json");
+  const kept = await readKept(file);
+  const known =
+    kept === undefined
+      ? undefined
+      : (await listClients(admin)).find(({ clientId }) => clientId === kept.clientId);
+  if (kept !== undefined && known !== undefined) return known.revokedAt === null ? kept : undefined;
+  const { clientId, clientSecret } = await createClient(admin, {
+    name: "sandbox",
+    grants: [{ clientCode: SANDBOX_CLIENT_CODE, propertyCode: "*" }],
+    scopes: [...TOKEN_SCOPES],
+    requestRate: null,
+    requestBurst: null,
+    tokenBurst: null,
+    replyToOrigins: [],
+  });
+  await writeFile(file, `${JSON.stringify({ clientId, clientSecret }, null, 2)}\n`, { mode: 0o600 });
+  return { clientId, clientSecret };
+}

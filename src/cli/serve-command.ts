@@ -1,0 +1,74 @@
+import { type Config, readConfig } from "../config.ts";
+import { createLogger } from "../observe/log.ts";
+import { type Service, startService } from "../service.ts";
+import { openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
+
+/** A drain must be over within 10 s; what is not is given up, and nothing accepted is lost by that. */
+const DRAIN_MS_MAX = 9_500;
+
+/** The lines that lead to the first 202, for whoever started the service on a laptop. */
+function welcome(
+  service: Service,
+  config: Config,
+  client: { clientId: string; clientSecret: string } | undefined,
+): string {
+  const base = config.baseUrl ?? service.address;
+  const auth = config.authUrl ?? config.baseUrl ?? service.authAddress;
+  const lines = [``, `Bellhop listens on ${service.address}   API reference: ${base}/docs`];
+  if (client === undefined) return [...lines, ``].join("\n");
+  const record = {
+    clientCode: SANDBOX_CLIENT_CODE,
+    propertyCode: "LON01",
+    createDateTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+    occupancyDate: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10),
+    roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 31 }],
+  };
+  return [
+    ...lines,
+    ``,
+    `Sandbox client   id ${client.clientId}   secret ${client.clientSecret}   may push ${SANDBOX_CLIENT_CODE}/*`,
+    ``,
+    `Paste this for a token, a first 202 and what became of it:`,
+    ``,
+    `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=${client.clientId} -d client_secret=${client.clientSecret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
+    `  REQUEST=$(curl -s ${base}/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
+    `  curl -s ${base}/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN"; echo`,
+    ``,
+  ].join("\n");
+}
+
+/** Waits for a signal to stop, or for the launcher's end: a service nobody can stop any more stops itself. */
+function untilToldToStop(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => resolve(signal));
+    if (process.connected) process.once("disconnect", () => resolve("the end of its launcher"));
+  });
+}
+
+/** `bellhop serve [--no-sandbox]`: runs the service until it is told to stop; answers the exit code. */
+export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const config = readConfig(environment, { sandbox: !args.includes("--no-sandbox") });
+  const pretty = process.stdout.isTTY === true && !config.production;
+  const log = createLogger({ level: config.logLevel, pretty });
+  // From here on a signal is an orderly stop, also while the service is still starting.
+  const told = untilToldToStop();
+  const service = await startService(config, log);
+  const { embedded } = service.database;
+  const client = config.sandbox
+    ? await openSandbox(service.authenticator.internals, {
+        dataDir: config.dataDir,
+        host: config.host,
+        embedded,
+      })
+    : undefined;
+  log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
+  if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);
+  const reason = await told;
+  log.info({ reason }, "draining");
+  const drained = service.stop().then(() => true);
+  const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
+  if (!(await Promise.race([drained, late])))
+    log.warn("the drain took too long; what was accepted is in the log");
+  else log.info("stopped");
+  return 0;
+}

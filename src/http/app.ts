@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import helmet from "@fastify/helmet";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/registry.ts";
+import { headerValues } from "./authorize.ts";
+import type { HttpContext } from "./context.ts";
+import { asServiceError, sendError } from "./error-body.ts";
+import { refuseConnection } from "./refuse-connection.ts";
+import { RouteIndex } from "./route-index.ts";
+
+/** Node's own default; a request line and headers beyond it are answered 431. */
+const HEADER_BYTES_MAX = 16_384;
+/** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
+const TIMEOUT_CHECK_MS = 1_000;
+
+function logRequest(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? "unknown";
+  const seconds = reply.elapsedTime / 1000;
+  context.metrics.requests.inc({ method: request.method, route, status: reply.statusCode });
+  context.metrics.requestSeconds.observe({ route }, seconds);
+  const level = reply.statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
+  // The route, never the address: an address can carry a key or a code.
+  context.log[level](
+    {
+      httpRequestId: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      ...(request.principal === undefined ? {} : { clientId: request.principal.clientId }),
+      ...(request.acceptedRequestId === undefined ? {} : { requestId: request.acceptedRequestId }),
+      ...(request.headers["x-correlation-id"] === undefined
+        ? {}
+        : { correlationId: String(request.headers["x-correlation-id"]).slice(0, 128) }),
+    },
+    "request",
+  );
+}
+
+function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const error = asServiceError(thrown);
+  context.metrics.errors.inc({ code: error.code });
+  for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });
+  if (error.status >= 500) {
+    context.log.error(
+      { httpRequestId: request.id, code: error.code, err: error.cause ?? error },
+      "request failed",
+    );
+  }
+  return sendError(reply, error);
+}
+
+/** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
+export function buildApp(context: HttpContext): FastifyInstance {
+  const { limits } = context;
+  const app = fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    bodyLimit: limits.bodyBytesMax,
+    connectionTimeout: 0,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    routerOptions: { maxParamLength: 256 },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      requireHostHeader: true,
+    },
+  });
+  const routes = new RouteIndex();
+  app.addHook("onRoute", (route) => routes.add(route.method, route.url));
+  app.decorateRequest("principal", undefined);
+  app.decorateRequest("acceptedRequestId", undefined);
+  void app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
+    },
+  });
+  // Bodies are received by the routes themselves, counted and inflated: no parser of the framework touches them.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+    if (headerValues(request, "authorization").length > 1) {
+      reply.header("connection", "close");
+      throw new ServiceError("bellhop.http.BadRequest", { message: "Authorization must be sent once." });
+    }
+  });
+  app.addHook("onResponse", async (request, reply) => logRequest(context, request, reply));
+  app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = routes.methodsOf(request.url);
+    if (methods.length === 0)
+      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
+    reply.header("allow", methods.join(", "));
+    return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
+  });
+  return app;
+}

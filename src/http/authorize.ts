@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { hasScope, type Principal } from "../auth/principal.ts";
+import { ServiceError } from "../errors/registry.ts";
+import type { HttpContext } from "./context.ts";
+import { sendError } from "./error-body.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by `authorize` once the bearer token was verified and its scope checked. */
+    principal?: Principal;
+  }
+}
+
+/** All values of a header as received: Node joins or drops repeated ones. */
+export function headerValues(request: FastifyRequest, name: string): string[] {
+  const values: string[] = [];
+  const { rawHeaders } = request.raw;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "");
+  }
+  return values;
+}
+
+function refuseEmpty(reply: FastifyReply, status: 401 | 403, challenge: string): FastifyReply {
+  return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
+}
+
+/** 403 with zero bytes (spec section 5, rule 8); the header tells which (RFC 6750 section 3.1). */
+export function refuseForbidden(
+  reply: FastifyReply,
+  reason: "invalid_token" | "insufficient_scope",
+): FastifyReply {
+  return refuseEmpty(reply, 403, `Bearer error="${reason}"`);
+}
+
+/** Announces the client's request rate (IETF draft RateLimit header fields). */
+function announceRate(
+  reply: FastifyReply,
+  principal: Principal,
+  remaining: number,
+  resetSeconds: number,
+): void {
+  const { requestRate, requestBurst } = principal;
+  const windowSeconds = Math.max(1, Math.ceil(requestBurst / requestRate));
+  reply.header("ratelimit-policy", `"requests";q=${requestBurst};w=${windowSeconds}`);
+  reply.header("ratelimit", `"requests";r=${remaining};t=${resetSeconds}`);
+}
+
+/**
+ * A route's first checks, before its body is read, in the contract's order: 401 no bearer token, 403 token, 403 scope,
+ * 429 rate. Leaves `request.principal`.
+ */
+export function authorize(context: HttpContext, scope: string) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const bearer = await context.authenticator.verifyBearer(headerValues(request, "authorization"));
+    if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
+    if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
+    const { principal } = bearer;
+    if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
+    const rate = context.rateLimiter.take(principal.clientId, principal.requestRate, principal.requestBurst);
+    announceRate(reply, principal, rate.remaining, rate.resetSeconds);
+    if (!rate.allowed) {
+      const error = new ServiceError("bellhop.http.RateLimitExceeded", {
+        retryAfterSeconds: rate.retryAfterSeconds,
+      });
+      context.metrics.errors.inc({ code: error.code });
+      return sendError(reply, error);
+    }
+    request.principal = principal;
+    return undefined;
+  };
+}

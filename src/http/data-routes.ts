@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Submission } from "../accept/submission.ts";
+import { recordAudit } from "../auth/audit.ts";
+import { type Principal, permits } from "../auth/principal.ts";
+import { type BatchRecord, readBatchInTurns } from "../contract/read-batch.ts";
+import { letterOf, RESOURCES, type Resource } from "../contract/resource.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { authorize, refuseForbidden } from "./authorize.ts";
+import type { HttpContext } from "./context.ts";
+import { type HeaderParameters, prefersPlainText, readHeaderParameters } from "./header-parameters.ts";
+import { judgeBatch } from "./judge-batch.ts";
+import { checkMediaType, receiveBody } from "./receive-body.ts";
+
+/** The first record that names a property the client was not granted, as far as its codes can be read. */
+function findForeign(principal: Principal, records: readonly BatchRecord[]): BatchRecord | undefined {
+  let lastClient: string | undefined;
+  let lastProperty: string | undefined;
+  return records.find(({ clientCode, propertyCode }) => {
+    if (clientCode === undefined || propertyCode === undefined) return false;
+    // Most batches name one property: its permission is looked up once.
+    if (clientCode === lastClient && propertyCode === lastProperty) return false;
+    if (!permits(principal, clientCode, propertyCode)) return true;
+    lastClient = clientCode;
+    lastProperty = propertyCode;
+    return false;
+  });
+}
+
+async function auditForeign(
+  context: HttpContext,
+  principal: Principal,
+  resource: Resource,
+  record: BatchRecord,
+) {
+  await recordAudit(context.pool, {
+    who: `client:${principal.clientId}`,
+    what: "refuse-foreign-property",
+    clientId: principal.clientId,
+    detail: {
+      resource,
+      index: record.index,
+      clientCode: record.clientCode,
+      propertyCode: record.propertyCode,
+    },
+  });
+}
+
+/** Same client, key and this: the decompressed body, the path and how it is to be handled. */
+function fingerprintOf(resource: Resource, lenient: boolean, body: Buffer): string {
+  return createHash("sha256").update(`${resource}\0${lenient}\0`).update(body).digest("hex");
+}
+
+function idempotencyOf(
+  parameters: HeaderParameters,
+  resource: Resource,
+  body: Buffer,
+): Submission["idempotency"] {
+  if (parameters.idempotencyKey === null) return null;
+  return { key: parameters.idempotencyKey, fingerprint: fingerprintOf(resource, parameters.lenient, body) };
+}
+
+function answerAccepted(request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
+  reply.code(202).header("location", `/api/public/v1/requests/${requestId}`);
+  if (prefersPlainText(request.headers.accept))
+    return reply.type("text/plain; charset=utf-8").send(requestId);
+  return reply.type("application/json; charset=utf-8").send(`{"requestId":"${requestId}"}`);
+}
+
+async function acceptBody(
+  context: HttpContext,
+  resource: Resource,
+  parameters: HeaderParameters,
+  body: Buffer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const principal = request.principal as Principal;
+  const batch = await readBatchInTurns(body, context.limits);
+  if (!batch.ok) {
+    throw new ServiceError(batch.code, {
+      message: batch.message,
+      ...(batch.violations.length > 0
+        ? { violations: batch.violations, violationTotal: batch.violations.length }
+        : {}),
+    });
+  }
+  const foreign = findForeign(principal, batch.records);
+  if (foreign !== undefined) {
+    await auditForeign(context, principal, resource, foreign);
+    return refuseForbidden(reply, "insufficient_scope");
+  }
+  const { records, rejected } = await judgeBatch(resource, batch.records, parameters.lenient);
+  await context.properties.register(principal.clientId, records);
+  const { requestId, repeated } = await context.acceptLog.append({
+    clientId: principal.clientId,
+    resource: letterOf(resource),
+    body,
+    records,
+    rejected,
+    lenient: parameters.lenient,
+    correlationId: parameters.correlationId,
+    replyTo: parameters.replyTo,
+    idempotency: idempotencyOf(parameters, resource, body),
+  });
+  const { metrics } = context;
+  if (repeated) metrics.repeatedKeys.inc();
+  else {
+    metrics.acceptedBatches.inc({ resource });
+    metrics.acceptedRecords.inc({ resource }, records.length);
+    metrics.rejectedRecords.inc({ resource }, rejected.length);
+    metrics.bodyBytes.observe({ resource }, body.length);
+  }
+  request.acceptedRequestId = requestId;
+  return answerAccepted(request, reply, requestId);
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The UUID a batch was answered with, for the log line of the request. */
+    acceptedRequestId?: string;
+  }
+}
+
+/** The three data endpoints (spec section 4), one after another through the same steps. */
+export function registerDataRoutes(app: FastifyInstance, context: HttpContext): void {
+  for (const resource of RESOURCES) {
+    app.post(
+      `/api/public/v1/${resource}`,
+      { onRequest: authorize(context, `${resource}:write`) },
+      async (request, reply) => {
+        checkMediaType(request.headers["content-type"]);
+        const parameters = readHeaderParameters(request.headers);
+        if (parameters.correlationId !== null) reply.header("x-correlation-id", parameters.correlationId);
+        if (parameters.preferenceApplied !== null)
+          reply.header("preference-applied", parameters.preferenceApplied);
+        const blocked = context.blockedReason();
+        if (blocked !== undefined) {
+          throw new ServiceError("bellhop.accept.Unavailable", {
+            cause: new Error(blocked),
+            retryAfterSeconds: 5,
+          });
+        }
+        const body = await receiveBody(request.raw, context.limits, context.budget);
+        try {
+          return await acceptBody(context, resource, parameters, body.bytes, request, reply);
+        } finally {
+          body.release();
+        }
+      },
+    );
+  }
+}

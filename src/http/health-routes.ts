@@ -1,0 +1,14 @@
+import type { FastifyInstance } from "fastify";
+import type { HttpContext } from "./context.ts";
+
+/** `/healthz`: the process lives. `/readyz`: 200 when it can accept, 503 with the reason when it cannot. */
+export function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
+  app.get("/healthz", async (_request, reply) =>
+    reply.header("cache-control", "no-store").send({ status: "alive" }),
+  );
+  app.get("/readyz", async (_request, reply) => {
+    const reason = context.blockedReason();
+    reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
+    return reply.send(reason === undefined ? { status: "ready" } : { status: "unready", reason });
+  });
+}

@@ -1,0 +1,30 @@
+/** Which methods an address takes: for 405 with Allow, which must tell a known address from an unknown one. */
+export class RouteIndex {
+  readonly #routes: { readonly segments: readonly string[]; readonly methods: Set<string> }[] = [];
+
+  add(method: string | readonly string[], url: string): void {
+    const segments = url.split("/");
+    let route = this.#routes.find((known) => known.segments.join("/") === url);
+    if (route === undefined) {
+      route = { segments, methods: new Set() };
+      this.#routes.push(route);
+    }
+    for (const name of typeof method === "string" ? [method] : method) route.methods.add(name);
+  }
+
+  /** The methods of an address, in alphabetical order; empty when there is nothing there. */
+  methodsOf(address: string): string[] {
+    const path = address.split("?", 1)[0] ?? "";
+    const segments = path.split("/");
+    const methods = new Set<string>();
+    for (const route of this.#routes) {
+      const matches =
+        route.segments.length === segments.length &&
+        route.segments.every(
+          (segment, at) => segment === segments[at] || (segment.startsWith(":") && segments[at] !== ""),
+        );
+      if (matches) for (const method of route.methods) methods.add(method);
+    }
+    return [...methods].sort();
+  }
+}

@@ -1,0 +1,5 @@
+import { runCommand } from "./cli/run-command.ts";
+
+process.exitCode = await runCommand(process.argv.slice(2), process.env);
+// Whatever still holds the loop open (a client's keep-alive connection) must not keep a stopped process.
+process.exit();

@@ -1,0 +1,69 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
+const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+
+/** What an operator of an ingest service watches. Labels are bounded: never a client's code, a key or an address. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly requests: Counter<"method" | "route" | "status">;
+  readonly requestSeconds: Histogram<"route">;
+  readonly errors: Counter<"code">;
+  readonly acceptedBatches: Counter<"resource">;
+  readonly acceptedRecords: Counter<"resource">;
+  readonly rejectedRecords: Counter<"resource">;
+  readonly violations: Counter<"code">;
+  readonly bodyBytes: Histogram<"resource">;
+  readonly bodyBytesInFlight: Gauge;
+  readonly repeatedKeys: Counter;
+  readonly flushAppends: Histogram;
+  readonly flushBytes: Histogram;
+  readonly flushSeconds: Histogram;
+  readonly laneFailures: Counter;
+  readonly appliedRecords: Counter<"outcome">;
+  readonly applySeconds: Histogram;
+  readonly applyLagSeconds: Gauge;
+  readonly applyFailures: Counter;
+  readonly poolConnections: Gauge<"state">;
+}
+
+/** Makes the metrics of one service; its own registry, so that two services in a test do not share counters. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Counter({ name: `bellhop_${name}`, help, labelNames, registers });
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>
+    new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers });
+  const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
+  return {
+    registry,
+    requests: counter("http_requests_total", "Requests answered.", ["method", "route", "status"]),
+    requestSeconds: histogram("http_request_seconds", "Time from headers to answer.", REQUEST_SECONDS, [
+      "route",
+    ]),
+    errors: counter("errors_total", "Errors answered, by the registry's code.", ["code"]),
+    acceptedBatches: counter("accepted_batches_total", "Batches answered 202 and durable.", ["resource"]),
+    acceptedRecords: counter("accepted_records_total", "Records of those batches.", ["resource"]),
+    rejectedRecords: counter("rejected_records_total", "Records rejected in lenient batches.", ["resource"]),
+    violations: counter("violations_total", "Violations found, by code.", ["code"]),
+    bodyBytes: histogram("body_bytes", "Decompressed bytes of batches.", BYTES, ["resource"]),
+    bodyBytesInFlight: gauge("body_bytes_in_flight", "Bytes of bodies being handled now."),
+    repeatedKeys: counter("idempotent_repeats_total", "Batches answered again by their Idempotency-Key."),
+    flushAppends: histogram("flush_appends", "Batches sharing one commit.", FLUSH_APPENDS),
+    flushBytes: histogram("flush_bytes", "Stored bytes of one commit.", BYTES),
+    flushSeconds: histogram("flush_seconds", "Time of one durable commit.", REQUEST_SECONDS),
+    laneFailures: counter("lane_failures_total", "Accept connections lost or flushes failed."),
+    appliedRecords: counter("applied_records_total", "Records applied, by outcome.", ["outcome"]),
+    applySeconds: histogram("apply_seconds", "Time of one apply transaction.", REQUEST_SECONDS),
+    applyLagSeconds: gauge(
+      "apply_lag_seconds",
+      "Age of the oldest batch of the last apply transaction when it committed.",
+    ),
+    applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
+    poolConnections: gauge("pool_connections", "Connections of the shared pool.", ["state"]),
+  };
+}

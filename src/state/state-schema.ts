@@ -1,0 +1,145 @@
+import type pg from "pg";
+import { VERSION_TABLES } from "./version-tables.ts";
+
+/** The schema that readers, views and appliers use. */
+export const STATE_SCHEMA = "bellhop_state";
+
+const STATE_TABLES = [
+  "apply_cursor",
+  "current_record",
+  "inventory_version",
+  "reservation_version",
+  "group_version",
+  "known_room_type",
+] as const;
+
+const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
+
+/** A schema's name goes into statements as it is, so it is one of ours or an error. */
+function checked(schema: string): string {
+  if (!SCHEMA_NAME.test(schema)) throw new Error(`Not a state schema's name: ${schema}`);
+  return schema;
+}
+
+/** Creates an empty schema with the tables and indexes of the live one. */
+export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`create schema ${checked(schema)}`);
+  for (const table of STATE_TABLES) {
+    await client.query(`create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all)`);
+  }
+}
+
+export async function dropStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`drop schema if exists ${checked(schema)} cascade`);
+}
+
+/** What a state is, as counts and hashes that do not depend on the order of rows. */
+export interface StateDigest {
+  readonly currentRecords: number;
+  readonly currentHash: string;
+  readonly versions: number;
+  readonly versionsHash: string;
+}
+
+/** Sums two independent 64-bit hashes of each row: order does not matter, a changed or missing row does. */
+const ROW_SUM = (row: string) =>
+  `count(*)::float8 as count, concat(
+    coalesce(sum(hashtextextended(${row}, 1)), 0), '/', coalesce(sum(hashtextextended(${row}, 2)), 0)) as hash`;
+
+/**
+ * Digests current records (with their receipt), and every version with its receipt and its typed facts. What depends on
+ * the order in which records happened to be applied is left out: outcome, change number, and which version of one
+ * content holds the facts.
+ */
+export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
+  checked(schema);
+  const current = await client.query<{ count: number; hash: string }>(
+    `select ${ROW_SUM(`concat_ws('|', bucket, property_id, resource, key, extract(epoch from source_time), request_id,
+      record_index, encode(content_hash, 'hex'), status, from_date, to_date)`)} from ${schema}.current_record`,
+  );
+  let versions = 0;
+  const hashes: string[] = [];
+  for (const { table, facts } of Object.values(VERSION_TABLES)) {
+    const typed = Object.keys(facts).map((column) => `facts.${column}`);
+    const { rows } = await client.query<{ count: number; hash: string }>(
+      `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
+        version.request_id, version.record_index, version.status, ${typed.join(", ")})::text`)}
+      from ${schema}.${table} as version
+      join ${schema}.${table} as facts
+        on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key
+        and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash`,
+    );
+    versions += rows[0]?.count ?? 0;
+    hashes.push(rows[0]?.hash ?? "");
+  }
+  return {
+    currentRecords: current.rows[0]?.count ?? 0,
+    currentHash: current.rows[0]?.hash ?? "",
+    versions,
+    versionsHash: hashes.join(" "),
+  };
+}
+
+const VERSION_KEY = ["bucket", "property_id", "key", "source_time", "content_hash"];
+
+/**
+ * Gives rebuilt versions the outcome and change number that the live ones have: what clients were told stays told, and
+ * cursors of the change feed go on meaning the same. May run twice; the second time only newer versions are touched.
+ */
+export async function carryOutcomes(client: pg.ClientBase, schema: string): Promise<void> {
+  checked(schema);
+  const sameVersion = VERSION_KEY.map((column) => `live.${column} = rebuilt.${column}`).join(" and ");
+  for (const { table } of Object.values(VERSION_TABLES)) {
+    await client.query(
+      `update ${schema}.${table} as rebuilt set outcome = live.outcome, change_no = live.change_no
+      from ${STATE_SCHEMA}.${table} as live
+      where ${sameVersion}
+        and (rebuilt.outcome, rebuilt.change_no) is distinct from (live.outcome, live.change_no)`,
+    );
+  }
+}
+
+/**
+ * Numbers, as new changes, the records whose current content the rebuild changed: feeds must tell of them.
+ * Run under the leases of all buckets. Answers how many there were.
+ */
+export async function numberCorrections(client: pg.ClientBase, schema: string): Promise<number> {
+  checked(schema);
+  let corrected = 0;
+  for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+    const { rowCount } = await client.query(
+      `with corrected as (
+        select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
+          lease.next_change - 1 + row_number() over (partition by rebuilt.bucket order by rebuilt.property_id, rebuilt.key) as change_no
+        from ${schema}.current_record as rebuilt
+        join bellhop.bucket_lease as lease on lease.bucket = rebuilt.bucket
+        left join ${STATE_SCHEMA}.current_record as live
+          on live.bucket = rebuilt.bucket and live.property_id = rebuilt.property_id
+          and live.resource = rebuilt.resource and live.key = rebuilt.key
+        where rebuilt.resource = '${resource}' and live.content_hash is distinct from rebuilt.content_hash
+      ), counted as (
+        update bellhop.bucket_lease as lease set next_change = highest.change_no + 1
+        from (select bucket, max(change_no) as change_no from corrected group by bucket) as highest
+        where lease.bucket = highest.bucket
+      )
+      update ${schema}.${table} as version set change_no = corrected.change_no
+      from corrected
+      where ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,
+    );
+    corrected += rowCount ?? 0;
+  }
+  return corrected;
+}
+
+/**
+ * Puts the rebuilt tables in the place of the live ones, inside the caller's transaction; the former ones are kept in
+ * `keptAs` until the operator drops that schema. Views are bound anew by the caller.
+ */
+export async function swapStateSchema(client: pg.ClientBase, rebuilt: string, keptAs: string): Promise<void> {
+  await client.query(`create schema ${checked(keptAs)}`);
+  for (const table of STATE_TABLES) {
+    await client.query(`alter table ${STATE_SCHEMA}.${table} set schema ${keptAs}`);
+    await client.query(`alter table ${checked(rebuilt)}.${table} set schema ${STATE_SCHEMA}`);
+  }
+  await client.query(`drop schema ${rebuilt}`);
+}
