@@ -3,6 +3,8 @@ import { ConfigError } from "../config.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { MigrationError } from "../db/migrate.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
+import { quarantineCommand } from "./quarantine-command.ts";
+import { replayCommand } from "./replay-command.ts";
 import { serve } from "./serve-command.ts";
 
 const HELP = `bellhop: hotel data ingestion
@@ -19,7 +21,11 @@ Each takes --help, and most --json. The environment is that of the service: docs
 
 type Command = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
-const COMMANDS: Readonly<Record<string, Command>> = { serve };
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve,
+  quarantine: quarantineCommand,
+  replay: replayCommand,
+};
 
 /** Errors whose message is for the operator as it is; anything else is a fault of ours and shows its stack. */
 function isForOperator(error: unknown): error is Error {

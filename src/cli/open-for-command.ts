@@ -1,0 +1,31 @@
+import { userInfo } from "node:os";
+import { type Config, readConfig } from "../config.ts";
+import { type Database, openDatabase } from "../db/open-database.ts";
+import { createLogger, type Logger } from "../observe/log.ts";
+
+/** What a command works with. */
+export interface CommandContext {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Logger;
+  /** Who, for the audit: `cli:<user>`. */
+  readonly who: string;
+}
+
+/**
+ * Opens the service's database for one command, whether the service runs or not, and closes it afterwards. The log goes
+ * to standard error, warnings and worse only, so that standard output is the command's own.
+ */
+export async function openForCommand(
+  environment: NodeJS.ProcessEnv,
+  work: (context: CommandContext) => Promise<number>,
+): Promise<number> {
+  const config = readConfig(environment);
+  const log = createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
+  const database = await openDatabase(config, log, { role: "command", poolSize: 4 });
+  try {
+    return await work({ config, database, log, who: `cli:${userInfo().username}` });
+  } finally {
+    await database.close();
+  }
+}
