@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,13 +9,7 @@ import { type Binaries, findBinaries } from "./embedded/binaries.ts";
 import { ensureCluster, ensureServiceRole, serviceAddress } from "./embedded/cluster.ts";
 import { type FileLock, tryLock, waitForLock } from "./embedded/file-lock.ts";
 import { prepareHome, type ServerHome } from "./embedded/home.ts";
-import {
-  endSurvivors,
-  findServer,
-  spawnPostmaster,
-  startLogPath,
-  stopServer,
-} from "./embedded/postmaster.ts";
+import { endSurvivors, findServer, lastWords, spawnPostmaster, stopServer } from "./embedded/postmaster.ts";
 import { EmbeddedPostgresError } from "./embedded/server-user.ts";
 import type { ListenAddress } from "./embedded/settings.ts";
 
@@ -69,6 +63,9 @@ export async function startEmbeddedPostgres(
   }
 }
 
+/** Enough for two that start at once to find out who is first, and for a killed one to be gone. */
+const SERVICE_LOCK_WAIT_MS = 500;
+
 interface Locks {
   readonly service: FileLock | undefined;
   readonly user: FileLock;
@@ -80,7 +77,10 @@ function lockPath(home: ServerHome, name: "service" | "users" | "start"): string
 
 async function takeLocks(home: ServerHome, role: DatabaseRole): Promise<Locks> {
   await mkdir(join(home.dataDir, "locks"), { recursive: true, mode: 0o700 });
-  const service = role === "service" ? tryLock(lockPath(home, "service"), "exclusive") : undefined;
+  const service =
+    role === "service"
+      ? await waitForLock(lockPath(home, "service"), "exclusive", SERVICE_LOCK_WAIT_MS)
+      : undefined;
   if (role === "service" && service === undefined) {
     throw new EmbeddedPostgresError(
       `Another Bellhop is running on ${home.dataDir}: stop it first, or set another DATA_DIR.`,
@@ -197,7 +197,7 @@ async function bringUp(context: BringUp, before: ListenAddress | undefined): Pro
     if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
     if (child?.exited !== undefined) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home, child.exited)}`,
+        `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home)} (${child.exited}).`,
       );
     }
     if (running === undefined) child = await startServer(context, before, deadline);
@@ -259,12 +259,6 @@ async function takesConnections(home: ServerHome, listen: ListenAddress): Promis
     if (code === undefined || /^(57P0|53300|ECONN|ENOENT|EPIPE)/.test(code)) return false;
     throw error;
   }
-}
-
-async function lastWords(home: ServerHome, exited: string): Promise<string> {
-  const text = await readFile(startLogPath(home), "utf8").catch(() => "");
-  const fatal = text.split("\n").filter((line) => /FATAL|PANIC|HINT/.test(line));
-  return fatal.length > 0 ? fatal.slice(0, 2).join(" ") : `${exited} ${text.trim().slice(-500)}`;
 }
 
 /** The kernel's limit on a socket's path, less its end: 104 bytes on macOS, 108 on Linux. */

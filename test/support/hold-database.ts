@@ -16,7 +16,6 @@ try {
     createLogger({ level: "info", pretty: false, fileDescriptor: 2 }),
     { role: role as "service" | "command" },
   );
-  say({ ready: true, host: database.clientConfig.host, dataDirectory: database.dataDirectory });
   const close = async () => {
     await database.close();
     process.exit(0);
@@ -30,6 +29,7 @@ try {
       (error: Error) => say({ error: error.message }),
     );
   });
+  say({ ready: true, host: database.clientConfig.host, dataDirectory: database.dataDirectory });
 } catch (error) {
   say({ refused: (error as Error).message });
   process.exit(1);

@@ -39,6 +39,7 @@ export async function waitForLock(
   for (;;) {
     const lock = tryLock(path, mode);
     if (lock !== undefined || Date.now() >= deadline) return lock;
-    await delay(20);
+    // Two that try at the same moment can refuse each other; chance keeps them from doing it again.
+    await delay(5 + Math.random() * 20);
   }
 }

@@ -91,9 +91,18 @@ export async function endSurvivors(dataDirectory: string): Promise<number> {
       );
     await delay(20);
   }
-  // With no process left the file is a dead server's; its number may meanwhile be somebody else's, who would be believed.
-  await rm(join(dataDirectory, "postmaster.pid"), { force: true });
+  await removeLockFiles(dataDirectory);
   return survivors.length;
+}
+
+/**
+ * With no process left these are a dead server's. The number in them may be somebody else's meanwhile, or that of a
+ * postmaster whose body nobody has fetched yet (a container without an init): a new server would believe it alive.
+ */
+async function removeLockFiles(dataDirectory: string): Promise<void> {
+  const names = await readdir(dataDirectory);
+  const stale = names.filter((name) => name === "postmaster.pid" || name.startsWith(".s.PGSQL."));
+  await Promise.all(stale.map((name) => rm(join(dataDirectory, name), { force: true })));
 }
 
 /**
@@ -122,9 +131,22 @@ export async function spawnPostmaster(
   return child;
 }
 
-/** What the server says before its own log is open, such as why it does not start. */
-export function startLogPath(home: ServerHome): string {
+/** What the server says before its own log is open. */
+function startLogPath(home: ServerHome): string {
   return join(home.dataDir, "postgres-start.log");
+}
+
+/** Why the server ended: the last of what it called fatal, from its own log or from before that was open. */
+export async function lastWords(home: ServerHome): Promise<string> {
+  const current = await readFile(join(home.dataDirectory, "current_logfiles"), "utf8").catch(() => "");
+  const logFile = /^stderr (.+)$/m.exec(current)?.[1];
+  const texts = await Promise.all(
+    [startLogPath(home), ...(logFile === undefined ? [] : [join(home.dataDirectory, logFile)])].map((path) =>
+      readFile(path, "utf8").catch(() => ""),
+    ),
+  );
+  const fatal = texts.flatMap((text) => text.split("\n")).filter((line) => /FATAL|PANIC/.test(line));
+  return fatal.at(-1)?.replace(/^.*?(FATAL|PANIC): +/, "") ?? "it did not say why";
 }
 
 /** Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). */

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { after, afterEach, test } from "node:test";
+import { findServer, serverProcesses, stopServer } from "../../src/db/embedded/postmaster.ts";
+import { HeldDatabase } from "../support/held-database.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
+
+const dataDir = await temporaryDirectory("embedded");
+const cluster = `${dataDir}/postgres`;
+const holders: HeldDatabase[] = [];
+
+function hold(role: "service" | "command" = "service"): HeldDatabase {
+  const holder = new HeldDatabase(dataDir, role);
+  holders.push(holder);
+  return holder;
+}
+
+async function heldAndReady(role: "service" | "command" = "service"): Promise<HeldDatabase> {
+  const holder = hold(role);
+  const said = await holder.said();
+  assert.equal(said.ready, true, said.refused);
+  return holder;
+}
+
+async function postmaster(): Promise<number> {
+  const server = await findServer(cluster);
+  assert.ok(server, "a server runs on the directory");
+  return server.pid;
+}
+
+/** A backend that is in the middle of a statement and does not look around, as one that is busy does. */
+async function keepBackendBusy(holder: HeldDatabase): Promise<void> {
+  holder.process.stdin?.write("select count(*) from generate_series(1, 1e12)\n");
+  const observer = await heldAndReady("command");
+  await observer.queryUntil(
+    "select from pg_stat_activity where state = 'active' and query like '%1e12%' and pid <> pg_backend_pid()",
+    (said) => said.rows?.length === 1,
+    5_000,
+  );
+  await observer.kill("SIGTERM");
+}
+
+const isBack = (said: { rows?: unknown[] }) => said.rows?.length === 1;
+
+afterEach(async () => {
+  for (const holder of holders.splice(0)) await holder.kill("SIGKILL");
+});
+after(async () => {
+  await stopServer(cluster);
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+test("a clean stop leaves no process, and what was committed is there at the next start", async () => {
+  const first = await heldAndReady();
+  await first.query("create table public.kept (n integer)");
+  await first.query("insert into public.kept values (1)");
+  await first.kill("SIGTERM");
+  assert.deepEqual(await serverProcesses(cluster), []);
+  const second = await heldAndReady();
+  assert.deepEqual((await second.query("select n from public.kept")).rows, [{ n: 1 }]);
+  await second.kill("SIGTERM");
+});
+
+test("durability is on and cannot be switched off by editing the server's configuration", async () => {
+  const service = await heldAndReady();
+  const { rows } = await service.query(
+    "select name, setting, source from pg_settings where name in ('fsync', 'full_page_writes') order by name",
+  );
+  assert.deepEqual(rows, [
+    { name: "fsync", setting: "on", source: "command line" },
+    { name: "full_page_writes", setting: "on", source: "command line" },
+  ]);
+  await service.kill("SIGTERM");
+});
+
+test("the next start takes over the server of a service that was killed", async () => {
+  const killed = await heldAndReady();
+  const before = await postmaster();
+  await killed.query("insert into public.kept values (2)");
+  await killed.kill("SIGKILL");
+  const next = await heldAndReady();
+  assert.equal(await postmaster(), before);
+  assert.deepEqual((await next.query("select max(n) as n from public.kept")).rows, [{ n: 2 }]);
+  await next.kill("SIGTERM");
+  assert.deepEqual(
+    await serverProcesses(cluster),
+    [],
+    "also a server that was taken over is stopped at the end",
+  );
+});
+
+test("a service whose PostgreSQL is killed outright, with a busy backend, has it back within 10 s", async () => {
+  const service = await heldAndReady();
+  await keepBackendBusy(service);
+  const before = await postmaster();
+  process.kill(before, "SIGKILL");
+  // The busy statement's own answer, an error, comes first.
+  assert.match((await service.said()).error ?? "", /./);
+  await service.queryUntil("select 1 as one", isBack, 10_000);
+  assert.notEqual(await postmaster(), before);
+  await service.kill("SIGTERM");
+});
+
+test("a service one of whose backends is killed has the database back within 10 s", async () => {
+  const service = await heldAndReady();
+  const { rows } = await service.query("select pg_backend_pid() as pid");
+  process.kill(Number(rows?.[0]?.["pid"]), "SIGKILL");
+  await service.queryUntil("select 1 as one", isBack, 10_000);
+  await service.kill("SIGTERM");
+});
+
+test("after service and PostgreSQL were killed together, beside a busy backend, the next start serves within 10 s", async () => {
+  const killed = await heldAndReady();
+  await keepBackendBusy(killed);
+  // The backend outlives both: nothing supervises any more, and it is too busy to notice.
+  killed.process.kill("SIGKILL");
+  process.kill(await postmaster(), "SIGKILL");
+  const startedAt = Date.now();
+  const next = await heldAndReady();
+  assert.equal(isBack(await next.query("select 1 as one")), true);
+  assert.ok(Date.now() - startedAt < 10_000, `${Date.now() - startedAt} ms`);
+  await next.kill("SIGTERM");
+});
+
+test("a second service on the directory is refused in one clear line, and of two that start at once one is", async () => {
+  const [one, other] = [hold(), hold()];
+  const said = await Promise.all([one.said(), other.said()]);
+  assert.equal(said.filter(({ ready }) => ready === true).length, 1);
+  const refusal = said.find(({ refused }) => refused !== undefined)?.refused ?? "";
+  assert.equal(refusal, `Another Bellhop is running on ${dataDir}: stop it first, or set another DATA_DIR.`);
+});
+
+test("a killed service holds no lock: the next one starts at once", async () => {
+  const killed = await heldAndReady();
+  await killed.kill("SIGKILL");
+  assert.equal((await hold().said()).ready, true);
+});
+
+test("a command beside the service uses its server and leaves it running", async () => {
+  const service = await heldAndReady();
+  const before = await postmaster();
+  const command = await heldAndReady("command");
+  await command.kill("SIGTERM");
+  assert.equal(await postmaster(), before);
+  assert.equal(isBack(await service.query("select 1 as one")), true);
+  await service.kill("SIGTERM");
+});
+
+test("a command alone starts the server and stops it at its end", async () => {
+  const command = await heldAndReady("command");
+  assert.ok(await postmaster());
+  await command.kill("SIGTERM");
+  assert.deepEqual(await serverProcesses(cluster), []);
+});
+
+test("a service that starts during a command keeps the server when the command ends", async () => {
+  const command = await heldAndReady("command");
+  const before = await postmaster();
+  const service = await heldAndReady();
+  await command.kill("SIGTERM");
+  assert.equal(await postmaster(), before);
+  assert.equal(isBack(await service.query("select 1 as one")), true);
+  await service.kill("SIGTERM");
+});
+
+test("a service that starts while a command is just stopping the server gets one that works", async () => {
+  const command = await heldAndReady("command");
+  command.process.kill("SIGTERM");
+  const service = await heldAndReady();
+  assert.equal(isBack(await service.query("select 1 as one")), true);
+  await service.kill("SIGTERM");
+});
+
+test("the terminal's SIGINT to the service's whole process group does not stop PostgreSQL during the drain", async () => {
+  const service = await heldAndReady();
+  process.kill(-Number(service.process.pid), "SIGINT");
+  assert.equal((await service.said()).interrupted, true);
+  assert.equal(isBack(await service.query("select 1 as one")), true);
+  await service.kill("SIGTERM");
+});
+
+test("the password is readable by the owner alone, and the server is not on the network", async () => {
+  const service = await heldAndReady();
+  const { rows } = await service.query("select current_setting('listen_addresses') as addresses");
+  assert.deepEqual(rows, [{ addresses: "" }]);
+  const { mode } = await stat(`${dataDir}/postgres-password`);
+  assert.equal(mode & 0o777, 0o600);
+  const hba = await readFile(`${cluster}/pg_hba.conf`, "utf8");
+  const methods = hba
+    .split("\n")
+    .filter((line) => /^(local|host)/.test(line))
+    .map((line) => line.trim().split(/\s+/).at(-1));
+  assert.deepEqual([...new Set(methods)], ["scram-sha-256"]);
+  await service.kill("SIGTERM");
+});
+
+test("a directory of another major version is refused in one clear line, untouched", async () => {
+  await until(async () => (await serverProcesses(cluster)).length === 0, 5_000);
+  await writeFile(`${cluster}/PG_VERSION`, "17\n");
+  assert.match((await hold().said()).refused ?? "", /is of PostgreSQL 17 and this Bellhop brings 18/);
+  await writeFile(`${cluster}/PG_VERSION`, "18\n");
+});

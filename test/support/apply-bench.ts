@@ -1,0 +1,126 @@
+import { AcceptLog } from "../../src/accept/accept-log.ts";
+import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { PropertyRegister } from "../../src/accept/property-register.ts";
+import type { Submission } from "../../src/accept/submission.ts";
+import { Applier } from "../../src/apply/applier.ts";
+import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { until } from "./until.ts";
+
+export const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+
+type TestRecord = Readonly<Record<string, unknown>>;
+
+/** A reservation of one night; `content` is what tells one content from another. */
+export function reservation(id: string, sourceTime: string, content: string, propertyCode = "LON01"): TestRecord {
+  return {
+    clientCode: "ACME",
+    propertyCode,
+    lastModifiedDateTime: sourceTime,
+    reservationId: id,
+    status: "CONFIRMED",
+    channel: content,
+    roomStays: [{ arrivalDate: "2026-05-01", departureDate: "2026-05-02", roomTypeCode: "DLX" }],
+  };
+}
+
+/** A batch as http hands it to accept: already checked. */
+export function submissionOf(
+  records: readonly TestRecord[],
+  options: { resource?: "i" | "r" | "g"; clientId?: string } = {},
+): Submission {
+  const texts = records.map((record) => JSON.stringify(record));
+  const body = Buffer.from(`[${texts.join(",")}]`);
+  let at = 1;
+  const slices = texts.map((text, index) => {
+    const start = at;
+    const end = start + Buffer.byteLength(text);
+    at = end + 1;
+    const { clientCode, propertyCode } = records[index] as { clientCode: string; propertyCode: string };
+    return { index, start, end, clientCode, propertyCode };
+  });
+  return {
+    clientId: options.clientId ?? "tester",
+    resource: options.resource ?? "r",
+    body,
+    records: slices,
+    rejected: [],
+    lenient: false,
+    correlationId: null,
+    replyTo: null,
+    idempotency: null,
+  };
+}
+
+/** Accept and apply on a database of their own, without HTTP. */
+export class ApplyBench {
+  readonly database: TestDatabase;
+  readonly log: AcceptLog;
+  readonly properties: PropertyRegister;
+  readonly failures: unknown[] = [];
+  #applier: Applier | undefined;
+
+  private constructor(database: TestDatabase, log: AcceptLog) {
+    this.database = database;
+    this.log = log;
+    this.properties = new PropertyRegister(database.pool, 100_000);
+  }
+
+  static async open(writers = 1): Promise<ApplyBench> {
+    const database = await createTestDatabase();
+    return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
+  }
+
+  newApplier(owner: string, buckets: readonly number[] = ALL_BUCKETS): Applier {
+    return new Applier({
+      clientConfig: this.database.clientConfig,
+      pool: this.database.pool,
+      properties: new PropertyDirectory(this.database.pool),
+      owner,
+      buckets,
+      pollMs: 20,
+      events: { failed: (error) => this.failures.push(error) },
+    });
+  }
+
+  startApplier(): void {
+    this.#applier = this.newApplier("bench");
+    this.#applier.start();
+  }
+
+  async stopApplier(): Promise<void> {
+    await this.#applier?.stop();
+    this.#applier = undefined;
+  }
+
+  async accept(records: readonly TestRecord[], resource: "i" | "r" | "g" = "r"): Promise<string> {
+    const submission = submissionOf(records, { resource });
+    await this.properties.register(submission.clientId, submission.records);
+    return (await this.log.append(submission)).requestId;
+  }
+
+  /** Waits for a request to be applied; its outcome letters, in the order of the batch when it names one property. */
+  async outcomesOf(requestId: string): Promise<string> {
+    return until(async () => {
+      const { rows } = await this.database.pool.query<{ outcomes: string }>(
+        "select outcomes from bellhop.request_outcome where request_id = $1",
+        [requestId],
+      );
+      return rows[0]?.outcomes;
+    });
+  }
+
+  async acceptAndApply(records: readonly TestRecord[], resource: "i" | "r" | "g" = "r"): Promise<string> {
+    return this.outcomesOf(await this.accept(records, resource));
+  }
+
+  async rows<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.database.pool.query(sql, values)).rows as Row[];
+  }
+
+  async close(): Promise<void> {
+    await this.stopApplier();
+    await this.log.close();
+    await this.database.drop();
+  }
+}
