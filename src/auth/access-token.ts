@@ -94,7 +94,8 @@ export async function verifyAccessToken(
     const { sub, client_id: clientId, jti, scope, iat, exp, aud } = payload;
     if (typeof clientId !== "string" || clientId !== sub || typeof aud !== "string") return undefined;
     if (typeof jti !== "string" || typeof scope !== "string") return undefined;
-    if (iat === undefined || exp === undefined) return undefined;
+    // None of ours lives longer than the specification's hour, whatever signed it.
+    if (iat === undefined || exp === undefined || !(exp - iat <= TOKEN_SECONDS)) return undefined;
     const scopes = scope.split(" ").filter((word) => word !== "");
     return { tokenId: jti, clientId, kid, scopes, issuedAt: iat, expiresAt: exp };
   } catch (error) {

@@ -24,28 +24,30 @@ export type TokenReader = (token: string) => Promise<GoodToken | undefined>;
 export function createTokenReader(directory: Directory, parties: () => Promise<TokenParties>): TokenReader {
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
 
+  async function verify(text: string): Promise<VerifiedToken | undefined> {
+    const checks = { parties: await parties(), findKey: directory.findKey, nowMs: directory.now() };
+    return verifyAccessToken(text, checks);
+  }
+
   return async function readToken(text) {
     await directory.freshen();
     const digest = hash("sha256", text, "base64");
-    let token = verified.get(digest);
-    if (token === undefined) {
-      const checks = { parties: await parties(), findKey: directory.findKey, nowMs: directory.now() };
-      token = await verifyAccessToken(text, checks);
-      if (token === undefined) return undefined;
-    }
+    const remembered = verified.get(digest);
+    const token = remembered ?? (await verify(text));
+    if (token === undefined) return undefined;
     if (!isStillGood(directory, token)) {
       verified.delete(digest);
       return undefined;
     }
     const client = await directory.findClient(token.clientId);
     if (client === undefined || client.revoked) return undefined;
-    verified.set(digest, token);
+    if (remembered === undefined) verified.set(digest, token);
     return { token, client };
   };
 }
 
 function isStillGood(directory: Directory, token: VerifiedToken): boolean {
-  // A remembered token gets no tolerance: its end is compared with the clock that dated it.
+  // Its end gets no tolerance: it is compared with the clock that dated it.
   if (token.expiresAt * 1000 <= directory.now()) return false;
   return directory.findKey(token.kid) !== undefined && !directory.isDenied(token.tokenId);
 }

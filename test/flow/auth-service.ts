@@ -1,6 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { Writable } from "node:stream";
 import Fastify from "fastify";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Pool } from "pg";
@@ -9,7 +8,7 @@ import { type AuthConfig, type Authenticator, createAuthenticator } from "../../
 import { createClient } from "../../src/auth/client-admin.ts";
 import type { ClientSettings } from "../../src/auth/client-input.ts";
 import { registerAuthRoutes } from "../../src/auth/routes.ts";
-import { createLoggerTo } from "../../src/observe/log.ts";
+import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 export const TEST_CONFIG: AuthConfig = {
@@ -39,7 +38,7 @@ export async function startAuthNode(
   const authenticator = createAuthenticator({
     pool: database.pool,
     config: { ...TEST_CONFIG, ...options.config },
-    log: createLoggerTo(new Writable({ write: (_chunk, _encoding, done) => done() }), "silent"),
+    log: createLogger({ level: "silent", pretty: false }),
     addresses,
   });
   await authenticator.prepare();
