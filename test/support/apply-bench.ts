@@ -5,7 +5,7 @@ import type { Submission } from "../../src/accept/submission.ts";
 import { Applier } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
-import { until } from "./until.ts";
+import { untilFound } from "./until.ts";
 
 export const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
@@ -101,7 +101,7 @@ export class ApplyBench {
 
   /** Waits for a request to be applied; its outcome letters, in the order of the batch when it names one property. */
   async outcomesOf(requestId: string): Promise<string> {
-    return until(async () => {
+    return untilFound(async () => {
       const { rows } = await this.database.pool.query<{ outcomes: string }>(
         "select outcomes from bellhop.request_outcome where request_id = $1",
         [requestId],

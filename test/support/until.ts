@@ -9,3 +9,16 @@ export async function until(condition: () => boolean | Promise<boolean>, waitMsM
     await delay(20);
   }
 }
+
+/** Waits until there is something to find, and answers it. */
+export async function untilFound<Found>(
+  find: () => Promise<Found | undefined>,
+  waitMsMax = 20_000,
+): Promise<Found> {
+  let found: Found | undefined;
+  await until(async () => {
+    found = await find();
+    return found !== undefined;
+  }, waitMsMax);
+  return found as Found;
+}
