@@ -1,0 +1,63 @@
+import type { SeededRandom } from "./seeded-random.ts";
+
+/** The data set names nobody; these names are invented and belong to nobody who stayed there. */
+const FIRST_NAMES = [
+  "Alva",
+  "Bram",
+  "Célia",
+  "Dário",
+  "Edda",
+  "Fülöp",
+  "Gaia",
+  "Håkon",
+  "Inês",
+  "Jürgen",
+  "Kenji",
+  "Lúcia",
+  "Maëlle",
+  "Nuno",
+  "Óscar",
+  "Piet",
+  "Quim",
+  "Rosa",
+  "Søren",
+  "Teresa",
+  "Ulla",
+  "Vasco",
+  "Wim",
+  "Xana",
+  "Yara",
+  "Zoë",
+];
+const LAST_NAMES = [
+  "Almada",
+  "Bergström",
+  "Carvalhal",
+  "Dubreuil",
+  "Eastwick",
+  "Fonte-Boa",
+  "Grünwald",
+  "Hartigan",
+  "Ibañeta",
+  "Jansma",
+  "Kowalik",
+  "Lindholm",
+  "Monteverde",
+  "Nørby",
+  "O'Dray",
+  "Pinheiral",
+  "Quist",
+  "Rebordão",
+  "Szentes",
+  "Tavarela",
+  "Underhay",
+  "Valadim",
+  "Westergo",
+  "Xabregas",
+  "Yoshimori",
+  "Zwanenburg",
+];
+
+export function inventName(random: SeededRandom): string {
+  return `${random.pick(FIRST_NAMES)} ${random.pick(LAST_NAMES)}`;
+}
