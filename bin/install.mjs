@@ -1,0 +1,181 @@
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
+
+/**
+ * Installs the packages of the lock file unless they are there. A stamp in node_modules says for which lock file they
+ * were installed, and whether the development packages came along; without one (somebody ran npm) npm's own record is
+ * compared. So nothing is installed twice and an up-to-date start uses no network. Throws when npm fails.
+ *
+ * @param {string} root the checkout
+ * @param {boolean} dev whether development packages are needed
+ */
+export async function ensureInstalled(root, dev) {
+  if (isStamped(root, dev)) return;
+  const lock = await takeLock(join(root, ".bellhop-install"));
+  try {
+    // Another launch may have installed meanwhile.
+    if (isStamped(root, dev)) return;
+    const state = compare(root, dev);
+    if (state !== "complete") await runNpm(root, dev, state, lock.alsoHeldBy);
+    stamp(root, dev);
+  } finally {
+    lock.release();
+  }
+}
+
+const stampPath = (root) => join(root, "node_modules", ".bellhop-install");
+
+function lockFileHash(root) {
+  return createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+}
+
+function isStamped(root, dev) {
+  const [hash, extent] = readIfPresent(stampPath(root))?.trim().split(" ") ?? [];
+  return hash === lockFileHash(root) && (extent === "full" || !dev);
+}
+
+function stamp(root, dev) {
+  const extent = dev || compare(root, true) === "complete" ? "full" : "production";
+  writeFileSync(stampPath(root), `${lockFileHash(root)} ${extent}\n`);
+}
+
+/**
+ * What is installed, by npm's own record, against the lock file: "complete", "lacking" (what is there is right, and
+ * some is missing, such as the development packages) or "wrong".
+ */
+function compare(root, dev) {
+  const record = readIfPresent(join(root, "node_modules", ".package-lock.json"));
+  if (record === undefined) return "wrong";
+  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  const installed = JSON.parse(record).packages;
+  for (const [path, { integrity, version }] of Object.entries(installed)) {
+    if (wanted[path]?.version !== version || wanted[path]?.integrity !== integrity) return "wrong";
+    if (!existsSync(join(root, path, "package.json"))) return "wrong";
+  }
+  const isMissing = ([path, entry]) => path !== "" && !(path in installed) && isWanted(entry, dev);
+  return Object.entries(wanted).some(isMissing) ? "lacking" : "complete";
+}
+
+/** An optional package is for some platforms only; of the development ones it does not matter here. */
+function isWanted(entry, dev) {
+  if (entry.dev || entry.devOptional) return dev && !entry.optional;
+  return !entry.optional || (fits(entry.os, process.platform) && fits(entry.cpu, process.arch));
+}
+
+function fits(names, name) {
+  return names === undefined || [names].flat().includes(name);
+}
+
+/**
+ * `npm ci` empties node_modules first, so it is not run where a service may be running on what is there already and
+ * only something is lacking: `npm install` adds that, and with --no-save it leaves the lock file as it is.
+ */
+async function runNpm(root, dev, state, onStarted) {
+  const action = state === "lacking" ? ["install", "--no-save"] : ["ci"];
+  const extent = dev ? "--include=dev" : "--omit=dev";
+  console.error(`bellhop: installing packages (npm ${action[0]} ${extent}) …`);
+  const [command, ...prefix] = npmCommand();
+  const child = spawn(command, [...prefix, ...action, extent, "--no-audit", "--no-fund"], {
+    cwd: root,
+    env: { ...process.env, PATH: pathWithoutOurs() },
+    // Standard output belongs to the entry; commands print JSON there.
+    stdio: ["ignore", 2, 2],
+  });
+  if (child.pid !== undefined) onStarted(child.pid);
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+  const status = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => resolve(signal ?? code));
+  });
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  if (status !== 0) throw new Error(`npm ${action[0]} failed (${status}); its words are above`);
+}
+
+/** The npm that started us, under the Node that runs it; else the one on the path. */
+function npmCommand() {
+  const { npm_execpath: npm, npm_node_execpath: node } = process.env;
+  if (npm?.endsWith(".js") && existsSync(npm) && node !== undefined && existsSync(node)) return [node, npm];
+  return ["npm"];
+}
+
+/** Inside `npm run` the pinned Node stands first on the path, and npm ci removes it under npm's feet. */
+function pathWithoutOurs() {
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((directory) => !directory.endsWith(join("node_modules", ".bin")))
+    .join(delimiter);
+}
+
+/**
+ * A file that names its holders keeps two launches from installing at once. One whose holders are dead is moved away
+ * first and looked at again, so of two that find it stale neither removes the other's.
+ */
+async function takeLock(path) {
+  const mine = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
+  writeFileSync(mine, `${process.pid}\n`);
+  let said = false;
+  try {
+    while (!tryLink(mine, path)) {
+      const holders = readIfPresent(path);
+      if (holders !== undefined && !holders.trim().split(" ").some(isAlive)) removeStale(path, mine, holders);
+      else if (!said) {
+        console.error("bellhop: waiting for another installation …");
+        said = true;
+      }
+      await delay(100);
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  const release = () => rmSync(path, { force: true });
+  process.once("exit", release);
+  // npm goes on when only this process is killed, and nobody may begin beside it.
+  const alsoHeldBy = (pid) => writeFileSync(path, `${process.pid} ${pid}\n`);
+  return { release, alsoHeldBy };
+}
+
+function removeStale(path, mine, holders) {
+  const aside = `${mine}.stale`;
+  try {
+    renameSync(path, aside);
+  } catch {
+    return;
+  }
+  if (readIfPresent(aside) !== holders) tryLink(aside, path);
+  rmSync(aside, { force: true });
+}
+
+/** Unlike rename, link fails when the name is taken. */
+function tryLink(from, to) {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch (error) {
+    return error.code !== "ESRCH";
+  }
+}
+
+function readIfPresent(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * What `npm start`, `npm test` and `npm run bellhop` run first. It needs nothing but Node 20: installs the packages
+ * when they are missing or older than the lock file, then hands over to the pinned Node that came with them.
+ *
+ * Usage: node bin/launch.mjs [--dev] <entry.ts> [arguments]
+ *   --dev   the development packages are needed too
+ *
+ * - Standard output is the entry's alone; npm's goes to standard error.
+ * - SIGTERM, SIGINT and SIGHUP are passed on, and the exit code (or the signal) is the entry's. From a terminal the
+ *   entry gets SIGINT twice, once from the terminal itself, and has to take that for one.
+ * - The entry must not outlive this process: it has an IPC channel whose `disconnect` tells it that this process is
+ *   gone, however it died. If npm itself is killed, this process notices and ends the entry.
+ * - The entry's working directory is where the user called npm (INIT_CWD), so relative paths mean what they say.
+ *   DATA_DIR is made absolute from there; without it, it is `data` in the checkout, from wherever npm was called.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensureInstalled } from "./install.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const NODE_MAJOR_MIN = 24;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
+
+const options = process.argv.slice(2);
+const dev = options[0] === "--dev";
+const [entry, ...entryArguments] = dev ? options.slice(1) : options;
+if (entry === undefined) fail("usage: node bin/launch.mjs [--dev] <entry.ts> [arguments]");
+
+try {
+  await ensureInstalled(root, dev);
+} catch (error) {
+  fail(error.message);
+}
+run(findNode());
+
+/** The pinned Node of this platform; else this one, if it is new enough. */
+function findNode() {
+  const platform = `${process.platform}-${process.arch}`;
+  for (const name of [`node-${platform}`, `node-bin-${platform}`]) {
+    const path = join(root, "node_modules", name, "bin", "node");
+    if (existsSync(path)) return path;
+  }
+  return ownNode();
+}
+
+function ownNode() {
+  if (Number(process.versions.node.split(".")[0]) >= NODE_MAJOR_MIN) return process.execPath;
+  return fail(
+    `there is no Node of ours for this platform: install Node ${NODE_MAJOR_MIN} (this is ${process.version})`,
+  );
+}
+
+function run(node) {
+  const workingDirectory = callersDirectory();
+  const child = spawn(node, [resolve(root, entry), ...entryArguments], {
+    cwd: workingDirectory,
+    env: { ...process.env, DATA_DIR: dataDirectory(workingDirectory) },
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+  const watch = watchNpm(() => child.kill("SIGTERM"));
+  child.once("error", (error) => {
+    clearInterval(watch);
+    // A system whose C library the pinned Node was not built for cannot run it, and says that there is no such file.
+    if (node === process.execPath || error.code !== "ENOENT")
+      fail(`${node} does not start: ${error.message}`);
+    run(ownNode());
+  });
+  child.once("exit", (code, signal) => {
+    clearInterval(watch);
+    for (const passedOn of SIGNALS) process.removeAllListeners(passedOn);
+    if (signal === null) process.exit(code);
+    // Whoever waits for us sees the signal that ended the entry.
+    process.kill(process.pid, signal);
+  });
+}
+
+/** npm runs scripts in the checkout, and says in INIT_CWD where it was called. An outer npm's word is not for us. */
+function callersDirectory() {
+  const ofThisCheckout =
+    process.env.npm_package_json === join(root, "package.json") && process.cwd() === root;
+  return ofThisCheckout && process.env.INIT_CWD ? process.env.INIT_CWD : process.cwd();
+}
+
+function dataDirectory(workingDirectory) {
+  return process.env.DATA_DIR ? resolve(workingDirectory, process.env.DATA_DIR) : join(root, "data");
+}
+
+/** A killed npm cannot tell its child; the child sees that its parent is another. Only npm: a shell may well leave. */
+function watchNpm(onGone) {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, 250);
+  return timer;
+}
+
+function fail(message) {
+  console.error(`bellhop: ${message}`);
+  process.exit(1);
+}
