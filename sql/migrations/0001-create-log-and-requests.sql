@@ -111,6 +111,7 @@ create table bellhop.quarantine (
   outcome "char",
   primary key (bucket, request_id, record_index)
 );
+create index quarantine_resolved_by on bellhop.quarantine (resolved_by) where resolved_by is not null;
 create index quarantine_held on bellhop.quarantine (bucket, property_id) where state = 'h';
 
 -- Labels (reservation status, group status) and what they mean, per client code; the default mapping is code.

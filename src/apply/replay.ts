@@ -103,6 +103,11 @@ class Rebuild {
     // Change numbers are carried over from the live versions afterwards.
     const noChanges = { take: () => null };
     if (part.kind === "r") {
+      // Only the first word on a record counted; which one that was is written where it was carried out.
+      const { rowCount } = await this.#client.query("select from bellhop.quarantine where resolved_by = $1", [
+        part.requestId,
+      ]);
+      if (rowCount === 0) return;
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#context);
       return;
     }

@@ -87,7 +87,10 @@ describe("apply", () => {
       `select to_char(source_time, 'SS') as source, change_no::int from bellhop_state.reservation_version v
       join bellhop.property p using (property_id) where p.property_code = 'CHG' order by source_time`,
     );
-    assert.deepEqual(rows.map(({ change_no }) => change_no !== null), [true, false, true]);
+    assert.deepEqual(
+      rows.map(({ change_no }) => change_no !== null),
+      [true, false, true],
+    );
     assert.ok((rows[0]?.change_no ?? 0) < (rows[2]?.change_no ?? 0));
   });
 
@@ -139,7 +142,10 @@ describe("apply", () => {
         select request_id from bellhop_state.reservation_version v join bellhop.property p using (property_id)
         where p.property_code = 'WARN') order by o.request_id`,
     );
-    assert.deepEqual(rows.map(({ codes }) => codes), [null, "room-type.unknown"]);
+    assert.deepEqual(
+      rows.map(({ codes }) => codes),
+      [null, "room-type.unknown"],
+    );
   });
 
   test("quarantines only the records that the database refuses as data", async () => {

@@ -12,7 +12,12 @@ export const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => b
 type TestRecord = Readonly<Record<string, unknown>>;
 
 /** A reservation of one night; `content` is what tells one content from another. */
-export function reservation(id: string, sourceTime: string, content: string, propertyCode = "LON01"): TestRecord {
+export function reservation(
+  id: string,
+  sourceTime: string,
+  content: string,
+  propertyCode = "LON01",
+): TestRecord {
   return {
     clientCode: "ACME",
     propertyCode,

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { replay } from "../../src/apply/replay.ts";
+import { readHeld } from "../../src/state/quarantine.ts";
+import { ApplyBench, reservation } from "../support/apply-bench.ts";
+
+const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+
+describe("quarantine and replay", () => {
+  let bench: ApplyBench;
+  before(async () => {
+    bench = await ApplyBench.open(2);
+    bench.startApplier();
+  });
+  after(() => bench.close());
+
+  const runReplay = (swap = false) =>
+    replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
+
+  const resolve = async (kind: "release" | "discard", requestId: string): Promise<string> => {
+    const held = await readHeld(bench.database.pool, requestId, 0);
+    const entry = await bench.log.appendResolution({
+      kind,
+      operator: "tester",
+      bucket: held?.bucket ?? 37,
+      resource: "r",
+      requestId,
+      index: 0,
+    });
+    return bench.outcomesOf(entry);
+  };
+
+  const keysOf = async (key: string) =>
+    bench.rows<{ change_no: number | null; outcome: string }>(
+      "select change_no, outcome from bellhop_state.reservation_version where key = $1 order by source_time",
+      [key],
+    );
+
+  test("holds a record from the future until it is released, once", async () => {
+    const future = reservation("FUT", new Date(Date.now() + 3_600_000).toISOString(), "x");
+    const requestId = await bench.accept([future]);
+    assert.equal(await bench.outcomesOf(requestId), "q");
+    assert.deepEqual(await keysOf("FUT"), []);
+    assert.equal(await resolve("release", requestId), "a");
+    assert.equal((await keysOf("FUT")).length, 1);
+    const [row] = await bench.rows("select state, outcome from bellhop.quarantine where request_id = $1", [
+      requestId,
+    ]);
+    assert.deepEqual(row, { state: "r", outcome: "a" });
+  });
+
+  test("a record nine minutes ahead is applied: clocks differ", async () => {
+    const ahead = reservation("NINE", new Date(Date.now() + 9 * 60_000).toISOString(), "x");
+    assert.equal(await bench.acceptAndApply([ahead]), "a");
+  });
+
+  test("discards a held record for good, and a second word on it changes nothing", async () => {
+    const requestId = await bench.accept([
+      reservation("DIS", new Date(Date.now() + 3_600_000).toISOString(), "x"),
+    ]);
+    assert.equal(await bench.outcomesOf(requestId), "q");
+    const held = await readHeld(bench.database.pool, requestId, 0);
+    assert.equal(await resolve("discard", requestId), "x");
+    const again = await bench.log.appendResolution({
+      kind: "release",
+      operator: "tester",
+      bucket: held?.bucket ?? -1,
+      resource: "r",
+      requestId,
+      index: 0,
+    });
+    assert.equal(await bench.outcomesOf(again), "d");
+    assert.deepEqual(await keysOf("DIS"), []);
+  });
+
+  test("rebuilds the same state from the log, releases and discards included", async () => {
+    for (let round = 0; round < 30; round += 1) {
+      await bench.accept(
+        Array.from({ length: 20 }, (_, n) =>
+          reservation(`R${n}`, at((round * 7 + n * 3) % 60), `v${(round * n) % 5}`, `P${n % 7}`),
+        ),
+      );
+    }
+    const last = await bench.accept([reservation("LAST", at(1), "x", "P1")]);
+    await bench.outcomesOf(last);
+    const report = await runReplay();
+    assert.ok(report.live.versions > 100, `only ${report.live.versions} versions`);
+    assert.deepEqual(report.rebuilt, report.live);
+    assert.equal(report.equal, true);
+    assert.deepEqual(
+      await bench.rows("select nspname from pg_namespace where nspname like 'bellhop_replay%'"),
+      [],
+    );
+  });
+
+  test("finds a current record that is not what the log says, and a lost version", async () => {
+    await bench.rows(
+      "update bellhop_state.current_record set source_time = source_time - interval '1 second' where key = 'R1'",
+    );
+    const report = await runReplay();
+    assert.equal(report.equal, false);
+    assert.equal(report.live.versionsHash, report.rebuilt.versionsHash);
+    assert.notEqual(report.live.currentHash, report.rebuilt.currentHash);
+    await bench.rows(
+      "update bellhop_state.current_record set source_time = source_time + interval '1 second' where key = 'R1'",
+    );
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("swaps the rebuilt state in, keeps every change number, and numbers what it corrected", async () => {
+    const versionsBefore = await bench.rows(
+      "select bucket, key, source_time::text, change_no, outcome from bellhop_state.reservation_version where key <> 'R2' order by 1, 2, 3, 4",
+    );
+    // The live state is spoilt: R2's newest content is replaced by another that the log does not know.
+    await bench.rows(`update bellhop_state.current_record set content_hash = '\\x00' where key = 'R2'`);
+    const [counterBefore] = await bench.rows<{ sum: number }>(
+      "select sum(next_change)::int as sum from bellhop.bucket_lease",
+    );
+    const report = await runReplay(true);
+    assert.equal(report.swapped, true);
+    assert.equal(report.corrected, 1);
+    const versionsAfter = await bench.rows(
+      "select bucket, key, source_time::text, change_no, outcome from bellhop_state.reservation_version where key <> 'R2' order by 1, 2, 3, 4",
+    );
+    assert.deepEqual(versionsAfter, versionsBefore);
+    const [counterAfter] = await bench.rows<{ sum: number }>(
+      "select sum(next_change)::int as sum from bellhop.bucket_lease",
+    );
+    assert.equal(counterAfter?.sum, (counterBefore?.sum ?? 0) + 1);
+    assert.equal((await runReplay()).equal, true);
+    // The applier goes on, on the new tables.
+    assert.equal(await bench.acceptAndApply([reservation("AFTER", at(1), "x", "P1")]), "a");
+    assert.equal((await keysOf("AFTER")).length, 1);
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("swaps while batches arrive, and loses none", async () => {
+    let stop = false;
+    const ids: string[] = [];
+    const sender = (async () => {
+      for (let n = 0; !stop; n += 1)
+        ids.push(await bench.accept([reservation(`LIVE${n % 50}`, at(n % 60), `v${n % 7}`, `P${n % 9}`)]));
+    })();
+    const report = await runReplay(true);
+    stop = true;
+    await sender;
+    assert.equal(report.swapped, true);
+    for (const id of ids) await bench.outcomesOf(id);
+    assert.equal((await runReplay()).equal, true);
+  });
+});
