@@ -6,7 +6,10 @@ type Scalar = string | number | boolean | null;
 /** A typed fact: dates `YYYY-MM-DD`, times ISO 8601 UTC, decimals as exact text, whole numbers as numbers, absent as null. */
 export type FactValue = Scalar | readonly Scalar[];
 
-/** The facts of a record under the names of the columns of its version table in the schema `bellhop_state`. */
+/**
+ * The facts of a record under the names of the columns of its version table in the schema `bellhop_state`, less those that
+ * all version tables share (status, from_date, to_date are fields of the reading).
+ */
 export type Facts = Readonly<Record<string, FactValue>>;
 
 /** A text, or null where it is absent. */

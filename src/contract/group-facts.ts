@@ -5,7 +5,6 @@ import type { Group } from "./schema/group.ts";
 export function groupFacts(record: Group): Facts {
   const blocks = record.groupBlocks;
   return {
-    status: record.groupStatusCode,
     name: textFact(record.name),
     master_group_code: textFact(record.masterGroupCode),
     booking_date: textFact(record.bookingDate),

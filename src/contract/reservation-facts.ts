@@ -5,7 +5,6 @@ import type { Reservation } from "./schema/reservation.ts";
 export function reservationFacts(record: Reservation): Facts {
   const stays = record.roomStays;
   return {
-    status: record.status,
     confirmation_number: textFact(record.confirmationNumber),
     booking_time: timeFact(record.bookingDateTime),
     cancellation_time: timeFact(record.cancellationDateTime),

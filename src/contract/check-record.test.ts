@@ -1,0 +1,406 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { checkRecord } from "./check-record.ts";
+import { findViolations, ViolationList } from "./find-violations.ts";
+import { RESOURCES, type Resource } from "./resource.ts";
+import type { FieldSchema } from "./schema/field.ts";
+import { isValidRecord, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";
+import { VIOLATION_CODES } from "./violation.ts";
+
+/** The violations of one record, as "pointer code". */
+function found(resource: Resource, value: unknown): string[] {
+  return checkRecord(resource, recordOf(value), 100).violations.map(
+    ({ pointer, code }) => `${pointer} ${code}`,
+  );
+}
+const messageOf = (resource: Resource, value: unknown) =>
+  checkRecord(resource, recordOf(value), 100).violations[0]?.message;
+
+/** Every field of a schema: its pointer within a full record, its schema, and whether it is required. */
+function fieldsOf(
+  schema: FieldSchema,
+  prefix = "",
+): { pointer: string; field: FieldSchema; required: boolean }[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const pointer = `${prefix}/${name}`;
+    const own = { pointer, field, required: schema.required?.includes(name) === true };
+    if (field.fieldKind === "object") return [own, ...fieldsOf(field, pointer)];
+    if (field.items?.fieldKind === "object") return [own, ...fieldsOf(field.items, `${pointer}/0`)];
+    return [own];
+  });
+}
+const everyField = RESOURCES.flatMap((resource) =>
+  fieldsOf(RECORD_SCHEMAS[resource]).map((one) => ({ resource, ...one })),
+);
+
+test("a record with every field is valid, and so is one with the required fields only", () => {
+  for (const resource of RESOURCES) {
+    assert.deepEqual(found(resource, fullRecord(resource)), []);
+    assert.deepEqual(found(resource, leastRecord(resource)), []);
+  }
+});
+
+test("the required fields are those of the contract", () => {
+  const required = everyField
+    .filter((one) => one.required)
+    .map(({ resource, pointer }) => `${resource}${pointer}`);
+  const room = (list: string) =>
+    ["roomTypeCode", "roomTypeCapacity", "roomsSold"].map((name) => `inventories/${list}/0/${name}`);
+  assert.deepEqual(
+    required.sort(),
+    [
+      ...["clientCode", "createDateTime", "propertyCode", "occupancyDate", "roomTypeInventories"].map(
+        (name) => `inventories/${name}`,
+      ),
+      ...room("roomTypeInventories"),
+      ...room("virtualRoomTypeInventories"),
+      ...["clientCode", "propertyCode", "lastModifiedDateTime", "reservationId", "status", "roomStays"].map(
+        (name) => `reservations/${name}`,
+      ),
+      ...["arrivalDate", "departureDate", "roomTypeCode"].map((name) => `reservations/roomStays/0/${name}`),
+      "reservations/stayRevenue/daily/0/occupancyDate",
+      ...[
+        "clientCode",
+        "propertyCode",
+        "lastModifiedDateTime",
+        "groupCode",
+        "groupStatusCode",
+        "startDate",
+        "endDate",
+        "groupBlocks",
+      ].map((name) => `groups/${name}`),
+      ...["occupancyDate", "roomTypeCode", "blocks"].map((name) => `groups/groupBlocks/0/${name}`),
+    ].sort(),
+  );
+});
+
+test("a missing field is a violation exactly where it is required", () => {
+  for (const { resource, pointer, required } of everyField) {
+    const violations = found(resource, changed(fullRecord(resource), pointer, undefined));
+    assert.deepEqual(violations, required ? [`/0${pointer} required`] : [], `${resource}${pointer}`);
+  }
+});
+
+test("null is accepted exactly where the specification shows null", () => {
+  const nullable = everyField.filter(
+    ({ resource, pointer }) => found(resource, changed(fullRecord(resource), pointer, null)).length === 0,
+  );
+  assert.deepEqual(
+    nullable.map(({ resource, pointer }) => `${resource}${pointer}`),
+    [
+      "reservations/multiReservationId",
+      "reservations/cancellationDateTime",
+      "reservations/cancellationReason",
+      "reservations/profiles/0/context",
+      "groups/masterGroupCode",
+      "groups/cutoffDate",
+    ],
+  );
+  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/name", null)), ["/0/name null"]);
+});
+
+test("a value of another type is a violation of its field, wherever it stands", () => {
+  const wrong: Record<string, unknown[]> = {
+    text: [1, true, {}, []],
+    date: [20260714, {}],
+    count: [true, [], {}],
+    decimal: [false, {}],
+    boolean: ["true", 1, "false"],
+    array: [{}, "[]", 1],
+    object: [[], "x", 1],
+    word: [1],
+  };
+  const like: Record<string, string> = {
+    code: "text",
+    identity: "text",
+    timestamp: "date",
+    integer: "count",
+  };
+  for (const { resource, pointer, field } of everyField) {
+    for (const value of wrong[like[field.fieldKind] ?? field.fieldKind] ?? []) {
+      assert.deepEqual(
+        found(resource, changed(fullRecord(resource), pointer, value)),
+        [`/0${pointer} type`],
+        `${resource}${pointer}`,
+      );
+    }
+  }
+});
+
+test("an element that is no object is a violation of that record, not of the batch", () => {
+  const records = recordsOf('[{},1,null,"x",[],true]');
+  const pointers = records
+    .slice(1)
+    .map((record) =>
+      checkRecord("groups", record, 100).violations.map(({ pointer, code }) => `${pointer} ${code}`),
+    );
+  assert.deepEqual(pointers, [["/1 type"], ["/2 null"], ["/3 type"], ["/4 type"], ["/5 type"]]);
+});
+
+test("quantities are numbers or numeric texts", () => {
+  const codes = (pointer: string, value: unknown) =>
+    found("reservations", changed(fullRecord("reservations"), pointer, value)).map(
+      (line) => line.split(" ")[1],
+    );
+  for (const value of [2, "2", 1.0, "1.0", "-1", -1, "007"])
+    assert.deepEqual(codes("/roomStays/0/numberOfAdults", value), [], String(value));
+  for (const value of [1.5, "1.5", "", "abc", "1e5", "NaN", " 1"])
+    assert.deepEqual(codes("/roomStays/0/numberOfAdults", value), ["number.integer"], String(value));
+  for (const value of [2147483648, "-2147483649"])
+    assert.deepEqual(codes("/roomStays/0/numberOfAdults", value), ["number.range"]);
+  for (const value of ["12.50", -3, 0.1, "0"])
+    assert.deepEqual(codes("/roomStays/0/rates/0/rateValue", value), [], String(value));
+  for (const value of ["", "abc", "1e5", "1,5", ".5", "9".repeat(39), "Infinity"])
+    assert.deepEqual(codes("/roomStays/0/rates/0/rateValue", value), ["number.decimal"], String(value));
+});
+
+test("long number literals are judged by their text, not by the double they round to", () => {
+  const codes = (literal: string) => {
+    const text = JSON.stringify(
+      changed(fullRecord("reservations"), "/roomStays/0/services/0/serviceValue", "LITERAL"),
+    ).replace('"LITERAL"', literal);
+    return checkRecord("reservations", recordsOf(`[${text}]`)[0]!, 100).violations.map(({ code }) => code);
+  };
+  assert.deepEqual(codes("0.1234567890123456789"), []);
+  assert.deepEqual(codes("1e2"), []);
+  assert.deepEqual(codes(`0.${"1".repeat(39)}`), ["number.decimal"]);
+  assert.deepEqual(codes("1e-39"), ["number.decimal"]);
+  assert.deepEqual(codes("1e400"), ["number.unsafe"]);
+  assert.deepEqual(codes("9007199254740993"), ["number.unsafe"]);
+  const count = (literal: string) =>
+    checkRecord(
+      "groups",
+      recordsOf(
+        `[${JSON.stringify(changed(fullRecord("groups"), "/cutoffDays", "L")).replace('"L"', literal)}]`,
+      )[0]!,
+      100,
+    ).violations.map(({ code }) => code);
+  assert.deepEqual(count("1e1"), []);
+  assert.deepEqual(count("1.0000000000000000"), []);
+  assert.deepEqual(count("1.0000000000000000001"), ["number.integer"]);
+  assert.deepEqual(count("1e10"), ["number.range"]);
+  assert.deepEqual(
+    checkRecord(
+      "groups",
+      recordsOf(
+        `[${JSON.stringify(changed(fullRecord("groups"), "/name", "L")).replace('"L"', "1234567890123456")}]`,
+      )[0]!,
+      100,
+    ).violations.map(({ code }) => code),
+    ["type"],
+  );
+});
+
+test("dates are calendar dates and timestamps are UTC", () => {
+  const reservation = (pointer: string, value: unknown) =>
+    found("reservations", changed(fullRecord("reservations"), pointer, value));
+  for (const value of ["2026-02-30", "2026-7-14", "", "2026-07-14T00:00:00Z"]) {
+    assert.deepEqual(reservation("/roomStays/0/arrivalDate", value), [
+      "/0/roomStays/0/arrivalDate format.date",
+    ]);
+  }
+  for (const value of [
+    "2026-07-14",
+    "2026-07-14T00:00:00",
+    "2026-07-14T00:00:00+02:00",
+    "2026-07-14T00:00:00.1234567Z",
+    "",
+  ]) {
+    assert.deepEqual(reservation("/lastModifiedDateTime", value), [
+      "/0/lastModifiedDateTime format.timestamp",
+    ]);
+  }
+  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/bookingDate", "2026-02-01T00:00:00Z")), [
+    "/0/bookingDate format.date",
+  ]);
+});
+
+test("a period may end on the day it starts and not before", () => {
+  const periods: [Resource, string, string, string][] = [
+    ["reservations", "/roomStays/0", "arrivalDate", "departureDate"],
+    ["reservations", "/roomStays/0/rates/0", "startDate", "endDate"],
+    ["reservations", "/roomStays/0/services/0", "startDate", "endDate"],
+    ["groups", "", "startDate", "endDate"],
+    ["groups", "/services/0", "startDate", "endDate"],
+  ];
+  for (const [resource, holder, start, end] of periods) {
+    const record = changed(fullRecord(resource), `${holder}/${start}`, "2026-07-14");
+    assert.deepEqual(found(resource, changed(record, `${holder}/${end}`, "2026-07-14")), []);
+    assert.deepEqual(found(resource, changed(record, `${holder}/${end}`, "2026-07-13")), [
+      `/0${holder}/${end} order.dates`,
+    ]);
+  }
+});
+
+test("texts have their greatest length in characters, and identities are not empty", () => {
+  for (const { resource, pointer, field } of everyField) {
+    const max = { text: 4096, code: 128, identity: 128 }[field.fieldKind as string];
+    if (max === undefined) continue;
+    for (const text of ["x".repeat(max), "😀".repeat(max)])
+      assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, text)), [], pointer);
+    for (const text of ["x".repeat(max + 1), "😀".repeat(max + 1)])
+      assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, text)), [
+        `/0${pointer} length`,
+      ]);
+    assert.deepEqual(
+      found(resource, changed(fullRecord(resource), pointer, "")),
+      field.fieldKind === "identity" ? [`/0${pointer} length`] : [],
+    );
+  }
+});
+
+test("a reservation needs a room stay, and arrays are bounded", () => {
+  assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/roomStays", [])), [
+    "/0/roomStays required",
+  ]);
+  assert.deepEqual(found("inventories", changed(fullRecord("inventories"), "/roomTypeInventories", [])), []);
+  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/groupBlocks", [])), []);
+  assert.deepEqual(
+    found("reservations", changed(fullRecord("reservations"), "/profiles", Array(100_001).fill({}))),
+    ["/0/profiles length"],
+  );
+});
+
+test("fields whose names the specification lost are typed, and unknown ones are kept whatever they hold", () => {
+  for (const value of ["COMMIT", "MODIFY", "CANCEL"])
+    assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", value)), []);
+  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", "EXPLODE")), ["/0/action enum"]);
+  for (const value of [true, "S-1", ""])
+    assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/primarySharer", value)), []);
+  assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/primarySharer", 1)), [
+    "/0/primarySharer type",
+  ]);
+  assert.deepEqual(
+    found("reservations", changed(fullRecord("reservations"), "/sharers", ["S-1", { id: 1 }])),
+    [],
+  );
+  assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/sharers", [1, [], null])), [
+    "/0/sharers/0 type",
+    "/0/sharers/1 type",
+    "/0/sharers/2 null",
+  ]);
+  for (const value of [null, 1.5, "x".repeat(10_000), [[null]], { anything: [true] }]) {
+    for (const [resource, pointer] of [
+      ["reservations", "/roomStays/0/futureField"],
+      ["inventories", "/x"],
+      ["groups", "/groupBlocks/0/toString"],
+    ] as const) {
+      assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, value)), []);
+    }
+  }
+});
+
+test("what is wrong with the text of a record is listed with what is wrong with its values", () => {
+  const text = JSON.stringify(changed(fullRecord("groups"), "/startDate", "x")).replace(
+    '"name":',
+    '"name":"\\ud800","name":',
+  );
+  const { violations, total } = checkRecord("groups", recordsOf(`[${text}]`)[0]!, 100);
+  assert.deepEqual(
+    violations.map(({ pointer, code }) => `${pointer} ${code}`),
+    ["/0/name text.surrogate", "/0/name name.duplicate", "/0/startDate format.date"],
+  );
+  assert.equal(total, 3);
+});
+
+test("all violations are counted, and as many listed as are asked for", () => {
+  const record = recordOf(changed(fullRecord("groups"), "/groupBlocks", Array(500).fill({})));
+  const { violations, total } = checkRecord("groups", record, 100);
+  assert.equal(violations.length, 100);
+  assert.equal(total, 1500);
+  assert.equal(checkRecord("groups", record, 0).total, 1500);
+  assert.deepEqual(checkRecord("groups", record, 0).violations, []);
+});
+
+test("messages say what is expected and what was sent", () => {
+  const reservation = fullRecord("reservations");
+  const message = (pointer: string, value: unknown) =>
+    messageOf("reservations", changed(reservation, pointer, value));
+  assert.equal(
+    message("/roomStays/0/arrivalDate", "2026-02-30"),
+    'arrivalDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"',
+  );
+  assert.equal(
+    message("/roomStays/0/departureDate", "2026-07-01"),
+    "departureDate must not be before arrivalDate; got 2026-07-01 before 2026-07-14",
+  );
+  assert.equal(
+    message("/roomStays/0/numberOfAdults", "two"),
+    'numberOfAdults must be a whole number, like 2 or "2"; got "two"',
+  );
+  assert.equal(message("/roomStays/0/roomTypeCode", undefined), "roomTypeCode is required");
+  assert.equal(message("/roomStays", [1]), "item 0 of roomStays must be an object; got a number");
+  assert.equal(messageOf("groups", 7), "the record must be an object; got a number");
+});
+
+test("messages are short, printable, and never show a free text", () => {
+  const secret = "Geheim-Gast";
+  for (const { resource, pointer, field } of everyField) {
+    for (const value of [`${secret}\u001b[2J\r\n\u202e`.repeat(500), { name: secret }, [secret], 1e9 + 0.5]) {
+      for (const { message } of checkRecord(
+        resource,
+        recordOf(changed(fullRecord(resource), pointer, value)),
+        100,
+      ).violations) {
+        assert.match(message, /^[\x20-\x7e]{1,240}$/);
+        if (["text", "code", "identity", "object", "array"].includes(field.fieldKind))
+          assert.ok(!message.includes(secret), message);
+      }
+    }
+  }
+});
+
+test("the compiled check and the walk agree on every record", () => {
+  const leaf = fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom<unknown>(
+      "",
+      "2",
+      "1.5",
+      "1e5",
+      0,
+      -1,
+      1.5,
+      2 ** 31,
+      null,
+      true,
+      [],
+      {},
+      "2026-07-14",
+      "2026-02-30",
+      "2026-07-14T00:00:00Z",
+      "x".repeat(129),
+      "x".repeat(4097),
+      "COMMIT",
+      [{}],
+      undefined,
+    ),
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...RESOURCES),
+      fc.array(fc.tuple(fc.nat(), leaf), { minLength: 1, maxLength: 3 }),
+      (resource, changes) => {
+        const fields = fieldsOf(RECORD_SCHEMAS[resource]);
+        let record = fullRecord(resource);
+        for (const [at, value] of changes) {
+          try {
+            record = changed(record, fields[at % fields.length]!.pointer, value);
+          } catch {
+            // A step of the pointer leads through what an earlier change replaced by a scalar.
+          }
+        }
+        const list = new ViolationList(0, 100, [], 0);
+        findViolations(RECORD_SCHEMAS[resource], record, list);
+        assert.equal(list.total === 0, isValidRecord(resource, record), JSON.stringify(list.kept));
+      },
+    ),
+    { numRuns: 5000 },
+  );
+});
+
+test("every code that a check gives is registered with a meaning", () => {
+  for (const [code, meaning] of Object.entries(VIOLATION_CODES)) assert.match(meaning, /\.$/, code);
+});

@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { ExactNumber } from "./decimal.ts";
+import { type BatchReading, readBatch, readBatchInTurns } from "./read-batch.ts";
+import { LIMITS, recordsOf } from "./test-records.ts";
+
+const read = (text: string | Buffer, limits = LIMITS) => readBatch(Buffer.from(text as string), limits);
+const codeOf = (reading: BatchReading) => (reading.ok ? "ok" : reading.code.split(".").at(-1));
+
+/** What `JSON.parse` says of a body, as a refusal's code or "ok". */
+function oracle(body: Buffer): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
+  } catch {
+    return "MalformedJson";
+  }
+  if (!Array.isArray(value)) return "NotAnArray";
+  return value.length === 0 ? "EmptyBatch" : "ok";
+}
+
+test("a batch is read as JSON.parse reads it, element by element", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.jsonValue({ maxDepth: 4 }), { minLength: 1, maxLength: 6 }),
+      fc.constantFrom("", " ", "\n\t\r "),
+      (values, space) => {
+        const parts = values.map((value) => JSON.stringify(value, null, space === "" ? 0 : 2));
+        const body = Buffer.from(`${space}[${parts.map((part) => space + part + space).join(",")}]${space}`);
+        const reading = read(body);
+        assert.ok(reading.ok);
+        assert.deepEqual(
+          reading.records.map(({ start, end }) => body.toString("utf8", start, end)),
+          parts,
+        );
+        assert.deepEqual(
+          reading.records.map(({ index }) => index),
+          parts.map((_, index) => index),
+        );
+        for (const [at, record] of reading.records.entries()) {
+          if (record.lexicalTotal === 0 && !/[\d.]{15}|[eE]/.test(parts[at]!))
+            assert.deepEqual(record.value, JSON.parse(parts[at]!));
+        }
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test("a body is refused exactly when JSON.parse refuses it, whatever bytes are broken", () => {
+  const seeds = [
+    '[{"a":[1,{"b":"x\\n\\u00e9"}],"c":-1.5e3},"é😀",true,null,[[]]]',
+    '{"a":[1]}',
+    "[]",
+    '[{"a":1},{"a":2}]',
+    '["a\\"b","\\\\"]',
+  ].map((seed) => Buffer.from(seed));
+  const byte = fc.oneof(
+    fc.integer({ min: 0, max: 255 }),
+    fc.constantFrom(...Buffer.from('[]{},:"\\ \n019.-+eEtfnu/')),
+  );
+  const change = fc.record({ at: fc.nat(), byte, kind: fc.constantFrom("set", "insert", "delete", "cut") });
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...seeds),
+      fc.array(change, { minLength: 1, maxLength: 4 }),
+      (seed, changes) => {
+        let bytes = [...seed];
+        for (const { at, byte: to, kind } of changes) {
+          const place = at % (bytes.length + 1);
+          if (kind === "set") bytes[place] = to;
+          else if (kind === "insert") bytes.splice(place, 0, to);
+          else if (kind === "delete") bytes.splice(place, 1);
+          else bytes = bytes.slice(0, place);
+        }
+        const body = Buffer.from(bytes);
+        assert.equal(codeOf(read(body)), oracle(body), JSON.stringify(body.toString("latin1")));
+      },
+    ),
+    { numRuns: 20_000 },
+  );
+});
+
+test("texts of JSON's own characters are accepted and refused as JSON.parse does", () => {
+  const token = fc.constantFrom(
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    '"a"',
+    '"',
+    "\\",
+    "1",
+    "0",
+    "-",
+    ".",
+    "e",
+    "true",
+    "nul",
+    " ",
+    "\u0001",
+    '"\\u',
+    "//",
+    "'",
+  );
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 12 }), (tokens) => {
+      const body = Buffer.from(`[${tokens.join("")}`);
+      assert.equal(codeOf(read(body)), oracle(body), body.toString());
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test("reading in turns gives what reading at once gives", async () => {
+  const bodies = [
+    '[{"a":1,"a":2}]',
+    "[1,]",
+    "[]",
+    JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n, text: "x".repeat(200) }))),
+  ];
+  for (const body of bodies) {
+    assert.deepEqual(await readBatchInTurns(Buffer.from(body), LIMITS), read(body));
+  }
+});
+
+test("reading in turns lets other work run", async () => {
+  const body = Buffer.from(
+    JSON.stringify(Array.from({ length: 5000 }, (_, n) => ({ n, text: "x".repeat(200) }))),
+  );
+  let turns = 0;
+  let done = false;
+  const count = () => {
+    turns += 1;
+    if (!done) setImmediate(count);
+  };
+  setImmediate(count);
+  await readBatchInTurns(body, LIMITS);
+  done = true;
+  assert.ok(turns > 10, `${turns} turns`);
+});
+
+test("a hundred thousand brackets are refused at the depth limit, without recursion", () => {
+  for (const text of [
+    "[".repeat(100_000),
+    '[{"a":'.repeat(100_000),
+    "{".repeat(100_000),
+    `[${'{"a":'.repeat(60_000)}`,
+  ]) {
+    assert.equal(codeOf(read(text)), text.startsWith("{") ? "NotAnArray" : "MalformedJson");
+  }
+  const deep = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  assert.equal(codeOf(read(deep(16))), "ok");
+  const reading = read(deep(17));
+  assert.ok(!reading.ok);
+  assert.deepEqual(
+    reading.violations.map(({ code, pointer }) => [code, pointer]),
+    [["json.depth", "/0"]],
+  );
+  assert.match(reading.message, /nested deeper than 16/);
+});
+
+test("a record more than the limit is refused before anything is parsed", () => {
+  assert.equal(codeOf(read("[1,2,3]", { ...LIMITS, recordsMax: 3 })), "ok");
+  assert.equal(codeOf(read("[1,2,3,4]", { ...LIMITS, recordsMax: 3 })), "TooManyRecords");
+  assert.equal(codeOf(read(`[${"x,".repeat(10_001)}1]`)), "TooManyRecords");
+});
+
+test("a malformed body is refused with the record and the byte, and never echoed", () => {
+  const cases: [string, number | undefined, number][] = [
+    ['[{"a":1},{"b":Geheim}]', 1, 14],
+    ['[{"a":1}', 0, 8],
+    ['[{"a":1},]', 1, 9],
+    ['[{"a":"Geheim\u0001"}]', 0, 13],
+    ["[1] x", undefined, 4],
+    ['[{"a":01}]', 0, 7],
+    ['[{"a" 1}]', 0, 6],
+    ['{"Geheim":}', undefined, 10],
+    ["", undefined, 0],
+  ];
+  for (const [text, record, byte] of cases) {
+    const reading = read(text);
+    assert.ok(!reading.ok && reading.code === "bellhop.contract.MalformedJson", text);
+    assert.match(
+      reading.message,
+      record === undefined
+        ? new RegExp(`at byte ${byte},`)
+        : new RegExp(`at record ${record}, byte ${byte} of the body`),
+      text,
+    );
+    assert.deepEqual(
+      reading.violations.map(({ pointer }) => pointer),
+      record === undefined ? [] : [`/${record}`],
+    );
+    assert.doesNotMatch(JSON.stringify(reading), /Geheim/);
+    assert.ok(reading.message.length <= 240);
+  }
+});
+
+test("a byte order mark, ill-formed UTF-8 and other encodings are refused with the byte", () => {
+  const at = (body: Buffer) => {
+    const reading = read(body);
+    assert.ok(!reading.ok && reading.code === "bellhop.contract.MalformedJson");
+    return Number(/byte (\d+)/.exec(reading.message)![1]);
+  };
+  assert.equal(at(Buffer.from("\ufeff[1]")), 0);
+  assert.equal(at(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])), 2);
+  assert.equal(at(Buffer.from([0x5b, 0x22, 0xc0, 0x80, 0x22, 0x5d])), 2);
+  assert.equal(
+    at(Buffer.concat([Buffer.from('["é'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"]')])),
+    4,
+  );
+  assert.equal(
+    at(Buffer.concat([Buffer.from(`["${"é".repeat(50_000)}`), Buffer.from([0xe2, 0x82])])),
+    100_002,
+  );
+});
+
+test("what JSON.parse would hide is found, with its pointer", () => {
+  const found = (text: string) =>
+    recordsOf(text).flatMap(({ lexical }) => lexical.map(({ code, pointer }) => `${pointer} ${code}`));
+  assert.deepEqual(found('[{"a":1,"a":1}]'), ["/0/a name.duplicate"]);
+  assert.deepEqual(found('[0,{"x":[{"a/b~":1,"a\\u002fb~":2}]}]'), ["/1/x/0/a~1b~0 name.duplicate"]);
+  assert.deepEqual(found('[{"__proto__":1}]'), ["/0/__proto__ name.forbidden"]);
+  assert.deepEqual(found('[{"x":{"\\u005f_proto__":{}}}]'), ["/0/x/__proto__ name.forbidden"]);
+  assert.deepEqual(found('[{"constructor":{"prototype":{}}}]'), [
+    "/0/constructor name.forbidden",
+    "/0/constructor/prototype name.forbidden",
+  ]);
+  assert.deepEqual(found('[{"__proto__":1,"__proto__":2}]'), [
+    "/0/__proto__ name.forbidden",
+    "/0/__proto__ name.duplicate",
+    "/0/__proto__ name.forbidden",
+  ]);
+  assert.deepEqual(
+    found('[{"n":[1e400,-1E400,9007199254740993,9007199254740992,1e-400,1e5,0.1]}]'),
+    ["/0/n/0", "/0/n/1", "/0/n/2", "/0/n/4"].map((p) => `${p} number.unsafe`),
+  );
+  assert.deepEqual(
+    found('[{"t":"\\ud800"},{"t":"\\udc00\\ud800"},{"t":"\\ud83d\\ude00"},{"t":"\\\\ud800"}]'),
+    ["/0/t text.surrogate", "/1/t text.surrogate"],
+  );
+  assert.deepEqual(found('[{"t":"a\\u0000b"},{"\\u0000":1},{"\\udfff":[{"x":"\\u0000"}]}]'), [
+    "/0/t text.nul",
+    "/1 text.nul",
+    "/2 text.surrogate",
+    "/2 text.nul",
+  ]);
+  assert.deepEqual(found('["\\ud800",1e999]'), ["/0 text.surrogate", "/1 number.unsafe"]);
+  assert.deepEqual(found('[{"a":{"b":1},"b":{"a":1},"c":[{"a":1},{"a":1}]}]'), []);
+  assert.deepEqual(found('[{"text":"__proto__ constructor : { } [ ] , 1e400"}]'), []);
+});
+
+test("numbers that a double may not hold are kept with their source text", () => {
+  const [record] = recordsOf('[{"a":0.1234567890123456789,"b":1e5,"c":12.5,"d":"1e5"}]');
+  assert.deepEqual(record!.value, {
+    a: new ExactNumber("0.1234567890123456789"),
+    b: new ExactNumber("1e5"),
+    c: 12.5,
+    d: "1e5",
+  });
+  assert.equal(record!.lexicalTotal, 0);
+});
+
+test("a pointer stays valid and short where a partner's names are neither", () => {
+  const long = "n".repeat(5000);
+  const [record] = recordsOf(`[{"${long}":{"x":{"a":1,"a":2}}}]`);
+  assert.deepEqual(
+    record!.lexical.map(({ pointer }) => pointer),
+    ["/0"],
+  );
+});
+
+test("a batch of nothing but faults keeps a bounded number of them and counts all", () => {
+  const records = recordsOf(
+    `[${Array.from({ length: 500 }, () => `{"t":[${'"\\u0000",'.repeat(99)}"\\u0000"]}`).join(",")}]`,
+  );
+  assert.equal(
+    records.reduce((sum, record) => sum + record.lexicalTotal, 0),
+    50_000,
+  );
+  assert.equal(
+    records.reduce((sum, record) => sum + record.lexical.length, 0),
+    599,
+  );
+});
+
+test("messages about faults are printable, short, and cut what a partner sent", () => {
+  const [record] = recordsOf(`[{"a\\u001b[31m\\u2028":1,"a\\u001b[31m\\u2028":2,"n":${"9".repeat(400)}}]`);
+  assert.equal(record!.lexical.length, 2);
+  for (const { message } of record!.lexical) assert.match(message, /^[\x20-\x7e]{1,240}$/);
+});
+
+test("the codes of a record are given where they can be read, and only then", () => {
+  const codes = (text: string) =>
+    recordsOf(`[${text}]`).map(({ clientCode, propertyCode }) => [clientCode, propertyCode])[0];
+  assert.deepEqual(codes('{"clientCode":"C","propertyCode":"P","x":1.5}'), ["C", "P"]);
+  assert.deepEqual(codes('{"clientCode":"","propertyCode":7}'), [undefined, undefined]);
+  assert.deepEqual(codes('{"__proto__":{"clientCode":"C"},"propertyCode":"P"}'), [undefined, "P"]);
+  assert.deepEqual(codes('{"clientCode":"A","client\\u0043ode":"B","propertyCode":"P"}'), [undefined, "P"]);
+  for (const text of ['"clientCode"', "null", '[{"clientCode":"C"}]', "1"])
+    assert.deepEqual(codes(text), [undefined, undefined]);
+});

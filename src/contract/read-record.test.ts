@@ -1,0 +1,352 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { checkRecord } from "./check-record.ts";
+import { readRecord } from "./read-record.ts";
+import { RESOURCES, type Resource } from "./resource.ts";
+import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";
+import { WARNING_CODES } from "./warning.ts";
+
+const read = (resource: Resource, value: unknown) => {
+  assert.equal(checkRecord(resource, recordOf(value), 100).total, 0, "the test's record is valid");
+  return readRecord(resource, Buffer.from(JSON.stringify(value)));
+};
+const warned = (resource: Resource, value: unknown) =>
+  read(resource, value).warnings.map(({ pointer, code }) => `${pointer} ${code}`);
+
+// Columns that every version table has; what apply writes there is not a fact.
+const KEY_COLUMNS = [
+  "bucket",
+  "property_id",
+  "key",
+  "source_time",
+  "content_hash",
+  "request_id",
+  "record_index",
+  "outcome",
+  "facts_source_time",
+  "change_no",
+  "status",
+  "from_date",
+  "to_date",
+];
+
+/** The columns of a version table that hold facts, with their types, as the migration creates it. */
+function factColumns(table: string): Map<string, string> {
+  const sql = readFileSync(new URL("../../sql/migrations/0002-create-state.sql", import.meta.url), "utf8");
+  const [, columns] = new RegExp(`create table ${table} \\(([\\s\\S]*?)\\n\\)`).exec(sql)!;
+  const lines = columns!.split("\n").map((line) => /^ {2}([a-z_]+) (\w+(?:\[\])?)/.exec(line));
+  return new Map(
+    lines.flatMap((match) =>
+      match !== null && match[1] !== "primary" && !KEY_COLUMNS.includes(match[1]!)
+        ? [[match[1]!, match[2]!]]
+        : [],
+    ),
+  );
+}
+
+const TABLES = {
+  inventories: "inventory_version",
+  reservations: "reservation_version",
+  groups: "group_version",
+} as const;
+const IS_OF_TYPE: Record<string, (value: unknown) => boolean> = {
+  text: (value) => typeof value === "string",
+  boolean: (value) => typeof value === "boolean",
+  integer: (value) => Number.isInteger(value),
+  numeric: (value) => typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value),
+  date: (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value),
+  timestamptz: (value) => typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value),
+};
+
+test("the facts are exactly the columns of the version tables, and of their types", () => {
+  for (const resource of RESOURCES) {
+    const columns = factColumns(TABLES[resource]);
+    for (const record of [fullRecord(resource), leastRecord(resource)]) {
+      const { facts } = read(resource, record);
+      assert.deepEqual(Object.keys(facts).sort(), [...columns.keys()].sort());
+      for (const [name, type] of columns) {
+        const value = facts[name];
+        assert.equal(Array.isArray(value), type.endsWith("[]"), name);
+        for (const one of [value].flat())
+          assert.ok(one === null || IS_OF_TYPE[type.replace("[]", "")]!(one), `${name}: ${one}`);
+      }
+    }
+    const full = read(resource, fullRecord(resource)).facts;
+    for (const [name, value] of Object.entries(full))
+      assert.ok(![value].flat().includes(null) && [value].flat().length > 0, `${name} of a full record`);
+  }
+});
+
+test("identity, source time, status and dates come from the fields of the contract", () => {
+  const inventory = read("inventories", fullRecord("inventories"));
+  assert.deepEqual(
+    [
+      inventory.clientCode,
+      inventory.propertyCode,
+      inventory.key,
+      inventory.sourceTime,
+      inventory.status,
+      inventory.fromDate,
+      inventory.toDate,
+    ],
+    ["ACME", "PARIS01", "2026-07-14", "2026-03-01T08:30:00.000000Z", null, "2026-07-14", "2026-07-14"],
+  );
+  const stay = leastRecord("reservations")["roomStays"] as object[];
+  const stays = [
+    { ...stay[0], arrivalDate: "2026-07-16", departureDate: "2026-07-20", roomTypeCode: "B" },
+    { ...stay[0], arrivalDate: "2026-07-14", departureDate: "2026-07-16", roomTypeCode: "A" },
+    { ...stay[0], arrivalDate: "2026-07-15", departureDate: "2026-07-15", roomTypeCode: "B" },
+  ];
+  const reservation = read("reservations", { ...leastRecord("reservations"), roomStays: stays });
+  assert.deepEqual(
+    [
+      reservation.key,
+      reservation.status,
+      reservation.fromDate,
+      reservation.toDate,
+      reservation.roomTypeCodes,
+    ],
+    ["R-48213", "CONFIRMED", "2026-07-14", "2026-07-20", ["B", "A"]],
+  );
+  const group = read("groups", fullRecord("groups"));
+  assert.deepEqual(
+    [group.key, group.status, group.fromDate, group.toDate],
+    ["CONF26", "DEFINITE", "2026-09-10", "2026-09-12"],
+  );
+  assert.equal(
+    read("groups", changed(fullRecord("groups"), "/lastModifiedDateTime", "2026-03-01T08:30:00.1Z"))
+      .sourceTime,
+    "2026-03-01T08:30:00.100000Z",
+  );
+});
+
+test("virtual room types follow the others and are marked", () => {
+  const record = changed(fullRecord("inventories"), "/virtualRoomTypeInventories/0/roomTypeCode", "SUITE");
+  const { facts, roomTypeCodes } = read("inventories", record);
+  assert.deepEqual(facts["room_type_code"], ["DLX", "SUITE"]);
+  assert.deepEqual(facts["is_virtual"], [false, true]);
+  assert.deepEqual(roomTypeCodes, ["DLX", "SUITE"]);
+});
+
+test("each rate says whose stay it belongs to", () => {
+  const stay = (fullRecord("reservations")["roomStays"] as Record<string, unknown>[])[0]!;
+  const rate = (stay["rates"] as object[])[0];
+  const { facts } = read(
+    "reservations",
+    changed(fullRecord("reservations"), "/roomStays", [
+      { ...stay, rates: [rate, rate] },
+      { ...stay, rates: undefined },
+      { ...stay, rates: [rate] },
+    ]),
+  );
+  assert.deepEqual(facts["rate_stay_index"], [0, 0, 2]);
+  assert.deepEqual(facts["rate_value"], ["180.00", "180.00", "180.00"]);
+});
+
+test("decimals are kept exactly as sent, as text or as a long JSON number", () => {
+  const record = changed(fullRecord("groups"), "/groupBlocks/0/singlePersonRate", "L");
+  const rate = (literal: string) =>
+    readRecord("groups", Buffer.from(JSON.stringify(record).replace('"L"', literal))).facts[
+      "single_person_rate"
+    ];
+  assert.deepEqual(rate("0.12345678901234567890123456789"), ["0.12345678901234567890123456789"]);
+  assert.deepEqual(rate("1.5e3"), ["1500"]);
+  assert.deepEqual(rate("0.1"), ["0.1"]);
+  assert.deepEqual(rate('"180.10"'), ["180.10"]);
+  assert.deepEqual(rate('"12345678901234567890.12345678"'), ["12345678901234567890.12345678"]);
+  assert.deepEqual(rate("0.0000001"), ["0.0000001"]);
+});
+
+test("whole numbers are numbers, however they were sent", () => {
+  for (const [sent, fact] of [
+    ["2", 2],
+    [2, 2],
+    ["1.0", 1],
+    ["-3", -3],
+  ] as const) {
+    assert.deepEqual(
+      read("groups", changed(fullRecord("groups"), "/groupBlocks/0/blocks", sent)).facts["blocks"],
+      [fact],
+    );
+  }
+  assert.equal(read("groups", changed(fullRecord("groups"), "/cutoffDays", "30")).facts["cutoff_days"], 30);
+});
+
+test("records that are in order have no warnings", () => {
+  assert.deepEqual(
+    warned(
+      "inventories",
+      changed(fullRecord("inventories"), "/virtualRoomTypeInventories/0/roomTypeCode", "SUITE"),
+    ),
+    [],
+  );
+  assert.deepEqual(warned("reservations", fullRecord("reservations")), []);
+  assert.deepEqual(warned("groups", fullRecord("groups")), []);
+  for (const resource of RESOURCES) assert.deepEqual(warned(resource, leastRecord(resource)), []);
+});
+
+test("an inventory is warned about when it is oversold, split wrongly or names a room type twice", () => {
+  const inventory = leastRecord("inventories");
+  const room = (fields: object) =>
+    warned("inventories", {
+      ...inventory,
+      roomTypeInventories: [{ roomTypeCode: "A", roomTypeCapacity: 10, roomsSold: 10, ...fields }],
+    });
+  assert.deepEqual(room({}), []);
+  assert.deepEqual(room({ roomsSold: "11" }), ["/roomTypeInventories/0/roomsSold inventory.oversold"]);
+  assert.deepEqual(room({ roomsNotAvailableMaintenance: 1 }), [
+    "/roomTypeInventories/0/roomsSold inventory.oversold",
+  ]);
+  assert.deepEqual(room({ roomsSold: 8, roomsNotAvailableMaintenance: 1, roomsNotAvailableOther: "1" }), []);
+  assert.deepEqual(room({ transientSold: 4, groupSold: 5 }), [
+    "/roomTypeInventories/0/roomsSold inventory.sold-split",
+  ]);
+  assert.deepEqual(room({ transientSold: 4, groupSold: 6 }), []);
+  assert.deepEqual(room({ transientSold: 4 }), []);
+  assert.deepEqual(warned("inventories", fullRecord("inventories")), [
+    "/virtualRoomTypeInventories/0/roomTypeCode inventory.room-type-repeated",
+  ]);
+});
+
+test("negative counts are warned about and accepted", () => {
+  assert.deepEqual(
+    warned("inventories", changed(leastRecord("inventories"), "/roomTypeInventories/0/roomsSold", -1)),
+    ["/roomTypeInventories/0/roomsSold count.negative"],
+  );
+  assert.deepEqual(warned("groups", changed(fullRecord("groups"), "/groupBlocks/0/originalBlocks", "-2")), [
+    "/groupBlocks/0/originalBlocks count.negative",
+  ]);
+  assert.deepEqual(warned("groups", changed(fullRecord("groups"), "/cutoffDays", -2)), []);
+  assert.deepEqual(
+    warned(
+      "reservations",
+      changed(fullRecord("reservations"), "/roomStays/0/childAgeBuckets/0/numberOfChildren", -2),
+    ),
+    ["/roomStays/0/childAgeBuckets/0/numberOfChildren count.negative"],
+  );
+  assert.deepEqual(warned("reservations", changed(fullRecord("reservations"), "/numberOfRooms", -2)), [
+    "/numberOfRooms count.negative",
+  ]);
+});
+
+test("a group is warned about when more is picked up than blocked, or a block lies outside its dates", () => {
+  assert.deepEqual(warned("groups", changed(fullRecord("groups"), "/groupBlocks/0/pickup", 21)), [
+    "/groupBlocks/0/pickup group.pickup-above-blocks",
+  ]);
+  for (const [date, codes] of [
+    ["2026-09-09", ["/groupBlocks/0/occupancyDate group.outside-dates"]],
+    ["2026-09-10", []],
+    ["2026-09-12", []],
+    ["2026-09-13", ["/groupBlocks/0/occupancyDate group.outside-dates"]],
+  ] as const) {
+    assert.deepEqual(
+      warned("groups", changed(fullRecord("groups"), "/groupBlocks/0/occupancyDate", date)),
+      codes,
+    );
+  }
+});
+
+test("a reservation is warned about when its revenue does not add up", () => {
+  const day = (fields: object) => {
+    const record = changed(leastRecord("reservations"), "/stayRevenue", {
+      daily: [{ occupancyDate: "2026-07-14", ...fields }],
+    });
+    return warned("reservations", record);
+  };
+  assert.deepEqual(day({ netRoomRevenue: "0.1", netFoodRevenue: 0.2, netTotalRevenue: "0.3" }), []);
+  assert.deepEqual(
+    day({ netRoomRevenue: "0.1", netFoodRevenue: 0.2, netTotalRevenue: "0.30000000000000004" }),
+    ["/stayRevenue/daily/0/netTotalRevenue reservation.revenue-total"],
+  );
+  assert.deepEqual(day({ netRoomRevenue: "100", netTotalRevenue: "100.00" }), []);
+  assert.deepEqual(day({ netTotalRevenue: "5" }), []);
+  assert.deepEqual(day({ netRoomRevenue: "5" }), []);
+  const summary = (daily: object[], fields: object) => {
+    const days = daily.map((one) => ({ occupancyDate: "2026-07-14", ...one }));
+    return warned(
+      "reservations",
+      changed(leastRecord("reservations"), "/stayRevenue", { daily: days, summary: fields }),
+    );
+  };
+  const prices = [{ netTicketPrice: "1.10" }, { netTicketPrice: "2.20" }];
+  assert.deepEqual(summary(prices, { netTotalTicketRevenue: "3.3" }), []);
+  assert.deepEqual(summary(prices, { netTotalTicketRevenue: "3.31" }), [
+    "/stayRevenue/summary/netTotalTicketRevenue reservation.revenue-summary",
+  ]);
+  assert.deepEqual(summary([...prices, {}], { netTotalTicketRevenue: "9" }), []);
+  assert.deepEqual(summary([{ ticketPrice: 2 }], { totalTicketRevenue: 3 }), [
+    "/stayRevenue/summary/totalTicketRevenue reservation.revenue-summary",
+  ]);
+});
+
+test("dates outside the stay are warned about; the day of departure is within it", () => {
+  const reservation = fullRecord("reservations");
+  const at = (pointer: string, date: string) => warned("reservations", changed(reservation, pointer, date));
+  assert.deepEqual(at("/stayRevenue/daily/0/occupancyDate", "2026-07-17"), []);
+  for (const date of ["2026-07-13", "2026-07-18"])
+    assert.deepEqual(at("/stayRevenue/daily/0/occupancyDate", date), [
+      "/stayRevenue/daily/0/occupancyDate reservation.outside-stay",
+    ]);
+  assert.deepEqual(at("/roomStays/0/rates/0/startDate", "2026-07-13"), [
+    "/roomStays/0/rates/0/startDate reservation.outside-stay",
+  ]);
+  assert.deepEqual(at("/roomStays/0/services/0/endDate", "2026-07-18"), [
+    "/roomStays/0/services/0/endDate reservation.outside-stay",
+  ]);
+  const stay = (leastRecord("reservations")["roomStays"] as object[])[0];
+  const gap = {
+    ...leastRecord("reservations"),
+    roomStays: [
+      { ...stay, arrivalDate: "2026-07-20", departureDate: "2026-07-22" },
+      { ...stay, arrivalDate: "2026-07-10", departureDate: "2026-07-12" },
+    ],
+  };
+  for (const [date, count] of [
+    ["2026-07-09", 1],
+    ["2026-07-10", 0],
+    ["2026-07-12", 0],
+    ["2026-07-15", 1],
+    ["2026-07-21", 0],
+    ["2026-07-23", 1],
+  ] as const) {
+    assert.equal(
+      warned("reservations", { ...gap, stayRevenue: { daily: [{ occupancyDate: date }] } }).length,
+      count,
+      date,
+    );
+  }
+});
+
+test("a hostile record of many stays and many days is read in time and its warnings are bounded", () => {
+  const stay = (leastRecord("reservations")["roomStays"] as object[])[0];
+  const record = {
+    ...leastRecord("reservations"),
+    roomStays: Array(30_000).fill(stay),
+    stayRevenue: {
+      daily: Array(30_000).fill({ occupancyDate: "2020-01-01", netTotalRevenue: "1", netRoomRevenue: "2" }),
+    },
+  };
+  const started = process.cpuUsage();
+  const { warnings } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
+  assert.ok(process.cpuUsage(started).user < 5e6);
+  assert.equal(warnings.length, 101);
+  assert.deepEqual(warnings.at(-1), {
+    pointer: "",
+    code: "warnings.more",
+    message: "59900 more warnings are not listed",
+  });
+});
+
+test("every warning's code is registered", () => {
+  for (const [code, meaning] of Object.entries(WARNING_CODES)) assert.match(meaning, /\.$/, code);
+});
+
+test("reading is the same for the slice of a batch and for the record alone", () => {
+  const body = `[ ${JSON.stringify(fullRecord("groups"))} , ${JSON.stringify(fullRecord("groups"), null, 2)} ]`;
+  const [first, second] = recordsOf(body).map(({ start, end }) =>
+    readRecord("groups", Buffer.from(body).subarray(start, end)),
+  );
+  assert.deepEqual(first, read("groups", fullRecord("groups")));
+  assert.deepEqual(second!.facts, first!.facts);
+});
