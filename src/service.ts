@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { AcceptLog } from "./accept/accept-log.ts";
 import { BUCKET_COUNT } from "./accept/bucket.ts";
 import { PropertyRegister } from "./accept/property-register.ts";
+import { keepUpAcceptLog } from "./accept/upkeep.ts";
 import { Applier } from "./apply/applier.ts";
 import { PropertyDirectory } from "./apply/property-directory.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.ts";
@@ -115,6 +116,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
   await authenticator.prepare();
   const appliers = startAppliers(config, database, metrics, log);
   const acceptLog = await openAcceptLog(config, database, metrics, log, appliers);
+  const upkeep = keepUpAcceptLog(database.pool, (error) =>
+    log.warn({ err: error }, "upkeep of the log failed"),
+  );
   const diskWatch = new DiskWatch(database.dataDirectory, config.minFreeDiskBytes);
   const context: HttpContext = {
     pool: database.pool,
@@ -151,6 +155,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
         new Promise((resolve) => setTimeout(resolve, DRAIN_REQUESTS_MS_MAX).unref()),
       ]);
       diskWatch.stop();
+      upkeep.stop();
       await acceptLog.close();
       await Promise.all(appliers.map((applier) => applier.stop()));
       await database.close();

@@ -58,6 +58,8 @@ export interface ReplayReport {
   readonly corrected: number;
   /** Schema in which the former state is kept after a swap. */
   readonly formerSchema: string | null;
+  /** Views of other roles that still read the former state: their owners have to create them again. */
+  readonly unboundViews: readonly string[];
 }
 
 async function readPosition(client: pg.ClientBase): Promise<Position> {
@@ -66,6 +68,8 @@ async function readPosition(client: pg.ClientBase): Promise<Position> {
   );
   return Map.groupBy(rows, ({ bucket }) => bucket);
 }
+
+const NO_SWAP = { corrected: 0, formerSchema: null, unboundViews: [] };
 
 /** Builds state in a schema of its own, which is first on its connection's search path. */
 class Rebuild {
@@ -148,7 +152,7 @@ async function swap(
   rebuild: Rebuild,
   schema: string,
   position: Position,
-): Promise<{ corrected: number; formerSchema: string }> {
+): Promise<Pick<ReplayReport, "corrected" | "formerSchema" | "unboundViews">> {
   await carryOutcomes(client, schema);
   await client.query("begin");
   await client.query("select from bellhop.bucket_lease order by bucket for update");
@@ -161,12 +165,12 @@ async function swap(
   const corrected = await numberCorrections(client, schema);
   const formerSchema = `${schema}_former`;
   await swapStateSchema(client, schema, formerSchema);
-  await rebindViews(client);
+  const unboundViews = await rebindViews(client);
   await client.query(
     "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null, backend_start = null",
   );
   await client.query("commit");
-  return { corrected, formerSchema };
+  return { corrected, formerSchema, unboundViews };
 }
 
 /**
@@ -188,15 +192,17 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
     const rebuilt = await digestState(client, schema);
     const equal = JSON.stringify(live) === JSON.stringify(rebuilt);
     const swapped = options.swap ? await swap(client, rebuild, schema, position) : undefined;
-    const { corrected = 0, formerSchema = null } = swapped ?? {};
+    const { corrected, formerSchema, unboundViews } = swapped ?? NO_SWAP;
+    const { parts } = rebuild;
     return {
-      parts: rebuild.parts,
+      parts,
       live,
       rebuilt,
       equal,
       swapped: swapped !== undefined,
       corrected,
       formerSchema,
+      unboundViews,
     };
   } finally {
     await client.query("rollback").catch(() => undefined);

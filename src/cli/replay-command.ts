@@ -37,6 +37,9 @@ function describe(report: ReplayReport): string {
           `Swapped; ${report.corrected} records were corrected. The former state is in schema ${report.formerSchema}:`,
           `drop it when it is of no more use (drop schema ${report.formerSchema} cascade).`,
         ]),
+    ...report.unboundViews.map(
+      (view) => `The view ${view} still reads it: its owner has to create it again.`,
+    ),
     ``,
   ].join("\n");
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BodyLayout } from "../../src/accept/body-layout.ts";
 import { RequestIdStamp } from "../../src/accept/request-id.ts";
+import { upkeepAcceptLog } from "../../src/accept/upkeep.ts";
 import { ServiceError } from "../../src/errors/registry.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
@@ -124,5 +125,17 @@ describe("the accept log", () => {
       await bench.rows(`drop table bellhop.${name}`);
     }
     assert.match(await bench.accept([reservation("D", T1, "x")]), UUID_V7);
+  });
+
+  test("upkeep makes partitions ahead and deletes only the Idempotency-Keys that are past their time", async () => {
+    await bench.rows(`insert into bellhop.idempotency_key
+      select 'c', n::text, gen_random_uuid(), '\\x00', clock_timestamp() - n * interval '1 hour' from generate_series(1, 2600) n`);
+    await upkeepAcceptLog(bench.database.pool);
+    const [keys] = await bench.rows<{ count: number }>("select count(*)::int from bellhop.idempotency_key");
+    assert.equal(keys?.count, 24);
+    const [partitions] = await bench.rows<{ count: number }>(
+      "select count(*)::int from pg_inherits where inhparent = 'bellhop.accept_log'::regclass",
+    );
+    assert.equal(partitions?.count, 3);
   });
 });
