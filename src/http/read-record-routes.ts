@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Principal } from "../auth/principal.ts";
+import { letterOf, RESOURCES, type Resource } from "../contract/resource.ts";
+import { HISTORY_POSITION, listHistory } from "../read/list-history.ts";
+import { listRecords, type RecordFilter, recordPositionShape } from "../read/list-records.ts";
+import type { Position } from "../read/position.ts";
+import { findProperty, type Property } from "../read/property.ts";
+import { authorize, refuseForbidden } from "./authorize.ts";
+import type { HttpContext } from "./context.ts";
+import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
+import { type Items, sendPage } from "./read-page.ts";
+import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
+import { mayRead, type PropertyCodes } from "./read-property.ts";
+
+/** The parameter that names one record of each resource. */
+const KEY_PARAMETER = {
+  inventories: "occupancyDate",
+  reservations: "reservationId",
+  groups: "groupCode",
+} as const satisfies Record<Resource, string>;
+
+const LIST_PARAMETERS = [
+  "clientCode",
+  "propertyCode",
+  "from",
+  "to",
+  "modifiedSince",
+  "asOf",
+  "limit",
+  "cursor",
+];
+const HISTORY_PARAMETERS = ["clientCode", "propertyCode", "limit", "cursor"];
+
+/** What one request for a list comes to, once it was read: whose property, where to start, and how to list it. */
+interface Asked {
+  readonly codes: PropertyCodes;
+  readonly question: Question;
+  readonly list: (property: Property) => Items;
+}
+
+function keyOf(query: QueryParameters, resource: Resource): string | undefined {
+  const name = KEY_PARAMETER[resource];
+  return resource === "inventories" ? query.date(name) : query.code(name);
+}
+
+function codesOf(query: QueryParameters): PropertyCodes {
+  return { clientCode: query.requiredCode("clientCode"), propertyCode: query.requiredCode("propertyCode") };
+}
+
+function questionOf(request: FastifyRequest, query: QueryParameters): Question {
+  const { clientId } = request.principal as Principal;
+  return { clientId, path: request.routeOptions.url ?? "", filters: query.question() };
+}
+
+function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+  const status = resource === "inventories" ? [] : ["status"];
+  const allowed = [...LIST_PARAMETERS, KEY_PARAMETER[resource], ...status];
+  const query = new QueryParameters(request.raw.url ?? "", allowed);
+  const codes = codesOf(query);
+  const filter: RecordFilter = {
+    resource: letterOf(resource),
+    key: keyOf(query, resource),
+    from: query.date("from"),
+    to: query.date("to"),
+    status: query.code("status"),
+    modifiedSince: query.timestamp("modifiedSince"),
+    asOf: query.instant("asOf"),
+  };
+  checkOrder(filter.from, filter.to);
+  const limit = query.limit();
+  const question = questionOf(request, query);
+  const start = readCursor(question, query.cursor(), recordPositionShape(filter));
+  return { codes, question, list: (property) => listRecords(context.pool, property, filter, start, limit) };
+}
+
+function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+  const name = KEY_PARAMETER[resource];
+  const query = new QueryParameters(request.raw.url ?? "", [...HISTORY_PARAMETERS, name]);
+  const codes = codesOf(query);
+  const key = keyOf(query, resource);
+  if (key === undefined) throw invalidParameter(`${name} is required: it names the record.`);
+  const limit = query.limit();
+  const question = questionOf(request, query);
+  const start = readCursor(question, query.cursor(), HISTORY_POSITION);
+  const letter = letterOf(resource);
+  return {
+    codes,
+    question,
+    list: (property) => listHistory(context.pool, property, letter, key, start, limit),
+  };
+}
+
+async function* nothing(): AsyncGenerator<Buffer, Position | null> {
+  yield* [];
+  return null;
+}
+
+async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
+  const { codes, question, list } = asked;
+  const principal = request.principal as Principal;
+  if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
+  const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
+  return sendPage(reply, property === undefined ? nothing() : list(property), {
+    head: '{"items":[',
+    tail: (next) => `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}}`,
+  });
+}
+
+/** `GET` of each resource: its current records or those of an instant, and the history of one. */
+export function registerRecordRoutes(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, "read") };
+  for (const resource of RESOURCES) {
+    app.get(`/api/public/v1/${resource}`, options, async (request, reply) =>
+      answer(context, readListQuestion(context, resource, request), request, reply),
+    );
+    app.get(`/api/public/v1/${resource}/history`, options, async (request, reply) =>
+      answer(context, readHistoryQuestion(context, resource, request), request, reply),
+    );
+  }
+}

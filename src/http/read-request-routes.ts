@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { bucketOf } from "../accept/bucket.ts";
+import type { Principal } from "../auth/principal.ts";
+import { RESOURCES } from "../contract/resource.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { listRequestRecords, REQUEST_RECORDS_POSITION } from "../read/list-request-records.ts";
+import { listRequests, REQUEST_POSITION } from "../read/list-requests.ts";
+import { OUTCOMES } from "../read/outcome.ts";
+import { isUuid, type Position } from "../read/position.ts";
+import { readSummariesOf } from "../read/request-summary.ts";
+import { authorize, refuseForbidden } from "./authorize.ts";
+import type { HttpContext } from "./context.ts";
+import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
+import { sendPage } from "./read-page.ts";
+import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
+import { mayRead } from "./read-property.ts";
+
+const LIST_PARAMETERS = [
+  "resource",
+  "clientCode",
+  "propertyCode",
+  "outcome",
+  "from",
+  "to",
+  "limit",
+  "cursor",
+];
+
+function tailOf(question: Question) {
+  return (next: Position | null) =>
+    `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}}`;
+}
+
+function codesOf(query: QueryParameters): { clientCode: string; propertyCode: string } | undefined {
+  const clientCode = query.code("clientCode");
+  const propertyCode = query.code("propertyCode");
+  if (clientCode === undefined && propertyCode === undefined) return undefined;
+  if (clientCode === undefined || propertyCode === undefined)
+    throw invalidParameter("clientCode and propertyCode are given together or not at all.");
+  return { clientCode, propertyCode };
+}
+
+async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const principal = request.principal as Principal;
+  const query = new QueryParameters(request.raw.url ?? "", LIST_PARAMETERS);
+  const codes = codesOf(query);
+  const filter = {
+    resource: query.word("resource", RESOURCES),
+    outcome: query.word("outcome", OUTCOMES),
+    from: query.instant("from"),
+    to: query.instant("to"),
+    property:
+      codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
+  };
+  checkOrder(query.timestamp("from"), query.timestamp("to"));
+  const limit = query.limit();
+  const question = { clientId: principal.clientId, path: "requests", filters: query.question() };
+  const start = readCursor(question, query.cursor(), REQUEST_POSITION);
+  if (codes !== undefined && !(await mayRead(context, principal, codes)))
+    return refuseForbidden(reply, "insufficient_scope");
+  return sendPage(reply, listRequests(context.pool, principal.clientId, filter, start, limit), {
+    head: '{"items":[',
+    tail: tailOf(question),
+  });
+}
+
+async function answerOne(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const { clientId } = request.principal as Principal;
+  const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
+  const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
+  const limit = query.limit();
+  const question = { clientId, path: `requests/${requestId}`, filters: query.question() };
+  const start = readCursor(question, query.cursor(), REQUEST_RECORDS_POSITION);
+  const [found] = isUuid(requestId) ? await readSummariesOf(context.pool, clientId, [requestId], null) : [];
+  // Another client's request is answered as one that does not exist: ids are not to be probed.
+  if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");
+  const summary = JSON.stringify(found.summary);
+  return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
+    head: `${summary.slice(0, -1)},"records":[`,
+    tail: tailOf(question),
+  });
+}
+
+/** `GET` of a client's requests: all of them, newest first, and one with what became of its records. */
+export function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, "read") };
+  app.get("/api/public/v1/requests", options, (request, reply) => answerList(context, request, reply));
+  app.get("/api/public/v1/requests/:requestId", options, (request, reply) =>
+    answerOne(context, request, reply),
+  );
+}

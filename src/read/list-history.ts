@@ -1,0 +1,87 @@
+import type pg from "pg";
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { isUtcTimestamp } from "../contract/calendar.ts";
+import { readStatement } from "../db/statement.ts";
+import type { ResourceLetter } from "../state/version-tables.ts";
+import { scanPage } from "./bounded-scan.ts";
+import { loadRecords } from "./load-records.ts";
+import { outcomeName } from "./outcome.ts";
+import { isIndex, isUuid, type Position, type PositionShape } from "./position.ts";
+import type { Property } from "./property.ts";
+import { forEachResource } from "./version-statement.ts";
+
+const readHistory = forEachResource(readStatement(new URL("./sql/read-history.sql", import.meta.url)));
+
+interface Row {
+  readonly source_time: string;
+  readonly request_id: string;
+  readonly record_index: number;
+  readonly outcome: string;
+}
+
+/** Source time, request and index of the last version seen. */
+export const HISTORY_POSITION: PositionShape = [
+  (part) => typeof part === "string" && isUtcTimestamp(part),
+  isUuid,
+  isIndex,
+];
+
+const BEGINNING: Position = ["-infinity", "00000000-0000-0000-0000-000000000000", -1];
+const VERSIONS_MAX = 1_000;
+
+/** A version as JSON, its record as the very bytes that were sent. */
+function itemOf(row: Row, record: Buffer): Buffer {
+  const head = JSON.stringify({
+    sourceTime: row.source_time,
+    receivedAt: isoOfMicroseconds(microsecondsOf(row.request_id)),
+    requestId: row.request_id,
+    index: row.record_index,
+    outcome: outcomeName(row.outcome),
+  });
+  return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+}
+
+/**
+ * Yields every version of one record, oldest first by (source time, receipt), as JSON; returns the position of the next
+ * page, or null at the end.
+ */
+export async function* listHistory(
+  pool: pg.Pool,
+  property: Property,
+  resource: ResourceLetter,
+  key: string,
+  start: Position | null,
+  limit: number,
+): AsyncGenerator<Buffer, Position | null> {
+  const positionOf = (row: Row): Position => [row.source_time, row.request_id, row.record_index];
+  const scan = scanPage<Row>(
+    {
+      stepMax: VERSIONS_MAX + 1,
+      examinedMax: VERSIONS_MAX + 1,
+      everyRowMatches: true,
+      positionOf,
+      async step(after, count) {
+        const values = [property.bucket, property.propertyId, key, ...(after ?? BEGINNING), count];
+        const { rows } = await pool.query<Row>({ ...readHistory[resource], values });
+        const last = rows.at(-1);
+        return { matching: rows, examined: rows.length, last: last === undefined ? null : positionOf(last) };
+      },
+    },
+    start,
+    limit,
+  );
+  for (;;) {
+    const step = await scan.next();
+    if (step.done === true) return step.value;
+    const { bucket } = property;
+    const records = loadRecords(
+      pool,
+      step.value.map((row) => ({ bucket, requestId: row.request_id, index: row.record_index })),
+    );
+    let at = 0;
+    for await (const record of records) {
+      yield itemOf(step.value[at] as Row, record);
+      at += 1;
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import type pg from "pg";
+import { readStatement } from "../db/statement.ts";
+import { loadRecords } from "./load-records.ts";
+import { OUTCOME_MESSAGES, outcomeName } from "./outcome.ts";
+import { isIndex, type Position, type PositionShape } from "./position.ts";
+import { findNotableRecords, type NotableRecord } from "./request-records.ts";
+
+const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
+
+/** Index of the last record told of. */
+export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
+
+/** A record may have 101 warnings of up to 750 bytes: so many records at once are at most 8 MB. */
+const RECORDS_AT_ONCE = 100;
+/** A larger record is not parsed just to name its key: it would hold the event loop. */
+const PARSED_BYTES_MAX = 1_048_576;
+
+interface Told {
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+interface DetailRow {
+  readonly record_index: number;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly warnings: readonly Told[] | null;
+  readonly violations: readonly Told[] | null;
+  readonly violation_total: number | null;
+  readonly outcome: string | null;
+  readonly resolved_at: Date | null;
+}
+
+const KEY_FIELD: Readonly<Record<string, string>> = {
+  inventories: "occupancyDate",
+  reservations: "reservationId",
+  groups: "groupCode",
+};
+
+/** Whose record it is, as far as that can be read: a rejected one may hold anything. */
+function identityOf(resource: string, bytes: Buffer) {
+  const parsed: unknown = bytes.length > PARSED_BYTES_MAX ? null : JSON.parse(bytes.toString("utf8"));
+  const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
+  const textOf = (name: string): string | null => {
+    const value = fields[name];
+    return typeof value === "string" && value.length <= 256 ? value : null;
+  };
+  return {
+    clientCode: textOf("clientCode"),
+    propertyCode: textOf("propertyCode"),
+    key: textOf(KEY_FIELD[resource] ?? ""),
+  };
+}
+
+/** What is told of one record. Pointers are into the batch as sent. */
+function itemOf(
+  record: NotableRecord,
+  identity: ReturnType<typeof identityOf>,
+  detail: DetailRow | undefined,
+): Buffer {
+  const { index } = record;
+  // A quarantined record that was resolved since is told by what it became.
+  const outcome =
+    detail?.outcome === null || detail === undefined ? record.outcome : outcomeName(detail.outcome);
+  const first = detail?.violations?.[0];
+  return Buffer.from(
+    JSON.stringify({
+      index,
+      ...identity,
+      outcome,
+      code: detail?.code ?? first?.code ?? null,
+      pointer: first?.pointer ?? `/${index}`,
+      message: detail?.message ?? first?.message ?? OUTCOME_MESSAGES[outcome] ?? null,
+      warnings: (detail?.warnings ?? []).map(({ pointer, code, message }) => ({
+        pointer: `/${index}${pointer}`,
+        code,
+        message,
+      })),
+      ...(detail?.violations == null
+        ? {}
+        : { violations: detail.violations, violationTotal: detail.violation_total }),
+      ...(detail?.resolved_at == null ? {} : { resolvedAt: detail.resolved_at.toISOString() }),
+    }),
+  );
+}
+
+async function* tell(
+  pool: pg.Pool,
+  clientId: string,
+  requestId: string,
+  resource: string,
+  records: readonly NotableRecord[],
+): AsyncGenerator<Buffer, void> {
+  const { rows } = await pool.query<DetailRow>({
+    ...readDetails,
+    values: [
+      clientId,
+      requestId,
+      [...new Set(records.map(({ bucket }) => bucket))],
+      records.map(({ index }) => index),
+    ],
+  });
+  const details = new Map(rows.map((row) => [row.record_index, row]));
+  let at = 0;
+  for await (const bytes of loadRecords(
+    pool,
+    records.map(({ bucket, index }) => ({ bucket, index, requestId })),
+  )) {
+    const record = records[at] as NotableRecord;
+    at += 1;
+    yield itemOf(record, identityOf(resource, bytes), details.get(record.index));
+  }
+}
+
+/**
+ * Yields what is told of those records of a request that are more than plainly applied, by index; returns the position
+ * of the next page, or null at the end. The caller knows that the request is the client's.
+ */
+export async function* listRequestRecords(
+  pool: pg.Pool,
+  clientId: string,
+  request: { readonly requestId: string; readonly resource: string },
+  start: Position | null,
+  limit: number,
+): AsyncGenerator<Buffer, Position | null> {
+  const { requestId, resource } = request;
+  const [last = -1] = start ?? [];
+  const rest = (await findNotableRecords(pool, clientId, requestId)).filter(
+    ({ index }) => index > Number(last),
+  );
+  const page = rest.slice(0, limit);
+  for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
+    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE));
+  }
+  const lastTold = page.at(-1);
+  return rest.length > page.length && lastTold !== undefined ? [lastTold.index] : null;
+}

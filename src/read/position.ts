@@ -1,0 +1,32 @@
+/**
+ * Where a list goes on: the last entry that was looked at. Made of texts and whole numbers only, and checked against
+ * its shape before it is used, because it comes back from outside.
+ */
+export type Position = readonly (string | number)[];
+
+/** What each part of a list's position must be. */
+export type PositionShape = readonly ((part: string | number) => boolean)[];
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const KEY_CHARACTERS_MAX = 128;
+
+/** True for a UUID in lower case, as the service writes them. */
+export function isUuid(part: string | number): boolean {
+  return typeof part === "string" && UUID.test(part);
+}
+
+/** True for what can be a record's key: 1 to 128 characters that PostgreSQL can compare. */
+export function isKey(part: string | number): boolean {
+  if (typeof part !== "string" || part === "" || part.length > 2 * KEY_CHARACTERS_MAX) return false;
+  return part.isWellFormed() && !part.includes("\0") && [...part].length <= KEY_CHARACTERS_MAX;
+}
+
+/** True for an index in a batch. */
+export function isIndex(part: string | number): boolean {
+  return typeof part === "number" && Number.isInteger(part) && part >= 0 && part < 2 ** 31;
+}
+
+/** True when a position has the shape. */
+export function hasShape(position: Position, shape: PositionShape): boolean {
+  return position.length === shape.length && shape.every((fits, at) => fits(position[at] ?? ""));
+}

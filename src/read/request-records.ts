@@ -1,0 +1,55 @@
+import type pg from "pg";
+import { BodyLayout } from "../accept/body-layout.ts";
+import { readStatement } from "../db/statement.ts";
+import type { Outcome } from "./outcome.ts";
+import { outcomeName } from "./outcome.ts";
+
+const readParts = readStatement(new URL("./sql/read-request-parts.sql", import.meta.url));
+
+/** A record that is more than plainly applied: where it lies, and its outcome when it was first decided. */
+export interface NotableRecord {
+  readonly bucket: number;
+  readonly index: number;
+  readonly outcome: Outcome;
+}
+
+interface PartRow {
+  readonly bucket: number;
+  readonly layout: Buffer;
+  readonly outcomes: string | null;
+  readonly rejected: readonly number[];
+  readonly detailed: readonly number[];
+}
+
+/** Outcomes are one letter for each accepted record of the part, in its order; rejected ones have none. */
+function* notableOf(part: PartRow): Generator<NotableRecord> {
+  const { bucket, outcomes } = part;
+  const layout = new BodyLayout(part.layout);
+  const rejected = new Set(part.rejected);
+  const detailed = new Set(part.detailed);
+  let letter = 0;
+  for (let position = 0; position < layout.recordCount; position += 1) {
+    const index = layout.indexAt(position);
+    if (rejected.has(index)) {
+      yield { bucket, index, outcome: "rejected" };
+      continue;
+    }
+    const decided = outcomes?.[letter];
+    letter += 1;
+    if (decided !== undefined && (decided !== "a" || detailed.has(index)))
+      yield { bucket, index, outcome: outcomeName(decided) };
+  }
+}
+
+/**
+ * The records of a client's request that are not plainly applied, ascending by index in the batch as sent. At most as
+ * many as a batch has records, each a few bytes.
+ */
+export async function findNotableRecords(
+  pool: pg.Pool,
+  clientId: string,
+  requestId: string,
+): Promise<NotableRecord[]> {
+  const { rows } = await pool.query<PartRow>({ ...readParts, values: [clientId, requestId] });
+  return rows.flatMap((part) => [...notableOf(part)]).sort((left, right) => left.index - right.index);
+}

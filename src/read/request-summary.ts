@@ -1,0 +1,96 @@
+import type pg from "pg";
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+
+const readSummaries = readStatement(new URL("./sql/read-request-summaries.sql", import.meta.url));
+
+/** How many records of a batch had each outcome so far. All but `records` and `warned` add up to `records`. */
+export interface RequestCounts {
+  readonly records: number;
+  /** Not decided yet. */
+  readonly pending: number;
+  readonly applied: number;
+  readonly unchanged: number;
+  readonly stale: number;
+  readonly duplicate: number;
+  /** Held now; a released record is counted by what it became, a discarded one as discarded. */
+  readonly quarantined: number;
+  readonly discarded: number;
+  readonly rejected: number;
+  /** Records with warnings, whatever their outcome. */
+  readonly warned: number;
+}
+
+/** What is told of a request. Times are ISO 8601 UTC. */
+export interface RequestSummary {
+  readonly requestId: string;
+  /** `applied` once every part of the batch has been, else `accepted`. */
+  readonly status: "accepted" | "applied";
+  readonly resource: string;
+  readonly receivedAt: string;
+  readonly appliedAt: string | null;
+  readonly correlationId: string | null;
+  readonly replyTo: string | null;
+  readonly handling: "strict" | "lenient";
+  readonly counts: RequestCounts;
+}
+
+type Decided = Omit<RequestCounts, "pending">;
+
+interface Row extends Decided {
+  readonly request_id: string;
+  readonly resource: ResourceLetter;
+  readonly correlation_id: string | null;
+  readonly reply_to: string | null;
+  readonly lenient: boolean;
+  readonly applied_at: Date | null;
+  readonly in_bucket: boolean;
+}
+
+/** A summary, and whether a part of the request lies in the bucket that was asked about. */
+export interface FoundRequest {
+  readonly summary: RequestSummary;
+  readonly inBucket: boolean;
+}
+
+function countsOf(row: Decided): RequestCounts {
+  const { records, applied, unchanged, stale, duplicate, quarantined, discarded, rejected, warned } = row;
+  const decided = applied + unchanged + stale + duplicate + quarantined + discarded + rejected;
+  return {
+    records,
+    pending: records - decided,
+    applied,
+    unchanged,
+    stale,
+    duplicate,
+    quarantined,
+    discarded,
+    rejected,
+    warned,
+  };
+}
+
+/** Reads the summaries of a client's requests, in the order of the ids; ids that are not the client's are left out. */
+export async function readSummariesOf(
+  pool: pg.Pool,
+  clientId: string,
+  requestIds: readonly string[],
+  bucket: number | null,
+): Promise<FoundRequest[]> {
+  const { rows } = await pool.query<Row>({ ...readSummaries, values: [clientId, requestIds, bucket] });
+  return rows.map((row) => ({
+    inBucket: row.in_bucket,
+    summary: {
+      requestId: row.request_id,
+      status: row.applied_at === null ? "accepted" : "applied",
+      resource: resourceOf(row.resource),
+      receivedAt: isoOfMicroseconds(microsecondsOf(row.request_id)),
+      appliedAt: row.applied_at?.toISOString() ?? null,
+      correlationId: row.correlation_id,
+      replyTo: row.reply_to,
+      handling: row.lenient ? "lenient" : "strict",
+      counts: countsOf(row),
+    },
+  }));
+}

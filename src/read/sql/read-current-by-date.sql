@@ -1,0 +1,22 @@
+-- As read-current-by-key, in the order of first dates and then keys: from date $4 to date $5, after ($10, $7).
+-- Plan: Limit over an incremental sort (presorted by from_date) over an index scan of current_record_dates, whose
+-- bounds are $4 and $5; so a day among years of reservations costs that day.
+select
+  key, from_date, request_id, record_index, matches, examined::integer as examined
+from (
+  select
+    page.*,
+    ($8::text is null or status = $8) and ($9::timestamptz is null or source_time >= $9) as matches,
+    row_number() over (order by from_date, key) as place,
+    count(*) over () as examined
+  from (
+    select key, from_date, status, source_time, request_id, record_index
+    from bellhop_state.current_record
+    where bucket = $1 and property_id = $2 and resource = $3
+      and from_date >= greatest($4::date, $10::date) and from_date <= $5 and (from_date, key) > ($10::date, $7)
+    order by from_date, key
+    limit $6
+  ) as page
+) as looked_at
+where matches or place = examined
+order by place

@@ -1,0 +1,23 @@
+-- The next $6 current records of a property after the key $7, in the order of keys, from key $4 to key $5: those that
+-- match (status $8, source time from $9 on; null: any) and the last one looked at, so that a page may end after a
+-- bounded number of records whether or not any matched.
+-- Plan: Limit over an index scan of current_record's primary key; all three bounds of the key are index conditions,
+-- under the custom and the generic plan. 1,000 of 200,000 records: 1.3 ms.
+select
+  key, from_date, request_id, record_index, matches, examined::integer as examined
+from (
+  select
+    page.*,
+    ($8::text is null or status = $8) and ($9::timestamptz is null or source_time >= $9) as matches,
+    row_number() over (order by key) as place,
+    count(*) over () as examined
+  from (
+    select key, from_date, status, source_time, request_id, record_index
+    from bellhop_state.current_record
+    where bucket = $1 and property_id = $2 and resource = $3 and key >= $4 and key <= $5 and key > $7
+    order by key
+    limit $6
+  ) as page
+) as looked_at
+where matches or place = examined
+order by place

@@ -1,0 +1,50 @@
+-- What is told of each request of $2 (of the client $1 only), in their order. Counts are of letters in the outcomes
+-- (one a record), corrected by what became of quarantined records since; nothing is parsed.
+-- $3: whether a part lies in this bucket (null: true for all).
+-- Plan: for each id index scans of accept_log_request (one partition), request_outcome's primary key, and, only where
+-- an outcome was q, quarantine's primary key.
+select
+  wanted.request_id, request.*
+from unnest($2::uuid[]) with ordinality as wanted (request_id, place)
+cross join lateral (
+  select
+    min(log.resource::text) as resource,
+    min(log.correlation_id) as correlation_id,
+    min(log.reply_to) as reply_to,
+    bool_or(log.lenient) as lenient,
+    case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as applied_at,
+    bool_or($3::smallint is null or log.bucket = $3) as in_bucket,
+    max(log.batch_record_count) as records,
+    (max(log.batch_record_count) - sum(log.record_count))::integer as rejected,
+    coalesce(sum(outcome.warned_count), 0)::integer as warned,
+    sum(letters.applied + coalesce(resolved.applied, 0))::integer as applied,
+    sum(letters.unchanged + coalesce(resolved.unchanged, 0))::integer as unchanged,
+    sum(letters.stale + coalesce(resolved.stale, 0))::integer as stale,
+    sum(letters.duplicate + coalesce(resolved.duplicate, 0))::integer as duplicate,
+    sum(letters.quarantined - coalesce(resolved.all, 0))::integer as quarantined,
+    coalesce(sum(resolved.discarded), 0)::integer as discarded
+  from bellhop.accept_log as log
+  left join bellhop.request_outcome as outcome on outcome.bucket = log.bucket and outcome.request_id = log.request_id
+  cross join lateral (
+    select
+      coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'a', '')), 0) as applied,
+      coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'u', '')), 0) as unchanged,
+      coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 's', '')), 0) as stale,
+      coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'd', '')), 0) as duplicate,
+      coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'q', '')), 0) as quarantined
+  ) as letters
+  left join lateral (
+    select
+      count(*) as all,
+      count(*) filter (where held.outcome = 'a') as applied,
+      count(*) filter (where held.outcome = 'u') as unchanged,
+      count(*) filter (where held.outcome = 's') as stale,
+      count(*) filter (where held.outcome = 'd') as duplicate,
+      count(*) filter (where held.outcome = 'x') as discarded
+    from bellhop.quarantine as held
+    where held.bucket = log.bucket and held.request_id = log.request_id and held.state <> 'h'
+  ) as resolved on letters.quarantined > 0
+  where log.request_id = wanted.request_id and log.client_id = $1 and log.kind = 'b'
+  having count(*) > 0
+) as request
+order by wanted.place
