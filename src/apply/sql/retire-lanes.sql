@@ -1,11 +1,13 @@
 -- Seals the lanes whose backend is gone (nothing can appear in them any more), and retires the sealed ones of which
--- every bucket has applied all: those are no longer looked at.
+-- every bucket has applied all: those are no longer looked at. A backend whose start is hidden (another role's) counts as
+-- the writer, or rows that it has yet to commit would never be read.
 with sealed as (
   update bellhop.lane as lane set sealed_at = clock_timestamp()
   where lane.sealed_at is null
     and not exists (
       select from pg_stat_activity writer
-      where writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start
+      where writer.pid = lane.backend_pid
+        and coalesce(writer.backend_start, lane.backend_start) = lane.backend_start
     )
 )
 update bellhop.lane as lane set retired_at = clock_timestamp()
