@@ -1,13 +1,14 @@
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { Logger } from "../observe/log.ts";
+import type { VerifiedToken } from "./access-token.ts";
 import { changeAuth } from "./change.ts";
-import { createDirectory, type Directory } from "./directory.ts";
+import { type ClientFacts, createDirectory, type Directory } from "./directory.ts";
 import { readPepper, readTokenParties, type TokenParties } from "./instance.ts";
 import type { Principal } from "./principal.ts";
 import { createSealer, type Sealer } from "./seal.ts";
 import { addSigningKey } from "./signing-key.ts";
-import { createTokenReader, type TokenReader } from "./token-reader.ts";
+import { createTokenReader, type GoodToken, type TokenReader } from "./token-reader.ts";
 
 const DELETE_DEAD_DENIALS = readStatement(new URL("./sql/delete-dead-denials.sql", import.meta.url));
 const FIND_UNRETIRED_KEY = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
@@ -80,6 +81,7 @@ export function createAuthenticator({ pool, config, log, addresses }: Authentica
   const directory = createDirectory(pool, sealer);
   const pepper = once(() => readPepper(pool, sealer));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
+  const principalOf = createPrincipals(config);
   const readToken = createTokenReader(directory, parties);
 
   let tidiedAtMs = performance.now();
@@ -104,7 +106,7 @@ export function createAuthenticator({ pool, config, log, addresses }: Authentica
       if (token === undefined) return { kind: "absent" };
       const good = token === false ? undefined : await readToken(token);
       if (good === undefined) return { kind: "invalid" };
-      return { kind: "ok", principal: principalOf(good, config) };
+      return { kind: "ok", principal: principalOf(good) };
     },
     prepare,
     renew: directory.renew,
@@ -112,26 +114,35 @@ export function createAuthenticator({ pool, config, log, addresses }: Authentica
   };
 }
 
+const SCHEME = "bearer ";
+
 /** The token of the headers; undefined when there is none, false when there are several headers. */
 function bearerOf(headers: readonly string[] | undefined): string | undefined | false {
   const header = headers?.[0];
   if (headers === undefined || header === undefined) return undefined;
   if (headers.length > 1) return false;
-  return /^bearer +(\S.*)$/i.exec(header.trim())?.[1];
+  if (header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
+  const token = header.slice(SCHEME.length).trim();
+  return token === "" ? undefined : token;
 }
 
-function principalOf(
-  { token, client }: Awaited<ReturnType<TokenReader>> & object,
-  config: AuthConfig,
-): Principal {
-  return {
-    clientId: token.clientId,
-    scopes: new Set(token.scopes.filter((scope) => client.scopes.includes(scope))),
-    grants: client.grants,
-    requestRate: client.requestRate ?? config.requestRate,
-    requestBurst: client.requestBurst ?? config.requestBurst,
-    tokenId: token.tokenId,
-    replyToOrigins: client.replyToOrigins,
+/** Makes principals, and the same one again while neither the token nor what is known of its client has changed. */
+function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
+  const made = new WeakMap<VerifiedToken, { client: ClientFacts; principal: Principal }>();
+  return ({ token, client }) => {
+    const before = made.get(token);
+    if (before?.client === client) return before.principal;
+    const principal: Principal = {
+      clientId: token.clientId,
+      scopes: new Set(token.scopes.filter((scope) => client.scopes.includes(scope))),
+      grants: client.grants,
+      requestRate: client.requestRate ?? config.requestRate,
+      requestBurst: client.requestBurst ?? config.requestBurst,
+      tokenId: token.tokenId,
+      replyToOrigins: client.replyToOrigins,
+    };
+    made.set(token, { client, principal });
+    return principal;
   };
 }
 

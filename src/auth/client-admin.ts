@@ -75,24 +75,29 @@ export async function showClient(
   return { client, secrets: secrets.rows };
 }
 
+/** What to change of a client; what is left out stays. */
+export interface ClientChanges extends Partial<ClientSettings> {
+  /** Adds to and removes from the grants there are, within the transaction, so that two operators do not undo each other. */
+  readonly editGrants?: { readonly added: readonly Grant[]; readonly removed: readonly Grant[] };
+}
+
 /**
- * Changes what an operator decides of a client; what is left out stays. Takes effect on this node at once, on others
+ * Changes what an operator decides of a client. Takes effect on this node at once, on others
  * within a second, for tokens that are out already too. Throws AuthInputError.
  */
 export async function updateClient(
   admin: AuthAdmin,
   clientId: string,
-  changes: Partial<ClientSettings>,
+  changes: ClientChanges,
 ): Promise<ClientSummary> {
   const { internals, who } = admin;
   await changeAuth(internals.pool, async (change) => {
     const current = await readForChange(change, clientId);
-    const settings = checkClientSettings({ ...current, ...changes });
+    const grants = editGrants(changes.grants ?? current.grants, changes.editGrants);
+    const settings = checkClientSettings({ ...current, ...changes, grants });
     await change.connection.query({ ...UPDATE, values: [clientId, ...columnsOf(settings), change.epoch] });
-    if (changes.grants !== undefined) {
-      await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
-      await putGrants(change, clientId, settings.grants);
-    }
+    await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
+    await putGrants(change, clientId, settings.grants);
     await change.audit({ who, what: "update-client", clientId, detail: { ...changes } });
   });
   await internals.directory.renew();
@@ -128,6 +133,20 @@ export async function readForChange(change: AuthChange, clientId: string): Promi
   }
   const { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins } = client;
   return { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins };
+}
+
+function editGrants(grants: readonly Grant[], edit: ClientChanges["editGrants"]): readonly Grant[] {
+  if (edit === undefined) return grants;
+  const same = (one: Grant) => (other: Grant) =>
+    one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
+  const missing = edit.removed.find((grant) => !grants.some(same(grant)));
+  if (missing !== undefined) {
+    throw new AuthInputError(
+      `The client has no grant ${missing.clientCode}/${missing.propertyCode} that could be removed.`,
+    );
+  }
+  const kept = grants.filter((grant) => !edit.removed.some(same(grant)));
+  return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
 }
 
 function noSuchClient(clientId: string): AuthInputError {

@@ -29,8 +29,8 @@ export interface KeySummary {
   readonly createdAt: Date;
   readonly activateAt: Date;
   readonly removeAt: Date | null;
-  /** Whether a private part lies in the database encrypted; false too once it has been wiped. */
-  readonly encrypted: boolean;
+  /** How the private part lies in the database. */
+  readonly privatePart: "encrypted" | "readable" | "wiped";
 }
 
 export interface KeyRotation {

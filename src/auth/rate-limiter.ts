@@ -38,6 +38,7 @@ export function createRateLimiter(clock: () => number = () => performance.now())
       const full = Math.min(Math.max(fullAt.get(clientId) ?? now, now), emptyAt) + refillMs;
       // A billionth of a request makes up for the rounding of sums of fractions.
       if (full > emptyAt + refillMs * 1e-9) {
+        fullAt.set(clientId, full - refillMs);
         const waitSeconds = Math.max(1, Math.ceil((full - emptyAt) / 1000));
         return { allowed: false, remaining: 0, resetSeconds: waitSeconds, retryAfterSeconds: waitSeconds };
       }

@@ -2,7 +2,7 @@ select kid,
   created_at as "createdAt",
   activate_at as "activateAt",
   remove_at as "removeAt",
-  private_key is not null and private_key not like 'plain:%' as "encrypted",
+  case when private_key is null then 'wiped' when private_key like 'plain:%' then 'readable' else 'encrypted' end as "privatePart",
   case
     when remove_at <= clock_timestamp() then 'removed'
     when activate_at > clock_timestamp() then 'announced'

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { createRateLimiter } from "./rate-limiter.ts";
+
+describe("the limiter of request rates", () => {
+  it("lets a burst pass, then refuses with the time to wait", () => {
+    const limiter = createRateLimiter(() => 0);
+    for (let left = 99; left >= 0; left -= 1) {
+      assert.deepEqual(limiter.take("a", 50, 100), {
+        allowed: true,
+        remaining: left,
+        resetSeconds: 1,
+        retryAfterSeconds: 0,
+      });
+    }
+    assert.deepEqual(limiter.take("a", 50, 100), {
+      allowed: false,
+      remaining: 0,
+      resetSeconds: 1,
+      retryAfterSeconds: 1,
+    });
+    assert.equal(limiter.take("b", 50, 100).allowed, true, "another client has a bucket of its own");
+  });
+
+  it("gives the rate back every second, whatever its fractions", () => {
+    for (const rate of [1, 3, 7, 50, 333]) {
+      let now = 0;
+      const limiter = createRateLimiter(() => now);
+      let allowed = 0;
+      for (let tick = 0; tick <= 10_000; tick += 1) {
+        now = tick;
+        while (limiter.take("a", rate, 2).allowed) allowed += 1;
+      }
+      assert.equal(allowed, rate * 10 + 2, `${rate} a second`);
+    }
+  });
+
+  it("never lets more pass than the burst and the rate since, and never refuses within them", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 200 }),
+        (rate, burst, gaps) => {
+          let now = 0;
+          let level = burst;
+          const limiter = createRateLimiter(() => now);
+          for (const gap of gaps) {
+            now += gap;
+            level = Math.min(burst, level + (gap * rate) / 1000);
+            const { allowed } = limiter.take("a", rate, burst);
+            // Within a rounding of the border either answer is right.
+            if (Math.abs(level - 1) > 1e-6) assert.equal(allowed, level >= 1);
+            if (allowed) level -= 1;
+          }
+        },
+      ),
+    );
+  });
+
+  it("takes a burst that was lowered for an empty bucket, not for a debt", () => {
+    let now = 0;
+    const limiter = createRateLimiter(() => now);
+    for (let taken = 0; taken < 100; taken += 1) limiter.take("a", 1, 100);
+    assert.equal(limiter.take("a", 1, 5).retryAfterSeconds, 1);
+    now = 1000;
+    assert.equal(limiter.take("a", 1, 5).allowed, true);
+  });
+});
