@@ -1,0 +1,50 @@
+/**
+ * `npm run schema:write` writes sql/schema.sql: what a fresh database looks like after all migrations.
+ * `npm run check:schema` fails, with the difference, when the committed file is another.
+ */
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { clientConfig } from "../src/db/connection.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { createLogger } from "../src/observe/log.ts";
+import { startTestServer } from "../test/support/test-server.ts";
+import { introspectSchema } from "./introspect-schema.ts";
+
+const HEADER = `-- What a fresh database introspects to, to be read and to be compared; sql/migrations makes it.
+-- Written by \`npm run schema:write\`, held to the migrations by \`npm run check:schema\`.
+
+`;
+
+const path = fileURLToPath(new URL("../sql/schema.sql", import.meta.url));
+const fresh = HEADER + (await freshSchema());
+if (!process.argv.includes("--check")) await writeFile(path, fresh);
+else if (fresh !== (await readFile(path, "utf8").catch(() => ""))) {
+  spawnSync("diff", ["-u", "--label", "sql/schema.sql", path, "--label", "a fresh database", "-"], {
+    input: fresh,
+    stdio: ["pipe", "inherit", "inherit"],
+  });
+  console.error(
+    "\nThe committed schema is not what the migrations make: npm run schema:write, and look at the difference.",
+  );
+  process.exitCode = 1;
+}
+
+/** Always the embedded server's word: another major version writes the same schema differently. */
+async function freshSchema(): Promise<string> {
+  const server = await startTestServer();
+  try {
+    const config = clientConfig({ connectionString: server.url });
+    await migrate(config, createLogger({ level: "warn", pretty: true, fileDescriptor: 2 }));
+    const client = new pg.Client(config);
+    await client.connect();
+    try {
+      return await introspectSchema(client);
+    } finally {
+      await client.end();
+    }
+  } finally {
+    await server.stop();
+  }
+}

@@ -1,0 +1,1008 @@
+-- What a fresh database introspects to, to be read and to be compared; sql/migrations makes it.
+-- Written by `npm run schema:write`, held to the migrations by `npm run check:schema`.
+
+create schema analytics;
+create schema bellhop;
+create schema bellhop_migration;
+create schema bellhop_state;
+
+create table bellhop.accept_log (
+  bucket smallint not null,
+  lane_id bigint not null,
+  request_id uuid not null,
+  kind "char" not null,
+  resource "char" not null,
+  client_id text not null,
+  received_at timestamp with time zone not null,
+  record_count integer not null,
+  batch_record_count integer not null,
+  batch_part_count smallint not null,
+  lenient boolean default false not null,
+  correlation_id text,
+  reply_to text,
+  target_request_id uuid,
+  target_index integer,
+  rejections json,
+  layout bytea storage external,
+  body bytea storage external,
+  constraint accept_log_pkey PRIMARY KEY (bucket, lane_id, request_id)
+) partition by RANGE (request_id);
+
+create table bellhop.audit_entry (
+  audit_id bigint generated always as identity not null,
+  occurred_at timestamp with time zone default clock_timestamp() not null,
+  who text not null,
+  what text not null,
+  client_id text collate "C",
+  detail json default '{}'::json not null,
+  constraint audit_entry_pkey PRIMARY KEY (audit_id)
+);
+
+create table bellhop.auth_epoch (
+  only_row boolean default true not null,
+  epoch bigint default 0 not null,
+  constraint auth_epoch_only_row_check CHECK (only_row),
+  constraint auth_epoch_pkey PRIMARY KEY (only_row)
+);
+
+create table bellhop.bucket_lease (
+  bucket smallint not null,
+  epoch bigint default 0 not null,
+  owner text,
+  backend_pid integer,
+  backend_start timestamp with time zone,
+  next_change bigint default 1 not null,
+  constraint bucket_lease_pkey PRIMARY KEY (bucket)
+);
+
+create table bellhop.client (
+  client_id text collate "C" not null,
+  name text not null,
+  scopes text[] not null,
+  request_rate integer,
+  request_burst integer,
+  token_burst integer,
+  reply_to_origins text[] default '{}'::text[] not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  revoked_at timestamp with time zone,
+  changed_epoch bigint not null,
+  constraint client_client_id_check CHECK ((client_id ~ '^[A-Za-z0-9_-]{1,128}$'::text)),
+  constraint client_request_burst_check CHECK ((request_burst > 0)),
+  constraint client_request_rate_check CHECK ((request_rate > 0)),
+  constraint client_token_burst_check CHECK ((token_burst > 0)),
+  constraint client_pkey PRIMARY KEY (client_id)
+);
+
+create table bellhop.client_grant (
+  client_id text collate "C" not null,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  constraint client_grant_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint client_grant_pkey PRIMARY KEY (client_id, client_code, property_code)
+);
+
+create table bellhop.client_secret (
+  client_id text collate "C" not null,
+  slot smallint not null,
+  digest bytea not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  constraint client_secret_digest_check CHECK ((octet_length(digest) = 32)),
+  constraint client_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint client_secret_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint client_secret_pkey PRIMARY KEY (client_id, slot)
+);
+
+create table bellhop.denied_token (
+  jti text collate "C" not null,
+  client_id text collate "C",
+  expires_at timestamp with time zone not null,
+  changed_epoch bigint not null,
+  constraint denied_token_pkey PRIMARY KEY (jti)
+);
+
+create table bellhop.idempotency_key (
+  client_id text not null,
+  key text collate "C" not null,
+  request_id uuid not null,
+  fingerprint bytea not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_key_pkey PRIMARY KEY (client_id, key)
+);
+
+create table bellhop.instance (
+  name text not null,
+  value text not null,
+  constraint instance_pkey PRIMARY KEY (name)
+);
+
+create table bellhop.lane (
+  lane_id bigint generated always as identity not null,
+  backend_pid integer not null,
+  backend_start timestamp with time zone not null,
+  born_at timestamp with time zone default clock_timestamp() not null,
+  sealed_at timestamp with time zone,
+  retired_at timestamp with time zone,
+  constraint lane_pkey PRIMARY KEY (lane_id)
+);
+
+create table bellhop.property (
+  property_id integer generated always as identity not null,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  bucket smallint not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint property_pkey PRIMARY KEY (property_id),
+  constraint property_client_code_property_code_key UNIQUE (client_code, property_code)
+);
+
+create table bellhop.quarantine (
+  bucket smallint not null,
+  request_id uuid not null,
+  record_index integer not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  code text not null,
+  message text not null,
+  state "char" default 'h'::"char" not null,
+  resolved_at timestamp with time zone,
+  resolved_by uuid,
+  outcome "char",
+  constraint quarantine_pkey PRIMARY KEY (bucket, request_id, record_index)
+);
+
+create table bellhop.request_outcome (
+  bucket smallint not null,
+  request_id uuid not null,
+  applied_at timestamp with time zone not null,
+  outcomes text collate "C" not null,
+  details json,
+  warned_count integer generated always as (bellhop.count_warned(details)) stored,
+  constraint request_outcome_pkey PRIMARY KEY (bucket, request_id)
+);
+
+create table bellhop.signing_key (
+  kid text collate "C" not null,
+  public_jwk json not null,
+  private_key text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  activate_at timestamp with time zone not null,
+  remove_at timestamp with time zone,
+  constraint signing_key_pkey PRIMARY KEY (kid)
+);
+
+create table bellhop.status_mapping (
+  client_code text collate "C" not null,
+  resource "char" not null,
+  label text collate "C" not null,
+  deducts boolean not null,
+  constraint status_mapping_pkey PRIMARY KEY (client_code, resource, label)
+);
+
+create table bellhop.token_bucket (
+  client_id text collate "C" not null,
+  full_at timestamp with time zone not null,
+  issued_at timestamp with time zone[] not null,
+  constraint token_bucket_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint token_bucket_pkey PRIMARY KEY (client_id)
+);
+
+create table bellhop_migration.applied (
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone default clock_timestamp() not null,
+  constraint applied_pkey PRIMARY KEY (name)
+);
+
+create table bellhop_state.apply_cursor (
+  bucket smallint not null,
+  lane_id bigint not null,
+  request_id uuid not null,
+  constraint apply_cursor_pkey PRIMARY KEY (bucket, lane_id)
+);
+
+create table bellhop_state.current_record (
+  bucket smallint not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  source_time timestamp with time zone not null,
+  request_id uuid not null,
+  record_index integer not null,
+  content_hash bytea not null,
+  facts_source_time timestamp with time zone not null,
+  status text,
+  from_date date not null,
+  to_date date not null,
+  constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
+) with (fillfactor=85);
+
+create table bellhop_state.group_version (
+  bucket smallint not null,
+  property_id integer not null,
+  key text collate "C" not null,
+  source_time timestamp with time zone not null,
+  content_hash bytea not null,
+  request_id uuid not null,
+  record_index integer not null,
+  outcome "char" not null,
+  facts_source_time timestamp with time zone not null,
+  change_no bigint,
+  status text,
+  from_date date not null,
+  to_date date not null,
+  name text,
+  master_group_code text,
+  booking_date date,
+  start_date date,
+  end_date date,
+  cutoff_days integer,
+  cutoff_date date,
+  group_type_code text,
+  pickup_type_code text,
+  market_segment_code text,
+  rate_code text,
+  occupancy_date date[],
+  room_type_code text[],
+  blocks integer[],
+  pickup integer[],
+  original_blocks integer[],
+  single_person_rate numeric[],
+  two_person_rate numeric[],
+  currency_code text[],
+  constraint group_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
+);
+
+create table bellhop_state.inventory_version (
+  bucket smallint not null,
+  property_id integer not null,
+  key text collate "C" not null,
+  source_time timestamp with time zone not null,
+  content_hash bytea not null,
+  request_id uuid not null,
+  record_index integer not null,
+  outcome "char" not null,
+  facts_source_time timestamp with time zone not null,
+  change_no bigint,
+  status text,
+  from_date date not null,
+  to_date date not null,
+  occupancy_date date,
+  room_type_code text[],
+  is_virtual boolean[],
+  room_type_capacity integer[],
+  rooms_not_available_maintenance integer[],
+  rooms_not_available_other integer[],
+  rooms_sold integer[],
+  transient_sold integer[],
+  group_sold integer[],
+  constraint inventory_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
+);
+
+create table bellhop_state.known_room_type (
+  bucket smallint not null,
+  property_id integer not null,
+  room_type_code text collate "C" not null,
+  constraint known_room_type_pkey PRIMARY KEY (bucket, property_id, room_type_code)
+);
+
+create table bellhop_state.reservation_version (
+  bucket smallint not null,
+  property_id integer not null,
+  key text collate "C" not null,
+  source_time timestamp with time zone not null,
+  content_hash bytea not null,
+  request_id uuid not null,
+  record_index integer not null,
+  outcome "char" not null,
+  facts_source_time timestamp with time zone not null,
+  change_no bigint,
+  status text,
+  from_date date not null,
+  to_date date not null,
+  confirmation_number text,
+  booking_time timestamp with time zone,
+  cancellation_time timestamp with time zone,
+  number_of_rooms integer,
+  multi_reservation_id text,
+  share_id text,
+  channel text,
+  nationality text,
+  arrival_date date[],
+  departure_date date[],
+  room_type_code text[],
+  booked_room_type_code text[],
+  market_segment_code text[],
+  group_block_code text[],
+  source_booking_code text[],
+  rate_code text[],
+  currency_code text[],
+  number_of_adults integer[],
+  number_of_children integer[],
+  rate_stay_index integer[],
+  rate_start_date date[],
+  rate_end_date date[],
+  rate_value numeric[],
+  gross_rate_value numeric[],
+  revenue_date date[],
+  net_room_revenue numeric[],
+  net_food_revenue numeric[],
+  net_beverage_revenue numeric[],
+  net_other_revenue numeric[],
+  net_ticket_price numeric[],
+  ticket_price numeric[],
+  net_total_revenue numeric[],
+  gross_total_revenue numeric[],
+  constraint reservation_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
+);
+
+create type analytics.clock as enum ('source', 'receipt');
+
+CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
+CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
+CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
+CREATE INDEX client_changed ON bellhop.client USING btree (changed_epoch);
+CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_epoch);
+CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);
+CREATE INDEX idempotency_key_created ON bellhop.idempotency_key USING btree (created_at);
+CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired_at IS NULL);
+CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
+CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
+CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
+CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date);
+CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+
+CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.daily_revenue
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as reservation_id,
+        sent.revenue_date as occupancy_date, record.status, sent.net_room_revenue, sent.net_food_revenue,
+        sent.net_beverage_revenue, sent.net_other_revenue, sent.net_ticket_price, sent.ticket_price,
+        sent.net_total_revenue, sent.gross_total_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'r'
+      cross join lateral (
+        select version.*
+        from analytics.stored_reservation_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_reservation_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+      cross join lateral unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue,
+        facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price,
+        facts.net_total_revenue, facts.gross_total_revenue
+      ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
+        net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.first_request_id_after(instant timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT ((((lpad(to_hex((after.microseconds / 1000)), 12, '0'::text) || '7'::text) || lpad(to_hex(((((after.microseconds % (1000)::bigint) * 4096) + 999) / 1000)), 3, '0'::text)) || '8000000000000000'::text))::uuid AS uuid FROM (SELECT ((floor((LEAST(GREATEST(EXTRACT(epoch FROM first_request_id_after.instant), (0)::numeric), ('281474976709'::bigint)::numeric) * (1000000)::numeric)))::bigint + 1) AS microseconds) after);
+CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.group_block_master
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as group_code, record.status,
+        facts.name, facts.master_group_code, facts.booking_date, facts.start_date, facts.end_date, facts.cutoff_days,
+        facts.cutoff_date, facts.group_type_code, facts.pickup_type_code, facts.market_segment_code, facts.rate_code,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'g'
+      cross join lateral (
+        select version.*
+        from analytics.stored_group_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_group_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.group_block_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.group_block_night
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as group_code, block.occupancy_date,
+        block.room_type_code, record.status, block.blocks, block.pickup, block.original_blocks,
+        block.single_person_rate, block.two_person_rate, block.currency_code,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'g'
+      cross join lateral (
+        select version.*
+        from analytics.stored_group_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_group_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+      cross join lateral unnest(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup,
+        facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code
+      ) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate,
+        two_person_rate, currency_code)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.received_at_of(request_id uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ('1970-01-01 00:00:00+00'::timestamp with time zone + ('00:00:00.000001'::interval * ((((((('x'::text || substr((request_id)::text, 1, 8)) || substr((request_id)::text, 10, 4)))::bit(48))::bigint * 1000) + ((((('x'::text || substr((request_id)::text, 16, 3)))::bit(12))::integer * 1000) / 4096)))::double precision));
+CREATE OR REPLACE FUNCTION analytics.reservation_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.reservation
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as reservation_id, record.status,
+        record.from_date as arrival_date, record.to_date as departure_date,
+        facts.confirmation_number, facts.booking_time, facts.cancellation_time, facts.number_of_rooms,
+        facts.multi_reservation_id, facts.share_id, facts.channel, facts.nationality,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'r'
+      cross join lateral (
+        select version.*
+        from analytics.stored_reservation_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_reservation_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.room_stay
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as reservation_id,
+        stay.stay_number::integer as stay_number, record.status, facts.number_of_rooms,
+        stay.arrival_date, stay.departure_date, stay.departure_date - stay.arrival_date as nights,
+        stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code,
+        stay.source_booking_code, stay.rate_code, stay.currency_code, stay.number_of_adults, stay.number_of_children,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'r'
+      cross join lateral (
+        select version.*
+        from analytics.stored_reservation_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_reservation_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+      cross join lateral unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+        facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code,
+        facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children
+      ) with ordinality as stay (arrival_date, departure_date, room_type_code, booked_room_type_code,
+        market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+        number_of_children, stay_number)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.room_type_inventory_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.room_type_inventory
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, facts.occupancy_date,
+        room.room_type_code, room.is_virtual, room.room_type_capacity,
+        room.rooms_not_available_maintenance, room.rooms_not_available_other, room.rooms_sold,
+        room.transient_sold, room.group_sold,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'i'
+      cross join lateral (
+        select version.*
+        from analytics.stored_inventory_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_inventory_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+      cross join lateral unnest(facts.room_type_code, facts.is_virtual, facts.room_type_capacity,
+        facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold,
+        facts.transient_sold, facts.group_sold
+      ) as room (room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance,
+        rooms_not_available_other, rooms_sold, transient_sold, group_sold)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+ RETURNS SETOF analytics.stay_night
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
+        night.occupancy_date, record.status, facts.number_of_rooms, night.arrival_date, night.departure_date,
+        night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
+        night.source_booking_code, night.rate_code, night.currency_code, night.number_of_adults,
+        night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
+        night.net_food_revenue, night.net_beverage_revenue, night.net_other_revenue, night.net_ticket_price,
+        night.ticket_price, night.net_total_revenue, night.gross_total_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'r'
+      cross join lateral (
+        select version.*
+        from analytics.stored_reservation_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_reservation_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+      cross join lateral (
+        -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
+        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue, day.net_food_revenue,
+          day.net_beverage_revenue, day.net_other_revenue, day.net_ticket_price, day.ticket_price,
+          day.net_total_revenue, day.gross_total_revenue
+        from (
+          select stay.*, stay.arrival_date + nights.passed as occupancy_date,
+            row_number() over (partition by stay.arrival_date + nights.passed order by stay.stay_number) = 1
+              as carries_revenue
+          from (
+            select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
+              unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
+              unnested.source_booking_code, unnested.rate_code, unnested.currency_code,
+              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number
+            from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+              facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
+              facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
+              facts.number_of_children
+            ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
+              market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+              number_of_children, stay_number)
+          ) as stay
+          cross join lateral generate_series(0, stay.departure_date - stay.arrival_date - 1) as nights (passed)
+        ) as stay_date
+        left join (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue,
+            sum(sent.net_food_revenue) as net_food_revenue, sum(sent.net_beverage_revenue) as net_beverage_revenue,
+            sum(sent.net_other_revenue) as net_other_revenue, sum(sent.net_ticket_price) as net_ticket_price,
+            sum(sent.ticket_price) as ticket_price, sum(sent.net_total_revenue) as net_total_revenue,
+            sum(sent.gross_total_revenue) as gross_total_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue,
+            facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue,
+            facts.gross_total_revenue
+          ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
+            net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+          group by sent.revenue_date
+        ) as day on day.revenue_date = stay_date.occupancy_date and stay_date.carries_revenue
+        left join lateral (
+          select sent.rate_value, sent.gross_rate_value
+          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value,
+            facts.gross_rate_value
+          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, gross_rate_value, place)
+          where sent.stay_index = stay_date.stay_number - 1
+            and stay_date.occupancy_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+          order by sent.place desc
+          limit 1
+        ) as rate on true
+      ) as night
+    $function$;
+CREATE OR REPLACE FUNCTION bellhop.count_warned(details json)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT (count(*))::integer AS count FROM json_each(count_warned.details) record(key, value) WHERE ((record.value -> 'warnings'::text) IS NOT NULL));
+
+create view analytics.daily_revenue as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS reservation_id,
+    sent.revenue_date AS occupancy_date,
+    record.status,
+    sent.net_room_revenue,
+    sent.net_food_revenue,
+    sent.net_beverage_revenue,
+    sent.net_other_revenue,
+    sent.net_ticket_price,
+    sent.ticket_price,
+    sent.net_total_revenue,
+    sent.gross_total_revenue,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
+     JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL UNNEST(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) sent(revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue);
+create view analytics.group_block_master as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS group_code,
+    record.status,
+    facts.name,
+    facts.master_group_code,
+    facts.booking_date,
+    facts.start_date,
+    facts.end_date,
+    facts.cutoff_days,
+    facts.cutoff_date,
+    facts.group_type_code,
+    facts.pickup_type_code,
+    facts.market_segment_code,
+    facts.rate_code,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'g'::"char"
+     JOIN analytics.stored_group_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash;
+create view analytics.group_block_night as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS group_code,
+    block.occupancy_date,
+    block.room_type_code,
+    record.status,
+    block.blocks,
+    block.pickup,
+    block.original_blocks,
+    block.single_person_rate,
+    block.two_person_rate,
+    block.currency_code,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'g'::"char"
+     JOIN analytics.stored_group_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL UNNEST(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup, facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code) block(occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate, two_person_rate, currency_code);
+create view analytics.reservation as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS reservation_id,
+    record.status,
+    record.from_date AS arrival_date,
+    record.to_date AS departure_date,
+    facts.confirmation_number,
+    facts.booking_time,
+    facts.cancellation_time,
+    facts.number_of_rooms,
+    facts.multi_reservation_id,
+    facts.share_id,
+    facts.channel,
+    facts.nationality,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
+     JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash;
+create view analytics.room_stay as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS reservation_id,
+    stay.stay_number::integer AS stay_number,
+    record.status,
+    facts.number_of_rooms,
+    stay.arrival_date,
+    stay.departure_date,
+    stay.departure_date - stay.arrival_date AS nights,
+    stay.room_type_code,
+    stay.booked_room_type_code,
+    stay.market_segment_code,
+    stay.group_block_code,
+    stay.source_booking_code,
+    stay.rate_code,
+    stay.currency_code,
+    stay.number_of_adults,
+    stay.number_of_children,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
+     JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY stay(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number);
+create view analytics.room_type_inventory as
+ SELECT property.client_code,
+    property.property_code,
+    facts.occupancy_date,
+    room.room_type_code,
+    room.is_virtual,
+    room.room_type_capacity,
+    room.rooms_not_available_maintenance,
+    room.rooms_not_available_other,
+    room.rooms_sold,
+    room.transient_sold,
+    room.group_sold,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'i'::"char"
+     JOIN analytics.stored_inventory_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL UNNEST(facts.room_type_code, facts.is_virtual, facts.room_type_capacity, facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold, facts.transient_sold, facts.group_sold) room(room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance, rooms_not_available_other, rooms_sold, transient_sold, group_sold);
+create view analytics.stay_night as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS reservation_id,
+    night.stay_number,
+    night.occupancy_date,
+    record.status,
+    facts.number_of_rooms,
+    night.arrival_date,
+    night.departure_date,
+    night.room_type_code,
+    night.booked_room_type_code,
+    night.market_segment_code,
+    night.group_block_code,
+    night.source_booking_code,
+    night.rate_code,
+    night.currency_code,
+    night.number_of_adults,
+    night.number_of_children,
+    night.rate_value,
+    night.gross_rate_value,
+    night.net_room_revenue,
+    night.net_food_revenue,
+    night.net_beverage_revenue,
+    night.net_other_revenue,
+    night.net_ticket_price,
+    night.ticket_price,
+    night.net_total_revenue,
+    night.gross_total_revenue,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
+     JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL ( SELECT stay_date.arrival_date,
+            stay_date.departure_date,
+            stay_date.room_type_code,
+            stay_date.booked_room_type_code,
+            stay_date.market_segment_code,
+            stay_date.group_block_code,
+            stay_date.source_booking_code,
+            stay_date.rate_code,
+            stay_date.currency_code,
+            stay_date.number_of_adults,
+            stay_date.number_of_children,
+            stay_date.stay_number,
+            stay_date.occupancy_date,
+            stay_date.carries_revenue,
+            rate.rate_value,
+            rate.gross_rate_value,
+            day.net_room_revenue,
+            day.net_food_revenue,
+            day.net_beverage_revenue,
+            day.net_other_revenue,
+            day.net_ticket_price,
+            day.ticket_price,
+            day.net_total_revenue,
+            day.gross_total_revenue
+           FROM ( SELECT stay.arrival_date,
+                    stay.departure_date,
+                    stay.room_type_code,
+                    stay.booked_room_type_code,
+                    stay.market_segment_code,
+                    stay.group_block_code,
+                    stay.source_booking_code,
+                    stay.rate_code,
+                    stay.currency_code,
+                    stay.number_of_adults,
+                    stay.number_of_children,
+                    stay.stay_number,
+                    stay.arrival_date + nights.passed AS occupancy_date,
+                    row_number() OVER (PARTITION BY (stay.arrival_date + nights.passed) ORDER BY stay.stay_number) = 1 AS carries_revenue
+                   FROM ( SELECT unnested.arrival_date,
+                            unnested.departure_date,
+                            unnested.room_type_code,
+                            unnested.booked_room_type_code,
+                            unnested.market_segment_code,
+                            unnested.group_block_code,
+                            unnested.source_booking_code,
+                            unnested.rate_code,
+                            unnested.currency_code,
+                            unnested.number_of_adults,
+                            unnested.number_of_children,
+                            unnested.stay_number::integer AS stay_number
+                           FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number)) stay
+                     CROSS JOIN LATERAL generate_series(0, stay.departure_date - stay.arrival_date - 1) nights(passed)) stay_date
+             LEFT JOIN ( SELECT sent.revenue_date,
+                    sum(sent.net_room_revenue) AS net_room_revenue,
+                    sum(sent.net_food_revenue) AS net_food_revenue,
+                    sum(sent.net_beverage_revenue) AS net_beverage_revenue,
+                    sum(sent.net_other_revenue) AS net_other_revenue,
+                    sum(sent.net_ticket_price) AS net_ticket_price,
+                    sum(sent.ticket_price) AS ticket_price,
+                    sum(sent.net_total_revenue) AS net_total_revenue,
+                    sum(sent.gross_total_revenue) AS gross_total_revenue
+                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) sent(revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+                  GROUP BY sent.revenue_date) day ON day.revenue_date = stay_date.occupancy_date AND stay_date.carries_revenue
+             LEFT JOIN LATERAL ( SELECT sent.rate_value,
+                    sent.gross_rate_value
+                   FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value, facts.gross_rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, gross_rate_value, place)
+                  WHERE sent.stay_index = (stay_date.stay_number - 1) AND stay_date.occupancy_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay_date.occupancy_date <= COALESCE(sent.end_date, 'infinity'::date)
+                  ORDER BY sent.place DESC
+                 LIMIT 1) rate ON true) night;
+create view analytics.stored_current as
+ SELECT bucket,
+    property_id,
+    resource,
+    key,
+    source_time,
+    request_id,
+    record_index,
+    content_hash,
+    facts_source_time,
+    status,
+    from_date,
+    to_date
+   FROM bellhop_state.current_record;
+create view analytics.stored_group_version as
+ SELECT bucket,
+    property_id,
+    key,
+    source_time,
+    content_hash,
+    request_id,
+    record_index,
+    outcome,
+    facts_source_time,
+    change_no,
+    status,
+    from_date,
+    to_date,
+    name,
+    master_group_code,
+    booking_date,
+    start_date,
+    end_date,
+    cutoff_days,
+    cutoff_date,
+    group_type_code,
+    pickup_type_code,
+    market_segment_code,
+    rate_code,
+    occupancy_date,
+    room_type_code,
+    blocks,
+    pickup,
+    original_blocks,
+    single_person_rate,
+    two_person_rate,
+    currency_code
+   FROM bellhop_state.group_version;
+create view analytics.stored_inventory_version as
+ SELECT bucket,
+    property_id,
+    key,
+    source_time,
+    content_hash,
+    request_id,
+    record_index,
+    outcome,
+    facts_source_time,
+    change_no,
+    status,
+    from_date,
+    to_date,
+    occupancy_date,
+    room_type_code,
+    is_virtual,
+    room_type_capacity,
+    rooms_not_available_maintenance,
+    rooms_not_available_other,
+    rooms_sold,
+    transient_sold,
+    group_sold
+   FROM bellhop_state.inventory_version;
+create view analytics.stored_property as
+ SELECT property_id,
+    bucket,
+    client_code,
+    property_code
+   FROM bellhop.property;
+create view analytics.stored_reservation_version as
+ SELECT bucket,
+    property_id,
+    key,
+    source_time,
+    content_hash,
+    request_id,
+    record_index,
+    outcome,
+    facts_source_time,
+    change_no,
+    status,
+    from_date,
+    to_date,
+    confirmation_number,
+    booking_time,
+    cancellation_time,
+    number_of_rooms,
+    multi_reservation_id,
+    share_id,
+    channel,
+    nationality,
+    arrival_date,
+    departure_date,
+    room_type_code,
+    booked_room_type_code,
+    market_segment_code,
+    group_block_code,
+    source_booking_code,
+    rate_code,
+    currency_code,
+    number_of_adults,
+    number_of_children,
+    rate_stay_index,
+    rate_start_date,
+    rate_end_date,
+    rate_value,
+    gross_rate_value,
+    revenue_date,
+    net_room_revenue,
+    net_food_revenue,
+    net_beverage_revenue,
+    net_other_revenue,
+    net_ticket_price,
+    ticket_price,
+    net_total_revenue,
+    gross_total_revenue
+   FROM bellhop_state.reservation_version;
+
+comment on view analytics.daily_revenue is 'Revenue of reservations by date, one row each, also of dates that are no night of a stay. Current state.';
+comment on view analytics.group_block_master is 'Group block masters, one row each. Current state.';
+comment on view analytics.group_block_night is 'Group blocks: rooms of a room type held for a group on a night. Current state.';
+comment on view analytics.reservation is 'Reservations, one row each. Current state.';
+comment on view analytics.room_stay is 'Room stays of reservations, one row each. Current state.';
+comment on view analytics.room_type_inventory is 'Rooms of each room type, property and occupancy date. Current state.';
+comment on view analytics.stay_night is 'Nights of room stays, one row each; the revenue of a date stands on the first stay that covers it. Current state.';
