@@ -1,7 +1,7 @@
 import { BoundedMap } from "./bounded-map.ts";
 
 /** Failed authentications a minute for each address and client id (contract, "Limits"). */
-export const FAILURES_PER_MINUTE = 20;
+const FAILURES_PER_MINUTE = 20;
 
 const MINUTE_MS = 60_000;
 

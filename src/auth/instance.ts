@@ -41,7 +41,13 @@ export interface TokenParties {
 
 /** Reads issuer and audience; the first node to need them stores its own address as the issuer. */
 export async function readTokenParties(pool: Pool, authUrl: () => string): Promise<TokenParties> {
-  const issuer = await readOrDecide(pool, ISSUER, authUrl);
+  const issuer = await readOrDecide(pool, ISSUER, () => requireAddress(authUrl()));
   const audience = await readOrDecide(pool, AUDIENCE, () => `urn:uuid:${randomUUID()}`);
   return { issuer, audience };
+}
+
+/** What is stored stays for ever, so an address that is not known yet must not be. */
+function requireAddress(authUrl: string): string {
+  if (URL.canParse(authUrl)) return authUrl;
+  throw new Error("the service does not know its own address yet");
 }

@@ -12,13 +12,13 @@ const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys
  * How long a new key is only published. Nodes know it within a second; others that verify our tokens keep the keys
  * they fetched for ten minutes (the default of jose), and must have fetched again before the first token under it.
  */
-export const KEY_ANNOUNCE_SECONDS = 900;
+const KEY_ANNOUNCE_SECONDS = 900;
 
 /** After a leak: just long enough for every node to have the new key before one signs with it. */
 const LEAKED_ANNOUNCE_SECONDS = 5;
 
 /** How long an old key's tokens are good after the new key took over: their whole life, and a minute. */
-export const KEY_RETIRE_SECONDS = TOKEN_SECONDS + TOKEN_LEEWAY_SECONDS + 60;
+const KEY_RETIRE_SECONDS = TOKEN_SECONDS + TOKEN_LEEWAY_SECONDS + 60;
 
 const ANNOUNCE_SECONDS_MAX = 30 * 86_400;
 

@@ -2,7 +2,7 @@
 export const TOKEN_SCOPES = ["inventories:write", "reservations:write", "groups:write", "read"] as const;
 
 /** What a client's own credentials can allow, without any token: asking whether a token is good (RFC 7662). */
-export const CREDENTIAL_SCOPES = ["introspect"] as const;
+const CREDENTIAL_SCOPES = ["introspect"] as const;
 
 export const SCOPES = [...TOKEN_SCOPES, ...CREDENTIAL_SCOPES] as const;
 

@@ -9,7 +9,7 @@ const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url
 const EXPIRE_SECRET = readStatement(new URL("./sql/expire-secret.sql", import.meta.url));
 
 /** A partner gets a day to put the new secret everywhere. */
-export const ROTATION_OVERLAP_SECONDS = 86_400;
+const ROTATION_OVERLAP_SECONDS = 86_400;
 
 const OVERLAP_SECONDS_MAX = 90 * 86_400;
 
