@@ -128,7 +128,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     rateLimiter: createRateLimiter(),
     acceptLog,
     properties: new PropertyRegister(database.pool, config.newPropertiesPerDay),
-    budget: new BodyBudget(config.limits.bodiesInFlightBytesMax),
+    budget: new BodyBudget(config.limits.bodiesInFlightBytesMax, config.limits.inflatedBytesMax),
     limits: config.limits,
     blockedReason: () =>
       diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection."),

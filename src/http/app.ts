@@ -1,17 +1,109 @@
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
-import { headerValues } from "./authorize.ts";
+import { findFramingFault } from "./check-framing.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
-import { refuseConnection } from "./refuse-connection.ts";
+import { noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { RouteIndex } from "./route-index.ts";
 
 /** Node's own default; a request line and headers beyond it are answered 431. */
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
+
+/** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
+export function buildApp(context: HttpContext): FastifyInstance {
+  const { limits } = context;
+  const app = fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    bodyLimit: limits.bodyBytesMax,
+    connectionTimeout: 0,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    routerOptions: { maxParamLength: 256 },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    // An address that cannot be decoded: the router refuses it before any hook.
+    frameworkErrors: (error, request, reply) => handleError(context, error, request, reply),
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Checked by `findFramingFault`: Node's own answer has no body.
+      requireHostHeader: false,
+    },
+  });
+  configureServer(app);
+  // Bodies are received by the routes themselves, counted and inflated: no parser of the framework touches them.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.decorateRequest("principal", undefined);
+  app.decorateRequest("acceptedRequestId", undefined);
+  addHooks(app, context);
+  addErrorHandlers(app, context);
+  return app;
+}
+
+function configureServer({ server }: FastifyInstance): void {
+  // Node would silently drop headers beyond the two thousandth; their bytes are bounded already.
+  server.maxHeadersCount = 0;
+  // Node's own answer to an expectation it does not know has no body. RFC 9110 section 10.1.1 allows ignoring it.
+  server.on("checkExpectation", (request, response: ServerResponse) => {
+    server.emit("request", request, response);
+  });
+  server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
+}
+
+function addHooks(app: FastifyInstance, context: HttpContext): void {
+  void app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
+    },
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    noteRequest(request.raw, reply.raw);
+    reply.header("x-request-id", request.id);
+    const fault = findFramingFault(request.raw);
+    if (fault !== undefined) {
+      reply.header("connection", "close");
+      throw fault;
+    }
+  });
+  app.addHook("onResponse", async (request, reply) => logRequest(context, request, reply));
+}
+
+function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
+  const routes = new RouteIndex();
+  app.addHook("onRoute", (route) => routes.add(route.method, route.url));
+  app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = routes.methodsOf(request.url);
+    if (methods.length === 0)
+      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
+    reply.header("allow", methods.join(", "));
+    return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
+  });
+}
+
+function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const error = asServiceError(thrown);
+  context.metrics.errors.inc({ code: error.code });
+  for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });
+  if (error.status >= 500) {
+    context.log.error(
+      { httpRequestId: request.id, code: error.code, err: error.cause ?? error },
+      "request failed",
+    );
+  }
+  return sendError(reply, error);
+}
 
 function logRequest(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
   const route = request.routeOptions.url ?? "unknown";
@@ -35,70 +127,4 @@ function logRequest(context: HttpContext, request: FastifyRequest, reply: Fastif
     },
     "request",
   );
-}
-
-function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const error = asServiceError(thrown);
-  context.metrics.errors.inc({ code: error.code });
-  for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });
-  if (error.status >= 500) {
-    context.log.error(
-      { httpRequestId: request.id, code: error.code, err: error.cause ?? error },
-      "request failed",
-    );
-  }
-  return sendError(reply, error);
-}
-
-/** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
-export function buildApp(context: HttpContext): FastifyInstance {
-  const { limits } = context;
-  const app = fastify({
-    logger: false,
-    genReqId: () => randomUUID(),
-    bodyLimit: limits.bodyBytesMax,
-    connectionTimeout: 0,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    routerOptions: { maxParamLength: 256 },
-    forceCloseConnections: "idle",
-    return503OnClosing: false,
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
-    http: {
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      requireHostHeader: true,
-    },
-  });
-  const routes = new RouteIndex();
-  app.addHook("onRoute", (route) => routes.add(route.method, route.url));
-  app.decorateRequest("principal", undefined);
-  app.decorateRequest("acceptedRequestId", undefined);
-  void app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
-    },
-  });
-  // Bodies are received by the routes themselves, counted and inflated: no parser of the framework touches them.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id);
-    if (headerValues(request, "authorization").length > 1) {
-      reply.header("connection", "close");
-      throw new ServiceError("bellhop.http.BadRequest", { message: "Authorization must be sent once." });
-    }
-  });
-  app.addHook("onResponse", async (request, reply) => logRequest(context, request, reply));
-  app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
-  app.setNotFoundHandler((request, reply) => {
-    const methods = routes.methodsOf(request.url);
-    if (methods.length === 0)
-      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
-    reply.header("allow", methods.join(", "));
-    return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
-  });
-  return app;
 }

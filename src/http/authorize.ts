@@ -11,16 +11,6 @@ declare module "fastify" {
   }
 }
 
-/** All values of a header as received: Node joins or drops repeated ones. */
-export function headerValues(request: FastifyRequest, name: string): string[] {
-  const values: string[] = [];
-  const { rawHeaders } = request.raw;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "");
-  }
-  return values;
-}
-
 function refuseEmpty(reply: FastifyReply, status: 401 | 403, challenge: string): FastifyReply {
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
@@ -52,7 +42,11 @@ function announceRate(
  */
 export function authorize(context: HttpContext, scope: string) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const bearer = await context.authenticator.verifyBearer(headerValues(request, "authorization"));
+    // There is at most one: `findFramingFault` refuses two.
+    const { authorization } = request.headers;
+    const bearer = await context.authenticator.verifyBearer(
+      authorization === undefined ? undefined : [authorization],
+    );
     if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
     if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
     const { principal } = bearer;

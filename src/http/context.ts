@@ -6,7 +6,7 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import type { RateLimiter } from "../auth/rate-limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import type { BodyLimits } from "./receive-body.ts";
+import type { BodyLimits } from "./body-collector.ts";
 
 /** What the routes work with; made once by main. */
 export interface HttpContext {

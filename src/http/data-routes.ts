@@ -12,6 +12,9 @@ import { type HeaderParameters, prefersPlainText, readHeaderParameters } from ".
 import { judgeBatch } from "./judge-batch.ts";
 import { checkMediaType, receiveBody } from "./receive-body.ts";
 
+/** The longest code a record may carry (contract: "codes and ids 128"). */
+const CODE_KEPT_CHARACTERS_MAX = 128;
+
 /** The first record that names a property the client was not granted, as far as its codes can be read. */
 function findForeign(principal: Principal, records: readonly BatchRecord[]): BatchRecord | undefined {
   let lastClient: string | undefined;
@@ -40,8 +43,9 @@ async function auditForeign(
     detail: {
       resource,
       index: record.index,
-      clientCode: record.clientCode,
-      propertyCode: record.propertyCode,
+      // Cut: what is refused was not checked, and may be as long as the body.
+      clientCode: record.clientCode?.slice(0, CODE_KEPT_CHARACTERS_MAX),
+      propertyCode: record.propertyCode?.slice(0, CODE_KEPT_CHARACTERS_MAX),
     },
   });
 }
@@ -130,7 +134,7 @@ export function registerDataRoutes(app: FastifyInstance, context: HttpContext): 
       { onRequest: authorize(context, `${resource}:write`) },
       async (request, reply) => {
         checkMediaType(request.headers["content-type"]);
-        const parameters = readHeaderParameters(request.headers);
+        const parameters = readHeaderParameters(request.raw);
         if (parameters.correlationId !== null) reply.header("x-correlation-id", parameters.correlationId);
         if (parameters.preferenceApplied !== null)
           reply.header("preference-applied", parameters.preferenceApplied);
@@ -141,7 +145,8 @@ export function registerDataRoutes(app: FastifyInstance, context: HttpContext): 
             retryAfterSeconds: 5,
           });
         }
-        const body = await receiveBody(request.raw, context.limits, context.budget);
+        const { clientId } = request.principal as Principal;
+        const body = await receiveBody(request.raw, clientId, context.limits, context.budget);
         try {
           return await acceptBody(context, resource, parameters, body.bytes, request, reply);
         } finally {

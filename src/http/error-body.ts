@@ -1,6 +1,10 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
+import { isDatabaseOutage } from "../auth/database-outage.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
+
+/** When a client may try again after the database was away: about as long as a lane takes to open again. */
+const OUTAGE_RETRY_AFTER_SECONDS = 2;
 
 /** The error object of every error that has a body: the five fields of spec section 7, and violations where there are any. */
 export interface ErrorBody {
@@ -13,6 +17,7 @@ export interface ErrorBody {
   readonly violationTotal?: number;
 }
 
+/** The body of an error, its timestamp being now. */
 export function errorBody(error: ServiceError): ErrorBody {
   return {
     timestamp: new Date().toISOString(),
@@ -35,9 +40,19 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
     .send(JSON.stringify(errorBody(error)));
 }
 
-/** Anything that was thrown, as an error with a public face. What is not ours becomes Internal; its cause is logged. */
+/**
+ * Anything that was thrown, as an error with a public face. A database that is away is 503, to be tried again; what is
+ * not ours otherwise becomes Internal. Causes are logged.
+ */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  if (isDatabaseOutage(error)) {
+    return new ServiceError("bellhop.accept.Unavailable", {
+      message: "The database cannot be reached now; nothing was accepted. Send it again later.",
+      cause: error,
+      retryAfterSeconds: OUTAGE_RETRY_AFTER_SECONDS,
+    });
+  }
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
     return new ServiceError("bellhop.http.PayloadTooLarge", { cause: error });

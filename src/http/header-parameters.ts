@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/registry.ts";
 
 /** The optional header parameters of a data request, checked. */
@@ -7,31 +7,46 @@ export interface HeaderParameters {
   readonly correlationId: string | null;
   readonly replyTo: string | null;
   readonly lenient: boolean;
+  /** Value of the Preference-Applied header; null when no handling was asked for. */
   readonly preferenceApplied: string | null;
+}
+
+type Headers = Pick<IncomingMessage, "headers" | "rawHeaders">;
+
+/** Reads the header parameters; throws ServiceError `bellhop.http.InvalidHeader` (422) for one that cannot be used. */
+export function readHeaderParameters(request: Headers): HeaderParameters {
+  const handling = handlingOf(request.headers);
+  return {
+    idempotencyKey: visibleText(request, "Idempotency-Key", 255),
+    correlationId: visibleText(request, "X-Correlation-Id", 128),
+    replyTo: replyToOf(request),
+    lenient: handling === "lenient",
+    preferenceApplied: handling === null ? null : `handling=${handling}`,
+  };
 }
 
 function invalid(message: string): ServiceError {
   return new ServiceError("bellhop.http.InvalidHeader", { message });
 }
 
-function singleValue(headers: IncomingHttpHeaders, name: string): string | null {
-  const value = headers[name];
-  if (value === undefined) return null;
-  if (Array.isArray(value)) throw invalid(`${name} must be sent once.`);
-  return value;
-}
-
-function visibleText(headers: IncomingHttpHeaders, name: string, charactersMax: number): string | null {
-  const value = singleValue(headers, name);
-  if (value === null) return null;
+function visibleText(request: Headers, name: string, charactersMax: number): string | null {
+  const value = request.headers[name.toLowerCase()];
+  if (typeof value !== "string") return null;
   if (value.length > charactersMax || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
     throw invalid(`${name} must be 1 to ${charactersMax} visible ASCII characters.`);
   }
+  // Node joins a repeated header with ", ", which one value may contain too.
+  if (value.includes(", ") && countOf(request.rawHeaders, name) > 1)
+    throw invalid(`${name} must be sent once.`);
   return value;
 }
 
-function replyToOf(headers: IncomingHttpHeaders): string | null {
-  const value = visibleText(headers, "replyto", 2_048);
+function countOf(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name.toLowerCase()).length;
+}
+
+function replyToOf(request: Headers): string | null {
+  const value = visibleText(request, "ReplyTo", 2_048);
   if (value === null) return null;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw invalid("ReplyTo must be an absolute http or https address.");
@@ -39,32 +54,27 @@ function replyToOf(headers: IncomingHttpHeaders): string | null {
   return value;
 }
 
-/** `handling` of the Prefer header (RFC 7240); other preferences are ignored, as it says. */
-function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
-  const value = singleValue(headers, "prefer");
-  if (value === null) return null;
-  for (const preference of value.split(",")) {
-    const match = /^\s*handling\s*=\s*"?(lenient|strict)"?\s*(?:;|$)/i.exec(preference);
-    if (match?.[1] !== undefined) return match[1].toLowerCase() === "lenient" ? "lenient" : "strict";
-  }
-  return null;
-}
+const HANDLING = /^\s*handling\s*=\s*(?:"([^"\\]*)"|([^\s;"]+))\s*(?:;|$)/i;
 
-/** Reads the header parameters; throws ServiceError `bellhop.http.InvalidHeader` (422) for one that cannot be used. */
-export function readHeaderParameters(headers: IncomingHttpHeaders): HeaderParameters {
-  const handling = handlingOf(headers);
-  return {
-    idempotencyKey: visibleText(headers, "idempotency-key", 255),
-    correlationId: visibleText(headers, "x-correlation-id", 128),
-    replyTo: replyToOf(headers),
-    lenient: handling === "lenient",
-    preferenceApplied: handling === null ? null : `handling=${handling}`,
-  };
+/**
+ * `handling` of the Prefer header (RFC 7240): where it stands more than once the first counts, and other preferences
+ * are ignored, as the RFC says, a handling of another name among them.
+ */
+function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
+  const { prefer } = headers;
+  if (prefer === undefined) return null;
+  const list = typeof prefer === "string" ? prefer : prefer.join(",");
+  // The parts between commas that are not within quotes.
+  const preferences = list.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
+  const first = preferences.find((preference) => /^\s*handling\s*(?:[=;]|$)/i.test(preference)) ?? "";
+  const [, quoted, token] = HANDLING.exec(first) ?? [];
+  const handling = (quoted ?? token)?.toLowerCase();
+  return handling === "lenient" || handling === "strict" ? handling : null;
 }
 
 /** True when the client would rather have the bare UUID than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
 export function prefersPlainText(accept: string | undefined): boolean {
-  if (accept === undefined) return false;
+  if (accept === undefined || accept === "*/*" || accept === "application/json") return false;
   const weights = new Map<string, number>();
   for (const range of accept.split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());

@@ -2,6 +2,7 @@
 export class RouteIndex {
   readonly #routes: { readonly segments: readonly string[]; readonly methods: Set<string> }[] = [];
 
+  /** Notes a route as it is registered; `:name` stands for any segment that is not empty. */
   add(method: string | readonly string[], url: string): void {
     const segments = url.split("/");
     let route = this.#routes.find((known) => known.segments.join("/") === url);
@@ -14,7 +15,8 @@ export class RouteIndex {
 
   /** The methods of an address, in alphabetical order; empty when there is nothing there. */
   methodsOf(address: string): string[] {
-    const path = address.split("?", 1)[0] ?? "";
+    // A request may name the whole address (RFC 9112 section 3.2.2), which the router takes too.
+    const path = address.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
     const segments = path.split("/");
     const methods = new Set<string>();
     for (const route of this.#routes) {

@@ -1,0 +1,78 @@
+import { ServiceError } from "../errors/registry.ts";
+import type { BodyBudget } from "./body-budget.ts";
+
+export interface BodyLimits {
+  readonly bodyBytesMax: number;
+  readonly inflatedBytesMax: number;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Collects one body into one buffer, under the limits and the budget, counting bytes as they come. Chunks are copied
+ * instead of kept: a chunked body of one-byte chunks would cost a hundred times its size in Buffer objects.
+ */
+export class BodyCollector {
+  readonly #clientId: string;
+  readonly #limits: BodyLimits;
+  readonly #budget: BodyBudget;
+  #bytes: Buffer = EMPTY;
+  #length = 0;
+  #wireBytes = 0;
+
+  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget) {
+    this.#clientId = clientId;
+    this.#limits = limits;
+    this.#budget = budget;
+  }
+
+  /** Counts bytes on the wire. Throws ServiceError `bellhop.http.PayloadTooLarge`. */
+  countWire(bytes: number): void {
+    this.#wireBytes += bytes;
+    if (this.#wireBytes > this.#limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
+  }
+
+  /** Adds decompressed bytes. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#limits.inflatedBytesMax) {
+      throw new ServiceError("bellhop.http.PayloadTooLarge", {
+        message: "The body is larger than is allowed once it is decompressed.",
+      });
+    }
+    if (!this.#budget.take(this.#clientId, chunk.length)) {
+      throw new ServiceError("bellhop.accept.Unavailable", {
+        message:
+          "Too many large bodies are being received at once; nothing was accepted. Send it again later.",
+        retryAfterSeconds: 1,
+      });
+    }
+    if (this.#length === 0) {
+      // Most bodies are one chunk, which is taken as it is.
+      this.#bytes = chunk;
+    } else {
+      if (length > this.#bytes.length) this.#grow(length);
+      chunk.copy(this.#bytes, this.#length);
+    }
+    this.#length = length;
+  }
+
+  /** All that was added. */
+  whole(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Gives the bytes back to the budget, once nothing refers to `whole()` any more. */
+  release(): void {
+    this.#budget.release(this.#clientId, this.#length);
+    this.#bytes = EMPTY;
+    this.#length = 0;
+  }
+
+  #grow(length: number): void {
+    const capacity = Math.min(Math.max(length, this.#bytes.length * 2), this.#limits.inflatedBytesMax);
+    const grown = Buffer.allocUnsafeSlow(capacity);
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}

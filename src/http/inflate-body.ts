@@ -1,0 +1,118 @@
+import type { IncomingMessage } from "node:http";
+import {
+  type BrotliDecompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  type Gunzip,
+  type ZstdDecompress,
+} from "node:zlib";
+import type { BodyCollector } from "./body-collector.ts";
+
+/** What Content-Encoding may name besides identity (RFC 9110 section 8.4.1, RFC 7932, RFC 9659). */
+export type Encoding = "gzip" | "br" | "zstd";
+
+type Decompressor = Gunzip | BrotliDecompress | ZstdDecompress;
+
+/**
+ * RFC 9659: senders of Content-Encoding zstd keep to windows of 8 MiB. zstd's own default would let a few bytes of a
+ * frame header make every decompressor allocate 128 MiB.
+ */
+const ZSTD_WINDOW_LOG_MAX = 23;
+/** A decompressor is made for each frame, so a body of nothing but tiny frames would cost far more than its size. */
+const FRAMES_MAX = 1_000;
+
+const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
+  gzip: () => createGunzip(),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } }),
+};
+
+/**
+ * Decompresses a request into the collector as it comes. A gzip body may have several members and a zstd body several
+ * frames, as their formats say (RFC 1952 section 2.2, RFC 8878 section 3): Node reads on after a gzip member, but drops
+ * whatever follows a zstd frame or a brotli stream, so that is watched for here. Throws what the collector throws, and
+ * an Error for data that is damaged, cut short, or followed by something else.
+ */
+export async function inflateBody(
+  request: IncomingMessage,
+  encoding: Encoding,
+  collector: BodyCollector,
+): Promise<void> {
+  let frame = new Frame(MAKE[encoding](), collector);
+  let frames = 1;
+  try {
+    // Leaving the loop must not destroy the request, or the client would see a reset instead of the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      let rest = chunk as Buffer;
+      collector.countWire(rest.length);
+      for (;;) {
+        rest = await frame.feed(rest);
+        if (rest.length === 0) break;
+        if (encoding !== "zstd") throw new Error(`Bytes follow the end of the ${encoding} data.`);
+        if (frames === FRAMES_MAX) throw new Error(`There are more than ${FRAMES_MAX} zstd frames.`);
+        frame.close();
+        frame = new Frame(MAKE.zstd(), collector);
+        frames += 1;
+      }
+    }
+    await frame.finish();
+  } finally {
+    frame.close();
+  }
+}
+
+/** One decompressor, fed piece by piece. */
+class Frame {
+  readonly #decompressor: Decompressor;
+  #failure: unknown;
+  #fail: (error: unknown) => void = () => undefined;
+
+  constructor(decompressor: Decompressor, collector: BodyCollector) {
+    this.#decompressor = decompressor;
+    const failed = (error: unknown) => {
+      this.#failure ??= error;
+      this.#fail(error);
+    };
+    decompressor.on("error", failed);
+    decompressor.on("data", (chunk: Buffer) => {
+      if (this.#failure !== undefined) return;
+      try {
+        collector.add(chunk);
+      } catch (error) {
+        failed(error);
+        decompressor.destroy();
+      }
+    });
+  }
+
+  /** Decompresses; gives back the bytes that lie beyond the frame's end. */
+  async feed(bytes: Buffer): Promise<Buffer> {
+    const before = this.#decompressor.bytesWritten;
+    await this.#settle((done) => this.#decompressor.write(bytes, done));
+    return bytes.subarray(this.#decompressor.bytesWritten - before);
+  }
+
+  /** Says that no more comes; throws when the frame is not whole. */
+  async finish(): Promise<void> {
+    await this.#settle((done) => {
+      this.#decompressor.once("end", done);
+      this.#decompressor.end();
+    });
+  }
+
+  close(): void {
+    this.#decompressor.destroy();
+  }
+
+  async #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
+    if (this.#failure === undefined) {
+      await new Promise<void>((resolve, reject) => {
+        this.#fail = reject;
+        start((error) => (error instanceof Error ? reject(error) : resolve()));
+      });
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}
