@@ -3,14 +3,18 @@ import { createHash } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
 import { contentHash } from "./content-hash.ts";
+import { scanRecord } from "./scan-record.ts";
 
-const IGNORED = new Set(["lastModifiedDateTime", "correlationId"]);
-const hashOf = (text: string) => contentHash(Buffer.from(text), IGNORED).toString("hex");
+const IGNORED = ["lastModifiedDateTime", "correlationId"];
+const hashOf = (text: string) => {
+  const record = Buffer.from(text);
+  return contentHash(record, scanRecord(record, IGNORED).runs).toString("hex");
+};
 
 /** An object's members as JSON texts, in order. */
 const members = fc.uniqueArray(
   fc.tuple(
-    fc.string({ unit: "grapheme", maxLength: 6 }).filter((name) => !IGNORED.has(name)),
+    fc.string({ unit: "grapheme", maxLength: 6 }).filter((name) => !IGNORED.includes(name)),
     fc.jsonValue({ maxDepth: 3 }),
   ),
   { maxLength: 6, selector: ([name]) => name },
@@ -63,7 +67,9 @@ test("any changed byte of what counts changes the hash", () => {
       continue;
     }
     const within = (name: string) =>
-      JSON.stringify(Object.entries(JSON.parse(other)).filter(([key]) => key !== name && !IGNORED.has(key)));
+      JSON.stringify(
+        Object.entries(JSON.parse(other)).filter(([key]) => key !== name && !IGNORED.includes(key)),
+      );
     const hash = hashOf(other);
     const content = within("");
     if (seen.has(hash)) assert.equal(seen.get(hash), content, other);

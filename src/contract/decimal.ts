@@ -5,8 +5,9 @@ export const DECIMAL_DIGITS_MAX = 38;
 const DECIMAL_CHARACTERS_MAX = 64;
 
 /**
- * A JSON number whose literal a double may not hold exactly (more than 15 characters, or an exponent): its text as sent.
- * `JSON.parse` would round it without a word, so `readBatch` and `readRecord` put this in its place.
+ * A JSON number whose literal a double may not hold exactly (more than 15 significant digits, or beyond 38 digits in plain
+ * notation): its text as sent. `JSON.parse` would round it without a word, so `readBatch` and `readRecord` put this in its
+ * place.
  */
 export class ExactNumber {
   readonly source: string;
@@ -54,6 +55,16 @@ export function plainDecimal(source: string): string | undefined {
   if (exponent >= 0) return sign + digits + "0".repeat(exponent);
   const whole = digits.padStart(1 - exponent, "0");
   return `${sign}${whole.slice(0, exponent)}.${whole.slice(exponent)}`;
+}
+
+// IEEE 754: any decimal of up to 15 significant digits survives a double unchanged.
+const DOUBLE_DIGITS = 15;
+
+/** Whether a JSON number literal must be kept as text, since a double may not give it back to the last digit. */
+export function needsExactNumber(source: string): boolean {
+  if (source.length <= DOUBLE_DIGITS && !/[eE]/.test(source)) return false;
+  const parts = decompose(source);
+  return parts === undefined || parts.digits.length > DOUBLE_DIGITS || plainDecimal(source) === undefined;
 }
 
 /**

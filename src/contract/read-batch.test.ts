@@ -258,7 +258,7 @@ test("numbers that a double may not hold are kept with their source text", () =>
   const [record] = recordsOf('[{"a":0.1234567890123456789,"b":1e5,"c":12.5,"d":"1e5"}]');
   assert.deepEqual(record!.value, {
     a: new ExactNumber("0.1234567890123456789"),
-    b: new ExactNumber("1e5"),
+    b: 100_000,
     c: 12.5,
     d: "1e5",
   });
@@ -303,4 +303,16 @@ test("the codes of a record are given where they can be read, and only then", ()
   assert.deepEqual(codes('{"clientCode":"A","client\\u0043ode":"B","propertyCode":"P"}'), [undefined, "P"]);
   for (const text of ['"clientCode"', "null", '[{"clientCode":"C"}]', "1"])
     assert.deepEqual(codes(text), [undefined, undefined]);
+});
+
+test("a record or a batch of more values than any hotel has is refused before it is parsed", () => {
+  const codes = (text: string) => {
+    const reading = read(text);
+    return reading.ok ? "ok" : reading.violations.map(({ pointer, code }) => `${pointer} ${code}`).join();
+  };
+  assert.equal(codes(`[{"a":[${"{},".repeat(499_998)}1]}]`), "ok");
+  assert.equal(codes(`[0,{"a":[${"{},".repeat(499_999)}1]}]`), "/1 json.values");
+  const record = `[${"1,".repeat(499_999)}1]`;
+  assert.equal(codes(`[${Array(8).fill(record).join(",")}]`), "ok");
+  assert.equal(codes(`[${Array(9).fill(record).join(",")}]`), "/8 json.values");
 });

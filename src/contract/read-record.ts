@@ -2,11 +2,12 @@ import { microsecondTimestamp } from "./calendar.ts";
 import { contentHash } from "./content-hash.ts";
 import type { Facts } from "./facts.ts";
 import { groupFacts } from "./group-facts.ts";
+import { inspectElement } from "./inspect-element.ts";
 import { inventoryFacts } from "./inventory-facts.ts";
-import { parseExactly } from "./read-batch.ts";
 import { reservationFacts } from "./reservation-facts.ts";
 import type { Resource } from "./resource.ts";
-import { newElementScan, scanElement } from "./scan-element.ts";
+import { HAS_LONG_NUMBER } from "./scan-element.ts";
+import { scanRecord } from "./scan-record.ts";
 import type { Group } from "./schema/group.ts";
 import type { Inventory } from "./schema/inventory.ts";
 import type { Reservation } from "./schema/reservation.ts";
@@ -36,9 +37,12 @@ export interface RecordReading {
   readonly warnings: readonly Warning[];
 }
 
-const IGNORED_OF_INVENTORY: ReadonlySet<string> = new Set(["createDateTime", "correlationId"]);
-const IGNORED_OF_OTHERS: ReadonlySet<string> = new Set(["lastModifiedDateTime", "correlationId"]);
-const scan = newElementScan();
+/** The top-level fields that are not content: a record sent again with a newer time is unchanged. */
+const NOT_CONTENT = {
+  inventories: ["createDateTime", "correlationId"],
+  reservations: ["lastModifiedDateTime", "correlationId"],
+  groups: ["lastModifiedDateTime", "correlationId"],
+} as const satisfies Record<Resource, readonly string[]>;
 
 /**
  * Reads one accepted record: the bytes of a record that `checkRecord` found valid, as they were sent. The same bytes always
@@ -46,19 +50,23 @@ const scan = newElementScan();
  * mistake: the result is then undefined, or it throws.
  */
 export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
-  scanElement(bytes, 0, Number.POSITIVE_INFINITY, scan);
-  const value = parseExactly(bytes.toString("utf8"), scan.doubts);
+  const { runs, doubts } = scanRecord(bytes, NOT_CONTENT[resource]);
+  const value: unknown = JSON.parse(bytes.toString("utf8"));
+  if ((doubts & HAS_LONG_NUMBER) !== 0) {
+    inspectElement(bytes, 0, bytes.length, { index: 0, violationsMax: 0, value, namesAreSound: true });
+  }
+  const hash = contentHash(bytes, runs);
   switch (resource) {
     case "inventories":
-      return readInventory(value as Inventory, bytes);
+      return readInventory(value as Inventory, hash);
     case "reservations":
-      return readReservation(value as Reservation, bytes);
+      return readReservation(value as Reservation, hash);
     case "groups":
-      return readGroup(value as Group, bytes);
+      return readGroup(value as Group, hash);
   }
 }
 
-function readInventory(record: Inventory, bytes: Buffer): RecordReading {
+function readInventory(record: Inventory, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfInventory(record, warnings);
   const facts = inventoryFacts(record);
@@ -67,7 +75,7 @@ function readInventory(record: Inventory, bytes: Buffer): RecordReading {
     propertyCode: record.propertyCode,
     key: record.occupancyDate,
     sourceTime: microsecondTimestamp(record.createDateTime),
-    contentHash: contentHash(bytes, IGNORED_OF_INVENTORY),
+    contentHash: hash,
     status: null,
     fromDate: record.occupancyDate,
     toDate: record.occupancyDate,
@@ -77,7 +85,7 @@ function readInventory(record: Inventory, bytes: Buffer): RecordReading {
   };
 }
 
-function readReservation(record: Reservation, bytes: Buffer): RecordReading {
+function readReservation(record: Reservation, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfReservation(record, warnings);
   const facts = reservationFacts(record);
@@ -86,7 +94,7 @@ function readReservation(record: Reservation, bytes: Buffer): RecordReading {
     propertyCode: record.propertyCode,
     key: record.reservationId,
     sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
-    contentHash: contentHash(bytes, IGNORED_OF_OTHERS),
+    contentHash: hash,
     status: record.status,
     fromDate: earliest(facts["arrival_date"] as readonly string[]),
     toDate: latest(facts["departure_date"] as readonly string[]),
@@ -96,7 +104,7 @@ function readReservation(record: Reservation, bytes: Buffer): RecordReading {
   };
 }
 
-function readGroup(record: Group, bytes: Buffer): RecordReading {
+function readGroup(record: Group, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfGroup(record, warnings);
   const facts = groupFacts(record);
@@ -105,7 +113,7 @@ function readGroup(record: Group, bytes: Buffer): RecordReading {
     propertyCode: record.propertyCode,
     key: record.groupCode,
     sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
-    contentHash: contentHash(bytes, IGNORED_OF_OTHERS),
+    contentHash: hash,
     status: record.groupStatusCode,
     fromDate: record.startDate,
     toDate: record.endDate,

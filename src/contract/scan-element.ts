@@ -30,13 +30,15 @@ export interface ElementScan {
   end: number;
   /** Structural colons: as many as the element has members, if it is JSON. */
   members: number;
+  /** Commas and colons that are structure: at least as many as the element has values beyond its first. */
+  separators: number;
   /** HAS_UNICODE_ESCAPE, HAS_LONG_NUMBER. */
   doubts: number;
 }
 
 /** A scan to be filled by `scanElement`, reused so that a batch costs one. */
 export function newElementScan(): ElementScan {
-  return { outcome: "element", end: 0, members: 0, doubts: 0 };
+  return { outcome: "element", end: 0, members: 0, separators: 0, doubts: 0 };
 }
 
 /**
@@ -48,6 +50,7 @@ export function scanElement(body: Uint8Array, start: number, depthMax: number, s
   const length = body.length;
   let depth = 1;
   let members = 0;
+  let commas = 0;
   let doubts = 0;
   let at = start;
   scan.outcome = "unterminated";
@@ -69,6 +72,7 @@ export function scanElement(body: Uint8Array, start: number, depthMax: number, s
         scan.outcome = "element";
         break;
       }
+      commas += 1;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       depth += 1;
       if (depth > depthMax) {
@@ -94,6 +98,7 @@ export function scanElement(body: Uint8Array, start: number, depthMax: number, s
   }
   scan.end = at;
   scan.members = members;
+  scan.separators = commas + members;
   scan.doubts = doubts;
 }
 
