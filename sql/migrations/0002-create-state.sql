@@ -146,7 +146,11 @@ create table group_version (
   primary key (bucket, property_id, key, source_time, content_hash)
 );
 
-create index current_record_dates on current_record (bucket, property_id, resource, from_date);
+-- For lists by date. Partial, although from_date is never null, so that only a query that names from_date can be planned
+-- with it: before the first analyze it looked as good as the primary key to the lookup of a record by its key, which
+-- then read every record of the property (467 instead of about 20,000 records applied a second).
+create index current_record_dates on current_record (bucket, property_id, resource, from_date)
+  where from_date is not null;
 create index inventory_version_change on inventory_version (bucket, change_no) where change_no is not null;
 create index reservation_version_change on reservation_version (bucket, change_no) where change_no is not null;
 create index group_version_change on group_version (bucket, change_no) where change_no is not null;

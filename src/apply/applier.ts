@@ -109,6 +109,9 @@ export class Applier {
     client.on("error", (error) => this.#options.events.failed?.(error));
     await client.connect();
     await client.query(`set search_path = ${STATE_SCHEMA}`);
+    // Every statement of apply finds its rows by primary key. Prepared while the tables are empty, their plans would be
+    // scans, and stay that until the next analyze.
+    await client.query("set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off");
     const ownership = new Ownership(client, owner);
     return { client, ownership, context: new ContextWarnings(pool, client), upkeepAt: 0 };
   }
