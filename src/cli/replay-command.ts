@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import { type ReplayReport, replay } from "../apply/replay.ts";
@@ -20,11 +21,12 @@ function describe(report: ReplayReport): string {
   const { live, rebuilt } = report;
   const line = (name: string, before: string | number, after: string | number) =>
     `  ${name.padEnd(18)}${String(before).padEnd(26)}${String(after).padEnd(26)}${before === after ? "equal" : "DIFFERENT"}`;
-  const short = (hash: string) => hash.slice(0, 24);
+  // The digests are long sums: what is shown is a hash of them whole, so that it differs wherever they do.
+  const short = (digest: string) => createHash("sha256").update(digest).digest("hex").slice(0, 16);
   return [
     `Replayed ${report.parts} parts of the log.`,
     ``,
-    `  ${"".padEnd(18)}${"live".padEnd(26)}${"rebuilt".padEnd(26)}`,
+    `  ${"".padEnd(18)}${"live".padEnd(26)}rebuilt`,
     line("current records", live.currentRecords, rebuilt.currentRecords),
     line("  digest", short(live.currentHash), short(rebuilt.currentHash)),
     line("versions", live.versions, rebuilt.versions),
@@ -34,7 +36,7 @@ function describe(report: ReplayReport): string {
     ...(report.formerSchema === null
       ? []
       : [
-          `Swapped; ${report.corrected} records were corrected. The former state is in schema ${report.formerSchema}:`,
+          `Swapped; records corrected: ${report.corrected}. The former state is in schema ${report.formerSchema}:`,
           `drop it when it is of no more use (drop schema ${report.formerSchema} cascade).`,
         ]),
     ...report.unboundViews.map(

@@ -1,11 +1,6 @@
-import { AuthInputError } from "../auth/admin.ts";
-import { AuthSetupError } from "../auth/seal.ts";
-import { ConfigError } from "../config.ts";
-import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
-import { MigrationError } from "../db/migrate.ts";
-import { UnusableDatabaseError } from "../db/server-checks.ts";
 import { clientCommand } from "./client-commands.ts";
 import { keyCommand } from "./key-commands.ts";
+import { operatorMessage } from "./operator-error.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { serve } from "./serve-command.ts";
@@ -35,29 +30,23 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   replay: replayCommand,
 };
 
-/** Errors whose message is for the operator as it is; anything else is a fault of ours and shows its stack. */
-function isForOperator(error: unknown): error is Error {
-  return [
-    ConfigError,
-    EmbeddedPostgresError,
-    MigrationError,
-    UnusableDatabaseError,
-    AuthInputError,
-    AuthSetupError,
-  ].some((type) => error instanceof type);
-}
-
-/** What node:util's parseArgs complains of. */
-function isUsageError(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+/** What node:util's parseArgs complains of. Its first sentence says it; the others are about quoting. */
+function usageMessage(error: unknown): string | undefined {
+  const isUsage =
+    error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  return isUsage ? `${error.message.split(". ", 1)[0]}.` : undefined;
 }
 
 /** Runs `bellhop <command> …`; answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
 export async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...args] = argv;
-  if (name === undefined || name === "help" || name === "--help") {
+  if (name === "help" || name === "--help") {
     process.stdout.write(HELP);
-    return name === undefined ? 2 : 0;
+    return 0;
+  }
+  if (name === undefined) {
+    process.stderr.write(HELP);
+    return 2;
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
@@ -67,15 +56,13 @@ export async function runCommand(argv: readonly string[], environment: NodeJS.Pr
   try {
     return await command(args, environment);
   } catch (error) {
-    if (isUsageError(error)) {
-      process.stderr.write(`bellhop ${name}: ${error.message}\n`);
+    const wrongLine = usageMessage(error);
+    if (wrongLine !== undefined) {
+      process.stderr.write(`bellhop ${name}: ${wrongLine} See bellhop ${name} --help.\n`);
       return 2;
     }
-    process.stderr.write(
-      isForOperator(error)
-        ? `bellhop: ${error.message}\n`
-        : `bellhop: ${String(error instanceof Error ? error.stack : error)}\n`,
-    );
+    const stack = String(error instanceof Error ? error.stack : error);
+    process.stderr.write(`bellhop: ${operatorMessage(error, environment) ?? stack}\n`);
     return 1;
   }
 }

@@ -1,7 +1,17 @@
+import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../config.ts";
 import { createLogger } from "../observe/log.ts";
 import { type Service, startService } from "../service.ts";
 import { openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
+
+const HELP = `bellhop serve [--no-sandbox]
+
+Runs the service until SIGTERM, SIGINT or SIGHUP, then answers what is in flight and stops (10 s at most).
+
+  --no-sandbox   make no sandbox client, and use none; NODE_ENV=production implies it
+
+Settings come from the environment: docs/configuration.md.
+`;
 
 /** A drain must be over within 10 s; what is not is given up, and nothing accepted is lost by that. */
 const DRAIN_MS_MAX = 9_500;
@@ -47,7 +57,15 @@ function untilToldToStop(): Promise<string> {
 
 /** `bellhop serve [--no-sandbox]`: runs the service until it is told to stop; answers the exit code. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const config = readConfig(environment, { sandbox: !args.includes("--no-sandbox") });
+  const { values } = parseArgs({
+    args: [...args],
+    options: { "no-sandbox": { type: "boolean" }, help: { type: "boolean" } },
+  });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const config = readConfig(environment, { sandbox: values["no-sandbox"] !== true });
   const pretty = process.stdout.isTTY === true && !config.production;
   const log = createLogger({ level: config.logLevel, pretty });
   // From here on a signal is an orderly stop, also while the service is still starting.

@@ -1,0 +1,71 @@
+import { AuthInputError } from "../auth/admin.ts";
+import { AuthSetupError } from "../auth/seal.ts";
+import { ConfigError } from "../config.ts";
+import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
+import { MigrationError } from "../db/migrate.ts";
+import { UnusableDatabaseError } from "../db/server-checks.ts";
+
+/** Errors whose message was written for the operator. */
+const WRITTEN_FOR_OPERATORS = [
+  ConfigError,
+  EmbeddedPostgresError,
+  MigrationError,
+  UnusableDatabaseError,
+  AuthInputError,
+  AuthSetupError,
+];
+
+/** What the operating system says of a socket (Node's SystemError). */
+interface SocketError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  readonly hostname?: string;
+  readonly address?: string;
+  readonly port?: number;
+}
+
+function isSocketError(error: Error): error is SocketError {
+  return "code" in error && typeof error.code === "string" && "syscall" in error;
+}
+
+/** Where the service listens is HOST and PORT; every other address that a start asks for is the database's. */
+function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | undefined {
+  const { code, syscall, address, port, hostname } = error;
+  if (syscall === "listen") {
+    const where = `port ${port} of ${address}`;
+    if (code === "EADDRINUSE") return `Something listens on ${where} already: stop it, or set another PORT.`;
+    if (code === "EACCES") return `Listening on ${where} is not allowed: set another PORT.`;
+    return `Listening on ${where} failed (${code}): see HOST and PORT.`;
+  }
+  if (syscall === "getaddrinfo" && hostname !== undefined) {
+    const setting = hostname === environment["HOST"] ? "HOST" : "DATABASE_URL";
+    return `${setting} names ${hostname}, which cannot be resolved (${code}).`;
+  }
+  if (syscall === "connect" && environment["DATABASE_URL"]) {
+    return `The database of DATABASE_URL cannot be reached (${code}): is it running, and is its address right?`;
+  }
+  return undefined;
+}
+
+/** PostgreSQL's refusals of a session that name a setting. Its own words say the rest; they hold no password. */
+function ofDatabase(error: Error & { readonly code: string }): string | undefined {
+  const { code, message } = error;
+  if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
+  if (code === "42501") return `The database's user may not do this: ${message}.`;
+  if (code === "53300") return `The database has no connection left: ${message}.`;
+  return undefined;
+}
+
+/**
+ * One line for the operator about why the service or a command could not go on, or undefined when the error is a fault of
+ * ours, which shows its stack.
+ */
+export function operatorMessage(error: unknown, environment: NodeJS.ProcessEnv): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (WRITTEN_FOR_OPERATORS.some((type) => error instanceof type)) return error.message;
+  // Several addresses of one host, none of which answered.
+  const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  if (isSocketError(first)) return ofSocket(first, environment);
+  if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
+  return undefined;
+}

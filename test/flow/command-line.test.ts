@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { before, describe, test } from "node:test";
+
+interface Answer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Run in a process of its own, for what a command writes goes to the process's own streams. */
+const RUN_LINES = `
+  const { runCommand } = await import(process.argv[1]);
+  const write = process.stdout.write.bind(process.stdout);
+  const answers = {};
+  for (const line of JSON.parse(process.argv[2])) {
+    const answer = { code: 0, out: "", err: "" };
+    process.stdout.write = (text) => { answer.out += text; return true; };
+    process.stderr.write = (text) => { answer.err += text; return true; };
+    answer.code = await runCommand(line.split(" ").filter(Boolean), process.env);
+    answers[line] = answer;
+  }
+  write(JSON.stringify(answers));
+`;
+
+/** Runs lines one after another where no database can be reached, so that only the lines themselves are judged. */
+async function runLines(lines: readonly string[]): Promise<Record<string, Answer>> {
+  const module = new URL("../../src/cli/run-command.ts", import.meta.url).href;
+  const child = spawn(
+    process.execPath,
+    ["--input-type=module", "--eval", RUN_LINES, module, JSON.stringify(lines)],
+    { env: { DATABASE_URL: "postgresql://127.0.0.1:1/none" }, stdio: ["ignore", "pipe", "inherit"] },
+  );
+  return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
+}
+
+const HELPED = ["", "serve", "client", "key", "token", "quarantine", "replay"].map((name) =>
+  `${name} --help`.trim(),
+);
+
+const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
+  ["", /serve \[--no-sandbox\]/],
+  ["frob", /no command "frob"/],
+  ["serve --frob", /bellhop serve: Unknown option '--frob'\. See bellhop serve --help\./],
+  ["replay extra", /Unexpected argument 'extra'\. See bellhop replay --help\./],
+  ["quarantine", /say what to do/],
+  ["quarantine frob", /there is no "frob"; there is list, release, discard/],
+  ["quarantine list --limit x", /--limit is a whole number/],
+  ["quarantine list --frob", /Unknown option '--frob'\. See bellhop quarantine --help\./],
+  ["quarantine release", /release takes the UUID of a request/],
+  ["quarantine discard 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 first", /discard takes the index of one record/],
+  ["client frob", /there is no "frob"/],
+  ["client create", /--name is missing/],
+  ["token", /--client-id is missing/],
+];
+
+describe("the command line", () => {
+  let answers: Record<string, Answer>;
+  const answerTo = (line: string): Answer => answers[line] ?? assert.fail(`${line} was not run`);
+  before(async () => {
+    answers = await runLines([...HELPED, ...WRONG.map(([line]) => line), "client list"]);
+  });
+
+  for (const line of HELPED) {
+    test(`bellhop ${line} explains on standard output and exits 0`, () => {
+      const { code, out, err } = answerTo(line);
+      assert.equal(code, 0, err);
+      assert.match(out, /bellhop/);
+      assert.equal(err, "");
+    });
+  }
+
+  for (const [line, said] of WRONG) {
+    test(`bellhop ${line || "without a command"} says what is wrong on standard error and exits 2`, () => {
+      const { code, out, err } = answerTo(line);
+      assert.equal(code, 2);
+      assert.match(err, said);
+      assert.equal(out, "");
+    });
+  }
+
+  test("a database that does not answer is one line and exit code 1", () => {
+    const { code, out, err } = answerTo("client list");
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.equal(
+      err,
+      "bellhop: The database of DATABASE_URL cannot be reached (ECONNREFUSED): is it running, and is its address right?\n",
+    );
+  });
+});
