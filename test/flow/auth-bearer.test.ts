@@ -113,12 +113,13 @@ describe("the bearer check", () => {
     );
   });
 
-  it("refuses keys that a token brings or points to, and asks nobody for them", async () => {
+  it("refuses keys that a token brings or points to, and asks nobody for them", async (t) => {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked += 1;
       response.end("{}");
     }).listen(0, "127.0.0.1");
+    t.after(() => server.close());
     await new Promise((resolve) => server.once("listening", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`;
     const key = strangerKey();
@@ -131,7 +132,6 @@ describe("the bearer check", () => {
       assert.equal(await statusWith(node.url, await make({}, extra)), 403);
     }
     assert.equal(asked, 0);
-    server.close();
   });
 
   it("refuses every crit, known or unknown", async () => {

@@ -33,14 +33,14 @@ describe("changes of clients, secrets, keys and tokens", () => {
     await service.stop();
   });
 
-  it("takes a token of one node on another, and after a restart at another address", async () => {
+  it("takes a token of one node on another, and after a restart at another address", async (t) => {
     const client = await newTestClient(service.admin);
     const token = await takeToken(service.url, client);
     assert.equal(await statusWith(other.url, token), 200);
     const restarted = await startAuthNode(service.database);
+    t.after(restarted.stop);
     assert.equal(await statusWith(restarted.url, token), 200);
     assert.equal(decodeJwt(await takeToken(restarted.url, client)).iss, decodeJwt(token).iss);
-    await restarted.stop();
   });
 
   it("refuses a revoked client's tokens on this node at once and on others within a second", async () => {
@@ -136,13 +136,13 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal(empty.status, 400);
   });
 
-  it("remembers a revoked token when the node is started anew", async () => {
+  it("remembers a revoked token when the node is started anew", async (t) => {
     const client = await newTestClient(service.admin);
     const token = await takeToken(service.url, client);
     await revokeToken(service.admin, decodeJwt(token).jti ?? "");
     const restarted = await startAuthNode(service.database);
+    t.after(restarted.stop);
     assert.equal(await statusWith(restarted.url, token), 403);
-    await restarted.stop();
   });
 
   it("introspects for clients with the scope introspect, and for no others", async () => {

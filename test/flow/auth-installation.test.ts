@@ -83,23 +83,25 @@ describe("what an installation keeps for itself", () => {
     }
   });
 
-  it("keeps the first address as the issuer of tokens, and names in the metadata the address it is found at", async () => {
+  it("keeps the first address as the issuer of tokens, and names in the metadata the address it is found at", async (t) => {
     const first = await startAuthNode(database, { authUrl: "https://auth.example" });
+    t.after(first.stop);
     const client = await newTestClient(first.admin);
     await takeToken(first.url, client);
     await first.stop();
     const moved = await startAuthNode(database);
+    t.after(moved.stop);
     const token = await takeToken(moved.url, client);
     assert.equal(await statusWith(moved.url, token), 200);
     assert.equal((await stored())["auth.issuer"], "https://auth.example");
     const metadata = await fetch(`${moved.url}/.well-known/oauth-authorization-server`);
     assert.equal(metadata.headers.get("cache-control"), "no-store");
     assert.equal(((await metadata.json()) as { issuer: string }).issuer, moved.url);
-    await moved.stop();
   });
 
-  it("encrypts signing keys and pepper when there is a key for it, and what was readable before too", async () => {
+  it("encrypts signing keys and pepper when there is a key for it, and what was readable before too", async (t) => {
     const plain = await startAuthNode(database);
+    t.after(plain.stop);
     const client = await newTestClient(plain.admin);
     const token = await takeToken(plain.url, client);
     await plain.stop();
@@ -107,6 +109,7 @@ describe("what an installation keeps for itself", () => {
 
     const keyEncryptionKey = newKey();
     const sealed = await startAuthNode(database, { config: { keyEncryptionKey } });
+    t.after(sealed.stop);
     await rotateKey(sealed.admin);
     assert.equal(await statusWith(sealed.url, token), 200);
     assert.equal((await requestToken(sealed.url, client)).status, 200);
@@ -116,21 +119,27 @@ describe("what an installation keeps for itself", () => {
       assert.match(values[name] ?? "", /^aes256gcm:/, name);
 
     const again = await startAuthNode(database, { config: { keyEncryptionKey } });
+    t.after(again.stop);
     assert.equal((await requestToken(again.url, client)).status, 200);
-    await again.stop();
   });
 
-  it("refuses to start without the key it was encrypted with, or with another, and says so", async () => {
+  it("refuses to start without the key it was encrypted with, or with another, and says so", async (t) => {
     const node = await startAuthNode(database, { config: { keyEncryptionKey: newKey() } });
+    t.after(node.stop);
     await node.stop();
     await assert.rejects(startAuthNode(database), /set KEY_ENCRYPTION_KEY/);
     await assert.rejects(startAuthNode(database, { config: { keyEncryptionKey: newKey() } }), /another one/);
   });
 
-  it("answers 503 with Retry-After while the database is away, and tokens again when it is back", async () => {
+  it("answers 503 with Retry-After while the database is away, and tokens again when it is back", async (t) => {
     const road = await openRoad(database.url);
     const pool = createPool(clientConfig({ connectionString: road.url }, "on"), silentLog, 4);
     const node = await startAuthNode({ ...database, pool });
+    t.after(async () => {
+      await node.stop();
+      await pool.end();
+      await road.close();
+    });
     const client = await newTestClient(node.admin);
     await road.close();
     const response = await requestToken(node.url, client);
@@ -139,13 +148,11 @@ describe("what an installation keeps for itself", () => {
     assert.equal(((await response.json()) as { error: string }).error, "temporarily_unavailable");
     await road.reopen();
     assert.equal((await requestToken(node.url, client)).status, 200);
-    await node.stop();
-    await pool.end();
-    await road.close();
   });
 
-  it("asks the database the same for an unknown id as for a wrong secret", async () => {
+  it("asks the database the same for an unknown id as for a wrong secret", async (t) => {
     const node = await startAuthNode(database);
+    t.after(node.stop);
     const client = await newTestClient(node.admin);
     const query = node.pool.query;
     const asked = async (clientId: string): Promise<string[]> => {
@@ -160,6 +167,5 @@ describe("what an installation keeps for itself", () => {
     };
     assert.deepEqual(await asked("bhc_unknown"), ["read-credentials"]);
     assert.deepEqual(await asked(client.clientId), ["read-credentials"]);
-    await node.stop();
   });
 });

@@ -71,12 +71,12 @@ describe("the limit of token requests", () => {
     }
   });
 
-  it("remembers the bucket when the node is started anew", async () => {
+  it("remembers the bucket when the node is started anew", async (t) => {
     const client = await newTestClient(service.admin, { tokenBurst: 1 });
     assert.equal((await requestToken(service.url, client)).status, 200);
     const restarted = await startAuthNode(service.database);
+    t.after(restarted.stop);
     assert.equal((await requestToken(restarted.url, client)).status, 429);
-    await restarted.stop();
   });
 
   it("debits nothing for a request that is refused for another reason", async () => {
@@ -104,8 +104,9 @@ describe("the limit of token requests", () => {
     assert.equal(rows[0]?.within, true);
   });
 
-  it("gives at most the burst in any hour when the hour is strict", async () => {
+  it("gives at most the burst in any hour when the hour is strict", async (t) => {
     const strict = await startAuthNode(service.database, { config: { tokenStrictHour: true } });
+    t.after(strict.stop);
     const client = await newTestClient(strict.admin, { tokenBurst: 3 });
     const take = () => requestToken(strict.url, client);
     const timePasses = (minutes: number) =>
@@ -129,6 +130,5 @@ describe("the limit of token requests", () => {
     assert.equal(sixth.status, 200);
     assert.match(sixth.headers.get("ratelimit") ?? "", /r=0;/);
     assert.equal((await take()).status, 429);
-    await strict.stop();
   });
 });
