@@ -43,3 +43,16 @@ test("a database error keeps its code and loses the data that it quotes, also as
     assert.ok(line.includes("22007"), line);
   }
 });
+
+test("of an error only known fields are logged: not the connection that pg hangs on it", () => {
+  const error = Object.assign(new Error("lost"), {
+    code: "57P01",
+    client: { password: "s3cret", secretKey: 530462000 },
+  });
+  const { err } = JSON.parse(logged((log) => log.warn({ err: error }, "an idle connection was lost")));
+  assert.deepEqual(Object.keys(err).sort(), ["code", "message", "stack", "type"]);
+});
+
+test("what is logged as an error and is none does not stop the log", () => {
+  assert.equal(JSON.parse(logged((log) => log.warn({ err: "a string" }, "odd"))).err, "a string");
+});

@@ -1,4 +1,4 @@
-import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino, stdSerializers } from "pino";
+import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
 
 export type Logger = PinoLogger;
@@ -63,7 +63,7 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
     {
       level,
       redact: { paths: redactedPaths, censor: "[redacted]" },
-      serializers: { err: serializeError, error: serializeError },
+      serializers: { err: logged, error: logged },
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
         logMethod(entry, write) {
@@ -73,6 +73,10 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
     },
     destination,
   );
+}
+
+function logged(error: unknown): unknown {
+  return serializeError(error);
 }
 
 type LogEntry = Parameters<LogFn>;
@@ -86,30 +90,46 @@ function withoutQuotedMessage(entry: LogEntry): LogEntry {
   return [subject instanceof Error ? { err: error } : subject, shown];
 }
 
-/** Fields of a PostgreSQL error that quote data: a guest's name must not reach the log by way of a failed statement. */
-const QUOTING_FIELDS = ["detail", "where", "internalQuery", "hint", "parameters", "query"];
+/**
+ * What of an error is logged. Others are left out: PostgreSQL's `detail`, `where` and `hint` quote data (a guest's name
+ * must not reach the log by way of a failed statement), and pg hangs the whole connection with its keys on an error.
+ */
+const LOGGED_FIELDS = [
+  "type",
+  "message",
+  "stack",
+  "code",
+  "status",
+  "syscall",
+  "address",
+  "port",
+  "severity",
+  "schema",
+  "table",
+  "constraint",
+  "routine",
+];
 
-function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const serialized: Record<string, unknown> = { ...stdSerializers.errWithCause(error) };
-  withoutQuotedData(serialized);
-  return serialized;
-}
+/** A chain of causes is followed this far; deeper ones, or a circle, say nothing new. */
+const CAUSES_MAX = 5;
 
-function withoutQuotedData(serialized: Record<string, unknown>): void {
-  const code = serialized["code"];
-  const fromDatabase = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in serialized;
-  if (fromDatabase) {
-    for (const field of QUOTING_FIELDS) delete serialized[field];
-    // Class 22 (data exception) messages end in the offending value: invalid input syntax for type date: "…".
-    if (code.startsWith("22")) {
-      for (const field of ["message", "stack"]) serialized[field] = withoutQuotes(serialized[field]);
-    }
+function serializeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return depth === 0 ? error : undefined;
+  const all = { ...error, type: error.name, message: error.message, stack: error.stack } as Record<
+    string,
+    unknown
+  >;
+  const fields = Object.fromEntries(
+    LOGGED_FIELDS.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
+  );
+  // Class 22 (data exception) messages end in the offending value: invalid input syntax for type date: "…".
+  if ("severity" in fields && String(fields["code"]).startsWith("22")) {
+    for (const field of ["message", "stack"])
+      fields[field] = String(fields[field]).replace(/"[^"]*"/g, '"…"');
   }
-  const cause = serialized["cause"];
-  if (typeof cause === "object" && cause !== null) withoutQuotedData(cause as Record<string, unknown>);
-}
-
-function withoutQuotes(text: unknown): unknown {
-  return typeof text === "string" ? text.replace(/"[^"]*"/g, '"…"') : text;
+  const causes =
+    error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
+  if (causes.length > 0 && depth < CAUSES_MAX)
+    fields["cause"] = causes.map((cause) => serializeError(cause, depth + 1));
+  return fields;
 }
