@@ -17,6 +17,7 @@ import type { HttpContext } from "./http/context.ts";
 import { registerDataRoutes } from "./http/data-routes.ts";
 import { registerHealthRoutes } from "./http/health-routes.ts";
 import { registerMetricsRoute } from "./http/metrics-route.ts";
+import { registerReadRoutes } from "./http/read-routes.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 
@@ -135,6 +136,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
   };
   const app = buildApp(context);
   registerDataRoutes(app, context);
+  registerReadRoutes(app, context);
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
   const authApp = config.authPort === undefined ? app : buildApp(context);
