@@ -251,6 +251,24 @@ test("texts have their greatest length in characters, and identities are not emp
   }
 });
 
+test("a long text that is within its characters is not reported beside another violation", () => {
+  const record = {
+    ...fullRecord("reservations"),
+    channel: "😀".repeat(128),
+    primarySharer: "😀".repeat(128),
+    status: "",
+  };
+  assert.deepEqual(found("reservations", record), ["/0/status length"]);
+  assert.deepEqual(
+    found("reservations", { ...fullRecord("reservations"), primarySharer: "😀".repeat(128) }),
+    [],
+  );
+  assert.deepEqual(
+    found("reservations", { ...fullRecord("reservations"), primarySharer: "😀".repeat(129) }),
+    ["/0/primarySharer length"],
+  );
+});
+
 test("a reservation needs a room stay, and arrays are bounded", () => {
   assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/roomStays", [])), [
     "/0/roomStays required",

@@ -244,4 +244,7 @@ test("sums are exact, whatever the digits", () => {
   );
   assert.ok(new DecimalSum().add("0.1").add("0.2").equals("0.30"));
   assert.ok(new DecimalSum().equals("0"));
+  const large = new DecimalSum();
+  for (let times = 0; times < 5; times += 1) large.add("900000000000").add("0.0001");
+  assert.ok(large.equals("4500000000000.0005") && !large.equals("4500000000000.0004"));
 });

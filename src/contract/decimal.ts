@@ -78,9 +78,9 @@ export function isUnsafeLiteral(source: string): boolean {
   const parts = decompose(source);
   if (parts === undefined) return true;
   if (parts.digits === "") return false;
-  // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one. No BigInt of hostile length:
-  // the value is finite, so a whole literal has at most 309 digits.
-  if (value === 0 || parts.exponent < 0) return true;
+  // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one; nor is one that became zero.
+  // No BigInt of hostile length: the value is finite, so a whole literal has at most 309 digits.
+  if (parts.exponent < 0) return true;
   return BigInt(parts.sign + parts.digits + "0".repeat(parts.exponent)) !== BigInt(value);
 }
 

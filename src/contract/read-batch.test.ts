@@ -207,6 +207,7 @@ test("a byte order mark, ill-formed UTF-8 and other encodings are refused with t
     return Number(/byte (\d+)/.exec(reading.message)![1]);
   };
   assert.equal(at(Buffer.from("\ufeff[1]")), 0);
+  assert.match(JSON.stringify(read(`\ufeff[${" ".repeat(70_000)}1]`)), /byte order mark/);
   assert.equal(at(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])), 2);
   assert.equal(at(Buffer.from([0x5b, 0x22, 0xc0, 0x80, 0x22, 0x5d])), 2);
   assert.equal(
@@ -251,6 +252,10 @@ test("what JSON.parse would hide is found, with its pointer", () => {
   ]);
   assert.deepEqual(found('["\\ud800",1e999]'), ["/0 text.surrogate", "/1 number.unsafe"]);
   assert.deepEqual(found('[{"a":{"b":1},"b":{"a":1},"c":[{"a":1},{"a":1}]}]'), []);
+  assert.deepEqual(found('[{"x":{"y":{}},"z":"\\u0000","w":[[1]],"v":"\\u0000"}]'), [
+    "/0/z text.nul",
+    "/0/v text.nul",
+  ]);
   assert.deepEqual(found('[{"text":"__proto__ constructor : { } [ ] , 1e400"}]'), []);
 });
 
@@ -301,6 +306,11 @@ test("the codes of a record are given where they can be read, and only then", ()
   assert.deepEqual(codes('{"clientCode":"","propertyCode":7}'), [undefined, undefined]);
   assert.deepEqual(codes('{"__proto__":{"clientCode":"C"},"propertyCode":"P"}'), [undefined, "P"]);
   assert.deepEqual(codes('{"clientCode":"A","client\\u0043ode":"B","propertyCode":"P"}'), [undefined, "P"]);
+  assert.deepEqual(codes('{"clientCode":"A\\u0000","propertyCode":"\\ud800"}'), [undefined, undefined]);
+  assert.deepEqual(
+    codes('{"clientCode":"C","propertyCode":"P","x":{"clientCode":1,"clientCode":"\\u0000"}}'),
+    ["C", "P"],
+  );
   for (const text of ['"clientCode"', "null", '[{"clientCode":"C"}]', "1"])
     assert.deepEqual(codes(text), [undefined, undefined]);
 });

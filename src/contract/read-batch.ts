@@ -21,7 +21,7 @@ export interface BatchRecord {
   readonly end: number;
   /** As `JSON.parse` gives it, except that a number a double may not hold exactly is an ExactNumber. */
   readonly value: unknown;
-  /** Where they can be read as texts that are not empty, and stand only once. */
+  /** Where they can be read: texts that are not empty, stand once, and have neither NUL nor an unpaired surrogate. */
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
   /**
@@ -255,16 +255,9 @@ class BatchRun {
       lexicalTotal = found.total;
       this.#lexicalKept += lexical.length;
     }
-    this.#records.push({
-      index,
-      start,
-      end,
-      value,
-      clientCode: codeIn(value, "clientCode", lexical, lexicalTotal),
-      propertyCode: codeIn(value, "propertyCode", lexical, lexicalTotal),
-      lexical,
-      lexicalTotal,
-    });
+    const read = { index, start, end, value, lexical, lexicalTotal };
+    const [clientCode, propertyCode] = [codeIn(read, "clientCode"), codeIn(read, "propertyCode")];
+    this.#records.push({ index, start, end, value, clientCode, propertyCode, lexical, lexicalTotal });
     return end - start;
   }
 }
@@ -297,21 +290,15 @@ function countMembers(value: unknown): number {
   return members;
 }
 
-function codeIn(
-  value: unknown,
-  name: string,
-  lexical: readonly Violation[],
-  lexicalTotal: number,
-): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
-    return undefined;
+/** A code that can be read: a text that is not empty, stands once, and has neither NUL nor an unpaired surrogate. */
+function codeIn(record: Omit<BatchRecord, "clientCode" | "propertyCode">, name: string): string | undefined {
+  const { index, value, lexical, lexicalTotal } = record;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   const code = (value as Record<string, unknown>)[name];
   if (typeof code !== "string" || code === "") return undefined;
-  // A name that stands twice has no one value. Where not all violations were kept, this cannot be told apart.
-  const ambiguous = lexical.some(
-    ({ code, pointer }) => code === "name.duplicate" && pointer.endsWith(`/${name}`),
-  );
-  return ambiguous || lexicalTotal > lexical.length ? undefined : code;
+  // Where not all violations were kept, one of the code's own may be among the others.
+  if (lexicalTotal > lexical.length) return undefined;
+  return lexical.some(({ pointer }) => pointer === `/${index}/${name}`) ? undefined : code;
 }
 
 function tooManyValues(start: number, index: number, inRecord: boolean): BatchRefusal {
