@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -126,6 +126,7 @@ export async function spawnPostmaster(
       stdio: ["ignore", output, output],
     },
   );
+  closeSync(output);
   child.once("error", () => undefined);
   child.unref();
   return child;
