@@ -352,7 +352,7 @@ CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
 CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
-CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date);
+CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE (from_date IS NOT NULL);
 CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
@@ -566,7 +566,9 @@ CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with tim
  STABLE PARALLEL SAFE
 AS $function$
       select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
-        night.occupancy_date, record.status, facts.number_of_rooms, night.arrival_date, night.departure_date,
+        night.occupancy_date, record.status, facts.number_of_rooms,
+        record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
+        night.arrival_date, night.departure_date,
         night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
         night.source_booking_code, night.rate_code, night.currency_code, night.number_of_adults,
         night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
@@ -777,6 +779,8 @@ create view analytics.stay_night as
     night.occupancy_date,
     record.status,
     facts.number_of_rooms,
+    record.from_date AS reservation_arrival_date,
+    record.to_date AS reservation_departure_date,
     night.arrival_date,
     night.departure_date,
     night.room_type_code,

@@ -94,7 +94,9 @@ begin
     ('stay_night', 'r', 'reservation',
       'Nights of room stays, one row each; the revenue of a date stands on the first stay that covers it.', $select$
       select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
-        night.occupancy_date, record.status, facts.number_of_rooms, night.arrival_date, night.departure_date,
+        night.occupancy_date, record.status, facts.number_of_rooms,
+        record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
+        night.arrival_date, night.departure_date,
         night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
         night.source_booking_code, night.rate_code, night.currency_code, night.number_of_adults,
         night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,

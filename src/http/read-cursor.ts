@@ -26,7 +26,9 @@ export function writeCursor(question: Question, position: Position): string {
 
 function parse(cursor: string): unknown {
   try {
-    return JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    const bytes = Buffer.from(cursor, "base64url");
+    // Bits that no byte needs are dropped in decoding: two texts for one cursor would not be opaque.
+    return bytes.toString("base64url") === cursor ? JSON.parse(bytes.toString("utf8")) : undefined;
   } catch {
     return undefined;
   }

@@ -40,7 +40,7 @@ const DATE_FIRST = "0001-01-01";
 const DATE_LAST = "9999-12-31";
 /** No key sorts after it: 128 times the last code point, in the order of bytes. */
 const KEY_LAST = "\u{10ffff}".repeat(128);
-/** A narrow row takes about 1.3 µs to look at, an instant's version of a key about 15 µs. */
+/** A narrow row takes about 1.8 µs to look at, an instant's version of a key about 12 µs: a page ends within 0.1 s. */
 const STEP_MAX = 1_001;
 const EXAMINED_CURRENT_MAX = 50_000;
 const EXAMINED_AS_OF_MAX = 5_000;

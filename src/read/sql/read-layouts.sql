@@ -1,5 +1,5 @@
--- The layouts of some parts of batches. For each an index scan of accept_log_request, in its one partition only (the
--- others are pruned when the part is looked up: "never executed").
+-- The layouts of some parts of batches. For each an index scan by id, in its one partition only (the others are pruned
+-- when the part is looked up: "never executed"); 64 parts: 0.4 ms.
 select part.bucket, part.request_id, log.layout
 from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
 cross join lateral (

@@ -1,6 +1,6 @@
 -- Where the records of one request lie and what became of them: small per record (a letter and some bytes), whatever
 -- their details hold. rejected and detailed are indexes in the batch.
--- Plan: index scan of accept_log_request in one partition, then request_outcome's primary key.
+-- Plan: index scan of accept_log_client in one partition, then request_outcome's primary key.
 select
   log.bucket, log.layout, outcome.outcomes,
   array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection) as rejected,
