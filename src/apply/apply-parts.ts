@@ -63,7 +63,7 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
   await client.query({ ...writeCursors, values: [JSON.stringify([...last.values()])] });
 }
 
-export async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
+async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
   if (held.length === 0) return;
   const rows = held.map(({ of, requestId, index, code, message }) => ({
     bucket: of.bucket,

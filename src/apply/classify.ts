@@ -22,7 +22,7 @@ function receivedBefore(left: Receipt, right: Receipt): boolean {
 }
 
 /** The total order of versions of one key: source time, then receipt. Newest last. */
-export function isNewer(left: Version, right: Version): boolean {
+function isNewer(left: Version, right: Version): boolean {
   return (
     left.sourceTime > right.sourceTime ||
     (left.sourceTime === right.sourceTime && receivedBefore(right, left))

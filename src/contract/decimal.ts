@@ -85,7 +85,7 @@ export function isUnsafeLiteral(source: string): boolean {
 }
 
 /** Whether a text is a plain decimal: an optional minus, digits, an optional fraction; at most 38 digits. */
-export function isDecimalText(text: string): boolean {
+function isDecimalText(text: string): boolean {
   if (text.length > DECIMAL_CHARACTERS_MAX) return false;
   let at = text.charCodeAt(0) === 0x2d ? 1 : 0;
   const first = at;

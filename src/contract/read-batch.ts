@@ -59,8 +59,8 @@ const LEXICAL_KEPT_MAX = 100;
 
 // Values cost memory and time that their bytes do not show: 64 MiB of `{},` parse for 13 s into 1.4 GB. A record of three
 // years, twenty room types and twenty fields each has 440,000; a full body of records with their field names 3,300,000.
-export const VALUES_PER_RECORD_MAX = 500_000;
-export const VALUES_PER_BATCH_MAX = 4_000_000;
+const VALUES_PER_RECORD_MAX = 500_000;
+const VALUES_PER_BATCH_MAX = 4_000_000;
 
 // A body that is no array is parsed whole only up to here, to tell "not JSON" from "not an array".
 const SMALL_BODY_BYTES = 65_536;

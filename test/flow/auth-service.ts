@@ -11,7 +11,7 @@ import { registerAuthRoutes } from "../../src/auth/routes.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-export const TEST_CONFIG: AuthConfig = {
+const TEST_CONFIG: AuthConfig = {
   keyEncryptionKey: undefined,
   requestRate: 50,
   requestBurst: 100,

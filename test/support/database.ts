@@ -27,7 +27,7 @@ afterEach((context) => {
 let ownServer: Promise<string> | undefined;
 
 /** The server that all test databases are on: TEST_DATABASE_URL (npm test sets it), else one of this process's own. */
-export async function testServerUrl(): Promise<string> {
+async function testServerUrl(): Promise<string> {
   const given = process.env["TEST_DATABASE_URL"];
   if (given !== undefined && given !== "") return given;
   ownServer ??= startOwnServer();

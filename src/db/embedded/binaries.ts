@@ -66,7 +66,7 @@ function runs(native: string, user: ServerUser | undefined): string | undefined 
 }
 
 /** What the package's install script does; npm cannot pack links, and may not have been allowed to run the script. */
-export async function restoreSymlinks(packageRoot: string): Promise<void> {
+async function restoreSymlinks(packageRoot: string): Promise<void> {
   const list = await readFile(join(packageRoot, "native", "pg-symlinks.json"), "utf8");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     const path = join(packageRoot, target);
