@@ -86,7 +86,7 @@ export function expectedState(received: readonly ReceivedRecord[]): ExpectedStat
 }
 
 /** The state as sorted lines: one a version, `*` before the current one. Equal lines are an equal state. */
-function linesOf(state: ExpectedState): string[] {
+export function linesOf(state: ExpectedState): string[] {
   return [...state.records.values()]
     .flatMap(({ identity, current, versions }) =>
       versions.map((version) =>
@@ -96,6 +96,6 @@ function linesOf(state: ExpectedState): string[] {
     .sort();
 }
 
-function stateLine(identity: string, sourceTime: string, content: string, current: boolean): string {
+export function stateLine(identity: string, sourceTime: string, content: string, current: boolean): string {
   return `${identity.replaceAll("\0", " ")} ${sourceTime} ${content}${current ? " *" : ""}`;
 }
