@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { until } from "../support/until.ts";
+import { runAnyOrder } from "../workload/any-order.ts";
+
+const T1 = "2026-01-01T00:00:01Z";
+const SEED = 20_260_301;
+
+describe("the same records in any order", () => {
+  test("end in the same records, history and analysts' views, in random orders, repetitions and batches", async () => {
+    const problems = await runAnyOrder({ seed: SEED, records: 2_500, orders: 3, http: 1 });
+    assert.deepEqual(problems, []);
+  });
+
+  test("are found to differ when two appliers race on one bucket", async () => {
+    const problems = await runAnyOrder({ seed: SEED, records: 1_500, orders: 1, http: 0, plant: "race" });
+    assert.ok(problems.some((problem) => problem.includes("not the state of the log as received")));
+  });
+
+  test("are found to differ when unchanged records are skipped", async () => {
+    const problems = await runAnyOrder({
+      seed: SEED,
+      records: 600,
+      orders: 1,
+      http: 0,
+      plant: "skip-unchanged",
+    });
+    assert.ok(problems.some((problem) => problem.includes("not the workload's state")));
+  });
+
+  test("are received in the order in which they were accepted, whichever lane takes them", async () => {
+    const bench = await ApplyBench.open(3);
+    try {
+      // A flush that waits (here for a key that another session holds) teaches its lane the database's clock inexactly.
+      const slow = acceptBehindHeldKey(bench, "slow", 1_000);
+      await slow.release();
+      const first = await bench.accept([reservation("A", T1, "first")]);
+      // The lane that took the first is kept busy, so that another lane takes the second.
+      const busy = acceptBehindHeldKey(bench, "busy", 0);
+      await busy.held;
+      const second = await bench.accept([reservation("A", T1, "second")]);
+      await busy.release();
+      assert.ok(first < second, `${first} was answered before ${second} was sent`);
+      const { rows } = await bench.database.pool.query<{ ahead: boolean }>(
+        "select max(received_at) > clock_timestamp() + interval '50 ms' as ahead from bellhop.accept_log",
+      );
+      assert.equal(rows[0]?.ahead, false, "a batch was received in the future");
+    } finally {
+      await bench.close();
+    }
+  });
+});
+
+/** Appends a batch whose Idempotency-Key another session is about to claim, so that its flush waits, for so long
+ * at least, until `release`. */
+function acceptBehindHeldKey(
+  bench: ApplyBench,
+  key: string,
+  heldMs: number,
+): { held: Promise<void>; release(): Promise<void> } {
+  const submission = submissionOf([reservation(key, T1, "x")]);
+  const start = async () => {
+    const holder = await bench.database.pool.connect();
+    await holder.query("begin");
+    await holder.query("insert into bellhop.idempotency_key values ($1, $2, gen_random_uuid(), '', now())", [
+      submission.clientId,
+      key,
+    ]);
+    await bench.properties.register(submission.clientId, submission.records);
+    const accepted = bench.log.append({ ...submission, idempotency: { key, fingerprint: "00" } });
+    await until(async () => {
+      const waiting =
+        "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'bellhop accept'";
+      return (
+        (await bench.rows(`${waiting} and query_start < clock_timestamp() - $1 * interval '1 ms'`, [heldMs]))
+          .length > 0
+      );
+    }, 10_000);
+    return { holder, accepted };
+  };
+  const started = start();
+  return {
+    held: started.then(() => undefined),
+    async release() {
+      const { holder, accepted } = await started;
+      await holder.query("rollback");
+      holder.release();
+      await accepted;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { Applier } from "../../src/apply/applier.ts";
+import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import type { TestDatabase } from "../support/database.ts";
+
+/** Whatever turns the log into state: the service's appliers, or a faulty one that the harness must find out. */
+export interface ApplyEngine {
+  wake(buckets: Iterable<number>): void;
+  /** Another applier takes over from one that stops, in the middle of the work. */
+  changeHands(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts an engine on a database. `failed` hears of every failure. */
+export type StartEngine = (database: TestDatabase, failed: (error: unknown) => void) => ApplyEngine;
+
+const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+
+/**
+ * Several appliers of the service: each wants its share of the buckets, and one more wants all, as a node that stands
+ * by does. `changeHands` stops one, whose buckets fall to the one that stands by.
+ */
+export function startAppliers(count: number): StartEngine {
+  return (database, failed) => {
+    const properties = new PropertyDirectory(database.pool);
+    const start = (owner: string, buckets: readonly number[]): Applier => {
+      const applier = new Applier({
+        clientConfig: database.clientConfig,
+        pool: database.pool,
+        properties,
+        owner,
+        buckets,
+        pollMs: 25,
+        events: { failed },
+      });
+      applier.start();
+      return applier;
+    };
+    const share = (at: number): number[] => ALL_BUCKETS.filter((bucket) => bucket % count === at);
+    const appliers = Array.from({ length: count }, (_, at) => start(`any-order/${at}`, share(at)));
+    return {
+      wake: (buckets) => {
+        for (const applier of appliers) applier.wake(buckets);
+      },
+      async changeHands() {
+        appliers.push(start("any-order/standby", ALL_BUCKETS));
+        await appliers.shift()?.stop();
+      },
+      async stop() {
+        await Promise.all(appliers.map((applier) => applier.stop()));
+      },
+    };
+  };
+}

@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { BodyLayout } from "../../src/accept/body-layout.ts";
+import { RESOURCES, type ResourceLetter, resourceOf } from "../../src/contract/resource.ts";
+import { VERSION_TABLES } from "../../src/state/version-tables.ts";
+import { identityOf, instantText, type ReceivedRecord, stateLine } from "./expected-state.ts";
+
+/** A record as it lies in the log, under the place by which the state points to it. */
+export interface LoggedRecord extends ReceivedRecord {
+  readonly place: string;
+  /** Its letter in the outcomes of its part; undefined when the part has none or too few. */
+  readonly outcome: string | undefined;
+}
+
+const SOURCE_TIME = /"(?:createDateTime|lastModifiedDateTime)":"([^"]+)"/;
+const KEYS = { i: "occupancyDate", r: "reservationId", g: "groupCode" } as const;
+
+interface LogRow {
+  request_id: string;
+  resource: ResourceLetter;
+  record_count: number;
+  layout: Buffer;
+  body: Buffer;
+  outcomes: string | null;
+}
+
+/** Every accepted record, in the order of receipt (request id, index), read out of the log's bytes. */
+export async function readLog(pool: pg.Pool): Promise<LoggedRecord[]> {
+  const { rows } = await pool.query<LogRow>(
+    `select log.request_id, log.resource, log.record_count, log.layout, log.body, outcome.outcomes
+    from bellhop.accept_log log left join bellhop.request_outcome outcome using (bucket, request_id)
+    where log.kind = 'b' order by log.request_id, log.bucket`,
+  );
+  const records = rows.flatMap((row) => {
+    const layout = new BodyLayout(row.layout);
+    return [...layout.allRecords(row.body)].map(({ index, bytes }, position) => ({
+      requestId: row.request_id,
+      index,
+      logged: loggedRecord(row, index, position, bytes.toString("utf8")),
+    }));
+  });
+  return records
+    .sort((left, right) =>
+      left.requestId === right.requestId
+        ? left.index - right.index
+        : left.requestId < right.requestId
+          ? -1
+          : 1,
+    )
+    .map(({ logged }) => logged);
+}
+
+function loggedRecord(row: LogRow, index: number, position: number, json: string): LoggedRecord {
+  const record = JSON.parse(json) as Record<string, string>;
+  const sourceTime = SOURCE_TIME.exec(json)?.[1];
+  const key = record[KEYS[row.resource]];
+  const { clientCode, propertyCode } = record;
+  if (sourceTime === undefined || key === undefined || clientCode === undefined || propertyCode === undefined)
+    throw new Error("The log holds a record that is not of the workload.");
+  const outcome = row.outcomes?.length === row.record_count ? row.outcomes[position] : undefined;
+  const resource = resourceOf(row.resource);
+  return {
+    resource,
+    clientCode,
+    propertyCode,
+    key,
+    sourceTime,
+    json,
+    place: `${row.request_id}/${index}`,
+    outcome,
+  };
+}
+
+interface VersionRow {
+  client_code: string;
+  property_code: string;
+  key: string;
+  source_time: string;
+  place: string;
+  current: boolean;
+  owns_facts: boolean;
+}
+
+/**
+ * The state as lines like those of `expected-state.ts`: one a version with the content that its pointer leads to in the
+ * log. What is wrong in itself (a pointer into nothing, a version without its facts) is a line too, so it is noticed.
+ */
+export async function readStateLines(
+  pool: pg.Pool,
+  contentAt: (
+    place: string,
+  ) => { readonly identity: string; readonly sourceTime: string; readonly content: string } | undefined,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const resource of RESOURCES) {
+    for (const row of await readVersions(pool, resource)) {
+      const identity = identityOf({
+        resource,
+        clientCode: row.client_code,
+        propertyCode: row.property_code,
+        key: row.key,
+      });
+      const found = contentAt(row.place);
+      if (
+        found === undefined ||
+        found.identity !== identity ||
+        instantText(found.sourceTime) !== row.source_time
+      ) {
+        lines.push(`${identity} ${row.source_time} points to a record that is another's: ${row.place}`);
+        continue;
+      }
+      lines.push(stateLine(identity, row.source_time, found.content, row.current));
+      if (!row.owns_facts) lines.push(`${identity} ${row.source_time} has no facts`);
+    }
+  }
+  return lines.sort();
+}
+
+async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number]): Promise<VersionRow[]> {
+  const letter = resource[0] as ResourceLetter;
+  const { table } = VERSION_TABLES[letter];
+  const owned = { i: "occupancy_date", r: "arrival_date", g: "start_date" }[letter];
+  const { rows } = await pool.query<VersionRow>(
+    `select property.client_code, property.property_code, version.key,
+      to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+      version.request_id || '/' || version.record_index as place,
+      current.request_id is not null as current, facts.${owned} is not null as owns_facts
+    from bellhop_state.${table} version
+    join bellhop.property property using (property_id)
+    left join bellhop_state.current_record current on current.bucket = version.bucket
+      and current.property_id = version.property_id and current.resource = '${letter}' and current.key = version.key
+      and current.source_time = version.source_time and current.content_hash = version.content_hash
+      and current.request_id = version.request_id and current.record_index = version.record_index
+    left join bellhop_state.${table} facts on facts.bucket = version.bucket
+      and facts.property_id = version.property_id and facts.key = version.key
+      and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash`,
+  );
+  return rows;
+}
+
+/** Columns of the views that tell when or where a record was received: those may differ between orders. */
+const OF_RECEIPT = /^(received_at|request_id|record_index|property_id|bucket|change_no|stored_.*)$/;
+
+/** A digest of every view of the schema `analytics`, rows in order; the views that only rename tables are left out. */
+export async function digestAnalytics(pool: pg.Pool): Promise<ReadonlyMap<string, string>> {
+  const { rows: columns } = await pool.query<{ view: string; columns: string[] }>(
+    `select c.table_name as view, array_agg(c.column_name::text order by c.ordinal_position) as columns
+    from information_schema.columns c
+    where c.table_schema = 'analytics' and c.table_name not like 'stored\\_%' group by c.table_name`,
+  );
+  const digests = new Map<string, string>();
+  for (const { view, columns: names } of columns) {
+    const kept = names.filter((name) => !OF_RECEIPT.test(name)).map((name) => `"${name}"`);
+    const { rows } = await pool.query<{ row: string }>(
+      `select row(${kept.join(", ")})::text as row from analytics."${view}"`,
+    );
+    const digest = createHash("sha256");
+    for (const row of rows.map(({ row }) => row).sort()) digest.update(`${row}\n`);
+    digests.set(view, `${rows.length} rows ${digest.digest("hex").slice(0, 24)}`);
+  }
+  return digests;
+}
+
+/** Records whose last numbered change is not what is current: a feed that followed the changes would end elsewhere. */
+export async function countChangesThatEndElsewhere(pool: pg.Pool): Promise<number> {
+  let count = 0;
+  for (const [letter, { table }] of Object.entries(VERSION_TABLES)) {
+    const { rows } = await pool.query<{ count: number }>(
+      `with last as (
+        select distinct on (bucket, property_id, key) bucket, property_id, key, content_hash
+        from bellhop_state.${table} where change_no is not null
+        order by bucket, property_id, key, change_no desc
+      )
+      select count(*)::integer as count
+      from bellhop_state.current_record current left join last using (bucket, property_id, key)
+      where current.resource = '${letter}' and current.content_hash is distinct from last.content_hash`,
+    );
+    count += rows[0]?.count ?? 0;
+  }
+  return count;
+}

@@ -1,0 +1,156 @@
+import pg from "pg";
+import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
+import { applyRecords } from "../../src/apply/apply-records.ts";
+import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
+import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import { type PartRecord, readPart } from "../../src/apply/read-part.ts";
+import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/record.ts";
+import { loadCurrent, textOfKey } from "../../src/state/record-state.ts";
+import type { TestDatabase } from "../support/database.ts";
+import type { StartEngine } from "./apply-engine.ts";
+
+/**
+ * Engines that are wrong on purpose, made of the service's own steps put together badly. The any-order harness must find
+ * each of them, or it would not find the real thing either.
+ */
+export const PLANTED_FAULTS = {
+  /** Two connections apply one bucket at the same time, and no lease keeps them apart. */
+  race: startRacingAppliers,
+  /** A record with a newer source time and the same content is dropped instead of advancing the order. */
+  "skip-unchanged": startUnchangedSkipper,
+} as const satisfies Record<string, StartEngine>;
+
+export type PlantedFault = keyof typeof PLANTED_FAULTS;
+
+const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+const CONFLICT = /^(23|40)/;
+const ATTEMPTS_MAX = 3;
+
+type ApplyTogether = (clients: readonly pg.Client[], parts: readonly LogPart[]) => Promise<void>;
+
+function runLoop(
+  database: TestDatabase,
+  connections: number,
+  failed: (error: unknown) => void,
+  applyTogether: ApplyTogether,
+): ReturnType<StartEngine> {
+  let stopped = false;
+  const clients = Array.from({ length: connections }, () => new pg.Client(database.clientConfig));
+  const run = async (): Promise<void> => {
+    for (const client of clients) {
+      client.on("error", failed);
+      await client.connect();
+      await client.query("set search_path = bellhop_state");
+    }
+    let seen = -1;
+    while (!stopped) {
+      const parts = await readBacklog(clients[0] as pg.Client, ALL_BUCKETS);
+      // Begins when the backlog has stopped growing, as after an outage: then a bucket has many parts waiting.
+      const grows = parts.length !== seen;
+      seen = parts.length;
+      if (parts.length > 0 && !grows) await applyTogether(clients, parts);
+      else await new Promise((resume) => setTimeout(resume, 100));
+    }
+  };
+  const finished = run().catch(failed);
+  return {
+    wake: () => undefined,
+    changeHands: () => Promise.resolve(),
+    async stop() {
+      stopped = true;
+      await finished;
+      for (const client of clients) await client.end();
+    },
+  };
+}
+
+function applicableOf(records: readonly PartRecord[]): ApplicableRecord[] {
+  return records.flatMap((record) => (record.kind === "applicable" ? [record.record] : []));
+}
+
+async function finishPart(
+  client: pg.Client,
+  part: LogPart,
+  letters: readonly OutcomeLetter[],
+  records: readonly ApplicableRecord[],
+) {
+  const outcomes = records.map(({ incoming }, at) => ({
+    index: incoming.index,
+    outcome: letters[at] ?? "q",
+    code: null,
+    message: null,
+    warnings: [],
+  }));
+  await recordOutcomes(client, [{ part, outcomes }]);
+}
+
+/** Change numbers without the lease's counter: one sequence for all, since nothing here holds the lease. */
+let lastChange = 0;
+const nextChange = (): string => {
+  lastChange += 1;
+  return String(lastChange);
+};
+
+async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<boolean> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+    return true;
+  } catch (error) {
+    await client.query("rollback");
+    if (error instanceof Error && "code" in error && CONFLICT.test(String(error.code))) return false;
+    throw error;
+  }
+}
+
+function startRacingAppliers(database: TestDatabase, failed: (error: unknown) => void) {
+  const properties = new PropertyDirectory(database.pool);
+  return runLoop(database, 2, failed, async (clients, parts) => {
+    const applyPart = async (client: pg.Client, part: LogPart): Promise<void> => {
+      const records = applicableOf(await readPart(part, properties));
+      // A conflict in the database is tried again, as after a deadlock. One that stays (a race that was lost left an
+      // older record current, and the newer version is found only when it is inserted again) makes the part's records "q".
+      for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+        const applied = await inTransaction(client, async () => {
+          await finishPart(client, part, await applyRecords(client, records, nextChange), records);
+        });
+        if (applied) return;
+      }
+      await inTransaction(client, () => finishPart(client, part, [], records));
+    };
+    for (const ofBucket of Map.groupBy(parts, ({ bucket }) => bucket).values()) {
+      const left = [...ofBucket];
+      while (left.length > 0) {
+        // One each at the same time: this is what the lease forbids.
+        await Promise.all(left.splice(0, 2).map((part, at) => applyPart(clients[at] as pg.Client, part)));
+      }
+    }
+    await advanceCursors(clients[0] as pg.Client, parts);
+  });
+}
+
+function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) => void) {
+  const properties = new PropertyDirectory(database.pool);
+  return runLoop(database, 1, failed, async ([client], parts) => {
+    for (const part of parts) {
+      const records = applicableOf(await readPart(part, properties));
+      await inTransaction(client as pg.Client, async () => {
+        const letters: OutcomeLetter[] = [];
+        for (const record of records) letters.push(await applySkipping(client as pg.Client, record));
+        await finishPart(client as pg.Client, part, letters, records);
+      });
+    }
+    await advanceCursors(client as pg.Client, parts);
+  });
+}
+
+async function applySkipping(client: pg.Client, record: ApplicableRecord): Promise<OutcomeLetter> {
+  const current = (await loadCurrent(client, [record.of])).get(textOfKey(record.of));
+  const { sourceTime, contentHash } = record.incoming;
+  if (current !== undefined && current.contentHash === contentHash && current.sourceTime < sourceTime)
+    return "u";
+  const [outcome] = await applyRecords(client, [record], nextChange);
+  return outcome ?? "q";
+}
