@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+import { untilFound } from "../support/until.ts";
+import { inventory } from "./records.ts";
+import { bellhop, itemsOf, type RequestStatus, requestIdOf, untilApplied } from "./service-of-a-page.ts";
+
+const CURRENT = "/api/public/v1/inventories?clientCode=ACME&propertyCode=LON01";
+/** A clock that is a day ahead: such a record would win over every true one until tomorrow. */
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
+
+/**
+ * Page 8. A record that was accepted and must not be applied as it is, is held aside: quarantined. The rest of its batch goes
+ * its way. An operator looks at it and releases or discards it; both are entries of the log, like batches.
+ */
+describe("08 quarantine", () => {
+  let service: TestService;
+  let requestId: string;
+  /** What the request says once it has so many records with that outcome. */
+  const statusWith = (outcome: string, count: number): Promise<RequestStatus> =>
+    untilFound(async () => {
+      const status = await untilApplied(service, requestId);
+      return status.counts[outcome] === count ? status : undefined;
+    });
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+
+  test("a record from the future is held, and the others of its batch are applied", async () => {
+    const batch = [
+      inventory("2025-06-01T02:00:00Z", 31, "2025-07-14"),
+      inventory(tomorrow, 28, "2025-07-15"),
+      inventory(tomorrow, 29, "2025-07-16"),
+    ];
+    const accepted = await service.post("inventories", batch);
+    requestId = requestIdOf(accepted);
+    const { counts, records } = await untilApplied(service, accepted);
+    assert.equal(counts["applied"], 1);
+    assert.equal(counts["quarantined"], 2);
+    assert.equal(records[0]?.outcome, "quarantined");
+    assert.equal(records[0]?.code, "time.future");
+    assert.equal((await itemsOf(service, CURRENT)).length, 1);
+  });
+
+  test("the operator sees what is held and why", async () => {
+    const { code, out } = await bellhop(service, "quarantine", "list", "--json");
+    assert.equal(code, 0);
+    const { items } = JSON.parse(out) as { items: { requestId: string; index: number; code: string }[] };
+    assert.deepEqual(
+      items.map((held) => [held.requestId, held.index, held.code]),
+      [
+        [requestId, 1, "time.future"],
+        [requestId, 2, "time.future"],
+      ],
+    );
+  });
+
+  test("released, the record is applied as it was sent, and its request says so", async () => {
+    const { code } = await bellhop(service, "quarantine", "release", requestId, "1");
+    assert.equal(code, 0);
+    const { counts } = await statusWith("quarantined", 1);
+    assert.equal(counts["applied"], 2);
+    assert.equal((await itemsOf(service, CURRENT)).length, 2);
+  });
+
+  test("discarded, the record stays in the log and is told as discarded", async () => {
+    const { code } = await bellhop(service, "quarantine", "discard", requestId, "2");
+    assert.equal(code, 0);
+    const { counts } = await statusWith("discarded", 1);
+    assert.equal(counts["quarantined"], 0);
+    assert.equal((await itemsOf(service, CURRENT)).length, 2);
+  });
+
+  test("a second word on a record is refused: it is held no more", async () => {
+    const { code, out } = await bellhop(service, "quarantine", "release", requestId, "2");
+    assert.equal(code, 1);
+    assert.match(out, /no record of that request and index is held/);
+  });
+});
