@@ -183,19 +183,15 @@ describe("who may push", () => {
   });
 
   test("a foreign code is refused and noted whatever it is made of", async () => {
-    for (const code of [
-      "x".repeat(100_000),
-      "\ud800",
-      "A\0B",
-      "\r\n\u001b[31m",
-      "*",
-      "acme",
-      "ACME ",
-      "ACM\u0045\u0301",
-    ]) {
+    for (const code of ["x".repeat(100_000), "\r\n\u001b[31m", "*", "acme", "ACME ", "ACM\u0045\u0301"]) {
       const answer = await service.post("inventories", [inventoryRecord({ clientCode: code })]);
       assert.equal(answer.status, 403, JSON.stringify(code.slice(0, 20)));
       assert.equal(answer.bytes.length, 0);
+    }
+    // A code that no text column can hold names nobody's property: it is a violation.
+    for (const code of ["\ud800", "A\0B"]) {
+      const answer = await service.post("inventories", [inventoryRecord({ clientCode: code })]);
+      errorObject(answer, 400, "bellhop.contract.InvalidRecords");
     }
     const { rows } = await service.pool.query(
       "select max(length(detail::text)) as longest from bellhop.audit_entry where what = 'refuse-foreign-property'",
@@ -219,7 +215,7 @@ describe("what answers come first when several apply", () => {
       404,
       "bellhop.http.NotFound",
     );
-    errorObject(await service.send("GET", "/api/public/v1/inventories", { as: null }), 405);
+    errorObject(await service.send("PUT", "/api/public/v1/inventories", { as: null }), 405);
   });
   test("401 before the body and its headers are looked at", async () => {
     const headers = { "content-type": "text/plain", "idempotency-key": "\u00e9", "content-encoding": "x" };
@@ -267,17 +263,17 @@ describe("addresses and methods", () => {
     }
   });
   test("another method is 405 with Allow", async () => {
-    for (const method of ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+    for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const answer = await service.send(method, "/api/public/v1/groups?x=1");
       errorObject(answer, 405, "bellhop.http.MethodNotAllowed");
-      assert.equal(answer.headers.get("allow"), "POST");
+      assert.equal(answer.headers.get("allow"), "GET, HEAD, POST");
     }
     const answer = await service.send("POST", "/healthz", { body: {} });
     errorObject(answer, 405);
     assert.equal(answer.headers.get("allow"), "GET, HEAD");
   });
   test("HEAD of an address that takes POST alone is 405 without a body", async () => {
-    const answer = await service.send("HEAD", "/api/public/v1/groups");
+    const answer = await service.send("HEAD", "/api/oauth2/token");
     assert.equal(answer.status, 405);
     assert.equal(answer.bytes.length, 0);
   });

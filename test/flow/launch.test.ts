@@ -15,12 +15,12 @@ const started: ChildProcess[] = [];
 
 /** Says where and as what it runs, then lives until it is told to stop or its launcher is gone. */
 const ENTRY = `
+  process.once("SIGTERM", () => process.exit(7));
+  process.once("disconnect", () => process.exit(8));
   console.log(JSON.stringify({ pid: process.pid, version: process.version, cwd: process.cwd(), dataDir: process.env.DATA_DIR, args: process.argv.slice(2) }));
   if (process.argv[2] === "exit") process.exit(Number(process.argv[3]));
   if (process.argv[2] === "die") process.kill(process.pid, "SIGKILL");
   setInterval(() => undefined, 1000);
-  process.once("SIGTERM", () => process.exit(7));
-  process.once("disconnect", () => process.exit(8));
 `;
 
 /** Stands for npm: records that it was called, and leaves what npm leaves. */
