@@ -9,7 +9,12 @@ import { fileURLToPath } from "node:url";
 import { startTestServer } from "../test/support/test-server.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const SUITES = ["src/**/*.test.ts", "test/flow/**/*.test.ts", "test/manual/**/*.test.ts"];
+const SUITES = [
+  "src/**/*.test.ts",
+  "test/flow/**/*.test.ts",
+  "test/manual/**/*.test.ts",
+  "test/workload/**/*.test.ts",
+];
 /** Files at once. Each has its own process and database; more than two only wait for each other on two cores. */
 const CONCURRENCY = 2;
 /** No test waits for anything longer; one that hangs fails by name instead of stopping the run. */

@@ -3,6 +3,7 @@ import { isDataError } from "../db/sql-state.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type FlushResult, Lane } from "./lane.ts";
 import { entriesOf, entryOfResolution, type PendingAppend } from "./log-entry.ts";
+import { RequestIdStamp } from "./request-id.ts";
 import type { Acceptance, Resolution, Submission } from "./submission.ts";
 
 /** One flush carries at most this: larger ones only lengthen the wait of those behind. */
@@ -47,6 +48,7 @@ export class AcceptLog {
   readonly #clientConfig: pg.ClientConfig;
   readonly #events: AcceptLogEvents;
   readonly #writers: Writer[];
+  readonly #stamp = new RequestIdStamp();
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #closed = false;
@@ -183,7 +185,7 @@ export class AcceptLog {
       if (opened === undefined) lostBefore = true;
       else this.#laneLost(opened, error);
     };
-    opened = await Lane.open(this.#clientConfig, lost);
+    opened = await Lane.open(this.#clientConfig, this.#stamp, lost);
     if (lostBefore) throw new Error("The lane's connection was lost while it opened.");
     writer.lane = opened;
     this.#startIdleWriter();

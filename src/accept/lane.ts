@@ -3,7 +3,7 @@ import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
 import { flushParameters, type PendingAppend } from "./log-entry.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { microsecondsOf, RequestIdStamp } from "./request-id.ts";
+import { microsecondsOf, type RequestIdStamp } from "./request-id.ts";
 
 const registerLane = readStatement(new URL("./sql/register-lane.sql", import.meta.url));
 const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
@@ -22,7 +22,7 @@ export type FlushResult =
 
 /**
  * One connection that appends flushes one after another, so that the ids of the lane become visible in order.
- * It lives and dies with its connection (`lost` is called once); ids come from the database's clock.
+ * It lives and dies with its connection (`lost` is called once); ids come from the stamp that the log's lanes share.
  */
 export class Lane {
   readonly laneId: string;
@@ -35,7 +35,12 @@ export class Lane {
     this.#stamp = stamp;
   }
 
-  static async open(clientConfig: pg.ClientConfig, lost: (error: unknown) => void): Promise<Lane> {
+  /** Opens a lane whose ids come from `stamp`, which all lanes of an accept log share. */
+  static async open(
+    clientConfig: pg.ClientConfig,
+    stamp: RequestIdStamp,
+    lost: (error: unknown) => void,
+  ): Promise<Lane> {
     const client = new pg.Client({
       ...clientConfig,
       application_name: "bellhop accept",
@@ -48,15 +53,19 @@ export class Lane {
     try {
       await client.query("begin");
       await client.query("select pg_advisory_xact_lock($1)", [LANE_BIRTH_LOCK]);
+      const sentAt = performance.now();
       const { rows } = await client.query<{ lane_id: string; floor: string | null; database_now_ms: number }>(
         registerLane,
       );
+      const receivedAt = performance.now();
       await client.query("commit");
       const row = rows[0];
       if (row === undefined)
         throw new Error("The database does not show this connection in pg_stat_activity.");
       await ensurePartitions(client, row.database_now_ms);
-      return new Lane(client, row.lane_id, new RequestIdStamp(row.database_now_ms, row.floor));
+      stamp.observe(row.database_now_ms, sentAt, receivedAt);
+      if (row.floor !== null) stamp.raise(row.floor);
+      return new Lane(client, row.lane_id, stamp);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

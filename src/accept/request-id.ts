@@ -44,28 +44,39 @@ export function lowestIdAt(ms: number): string {
 }
 
 /**
- * Stamps request ids for one lane: UUIDv7 from the database's clock, strictly increasing, never at or below `floor`.
- * The clock is the local monotonic one plus an offset learnt from the database (`observe`), so a step of this
- * machine's clock changes nothing.
+ * Stamps request ids for all lanes of one accept log: UUIDv7 from the database's clock, strictly increasing, so that what
+ * was answered before another was sent has the smaller id, whichever lanes took them. The clock is the local monotonic
+ * one plus an offset learnt from the database (`observe`), so a step of this machine's clock changes nothing.
  */
 export class RequestIdStamp {
-  #lastMs: number;
-  #lastFraction: number;
-  #offsetMs: number;
+  #lastMs = 0;
+  #lastFraction = 0;
+  #offsetMs: number | undefined;
 
-  constructor(databaseNowMs: number, floor: string | null) {
-    this.#offsetMs = databaseNowMs - performance.now();
-    const floorHex = floor?.replaceAll("-", "");
-    this.#lastMs = floorHex === undefined ? 0 : Number.parseInt(floorHex.slice(0, 12), 16);
-    this.#lastFraction = floorHex === undefined ? 0 : Number.parseInt(floorHex.slice(13, 16), 16);
-  }
-
-  /** Tells what the database's clock read between two local readings (milliseconds of `performance.now()`). */
+  /**
+   * Tells what the database's clock read at some moment between two local readings (milliseconds of `performance.now()`).
+   * The offset is moved only as far as these two bounds demand: a statement that waited for long says little, and half its
+   * wait taken for the way back would put the clock into the future.
+   */
   observe(databaseNowMs: number, sentAt: number, receivedAt: number): void {
-    this.#offsetMs = databaseNowMs - (sentAt + receivedAt) / 2;
+    const least = databaseNowMs - receivedAt;
+    this.#offsetMs = Math.min(Math.max(this.#offsetMs ?? least, least), databaseNowMs - sentAt);
   }
 
+  /** Never stamps at or below `floor` (the greatest id of the log when a lane is born) from now on. */
+  raise(floor: string): void {
+    const hex = floor.replaceAll("-", "");
+    const ms = Number.parseInt(hex.slice(0, 12), 16);
+    const fraction = Number.parseInt(hex.slice(13, 16), 16);
+    if (ms > this.#lastMs || (ms === this.#lastMs && fraction > this.#lastFraction)) {
+      this.#lastMs = ms;
+      this.#lastFraction = fraction;
+    }
+  }
+
+  /** The next id. Throws before the first `observe`. */
   next(): string {
+    if (this.#offsetMs === undefined) throw new Error("The database's clock has not been read yet.");
     const now = performance.now() + this.#offsetMs;
     let ms = Math.floor(now);
     let fraction = Math.floor((now - ms) * TICKS_PER_MS);

@@ -109,7 +109,9 @@ describe("the accept log", () => {
 
   test("never stamps an id at or below one that is in the log when the lane is born", async () => {
     const ahead = "ffffffff-0000-7000-8000-000000000000";
-    const stamp = new RequestIdStamp(Date.now(), ahead);
+    const stamp = new RequestIdStamp();
+    stamp.observe(Date.now(), performance.now(), performance.now());
+    stamp.raise(ahead);
     const ids = Array.from({ length: 10_000 }, () => stamp.next());
     assert.ok((ids[0] as string) > ahead);
     assert.deepEqual(ids, ids.toSorted());

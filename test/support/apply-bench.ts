@@ -30,7 +30,7 @@ export function reservation(
 }
 
 /** A batch as http hands it to accept: already checked. */
-function submissionOf(
+export function submissionOf(
   records: readonly TestRecord[],
   options: { resource?: "i" | "r" | "g"; clientId?: string } = {},
 ): Submission {

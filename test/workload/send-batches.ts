@@ -9,7 +9,7 @@ import type { OrderedBatch } from "./random-order.ts";
 export type SendBatch = (batch: OrderedBatch) => Promise<void>;
 
 /** A batch as http hands it to accept. That the workload's records are valid, `workload.test.ts` has checked. */
-export function submissionOf(batch: OrderedBatch): Submission {
+function submissionOf(batch: OrderedBatch): Submission {
   const pieces = batch.messages.map(({ message }) => Buffer.from(message.json));
   let at = 1;
   const records = pieces.map((piece, index) => {
@@ -31,7 +31,7 @@ export function submissionOf(batch: OrderedBatch): Submission {
   };
 }
 
-export function bodyOf(batch: OrderedBatch): string {
+function bodyOf(batch: OrderedBatch): string {
   return `[${batch.messages.map(({ message }) => message.json).join(",")}]`;
 }
 
