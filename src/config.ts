@@ -13,7 +13,7 @@ export interface Setting {
 
 const MIB = 1_048_576;
 
-const SETTINGS = [
+export const SETTINGS = [
   {
     name: "PORT",
     kind: "whole number",

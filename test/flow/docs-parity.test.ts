@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { QuarantineCode } from "../../src/apply/record.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { KNOWN_LABELS } from "../../src/contract/labels.ts";
+import { VIOLATION_CODES } from "../../src/contract/violation.ts";
+import { WARNING_CODES } from "../../src/contract/warning.ts";
+import { ERRORS } from "../../src/errors/registry.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { OUTCOMES } from "../../src/read/outcome.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The type has no list at run time; the compiler holds this one to it. */
+const QUARANTINE_CODES: Record<QuarantineCode, true> = {
+  "time.future": true,
+  "data.unstorable": true,
+  "record.unreadable": true,
+};
+
+const read = (path: string): Promise<string> => readFile(join(root, path), "utf8");
+
+const documents = (
+  await Array.fromAsync(glob(["*.md", "docs/**/*.md", "src/*.md", "test/**/*.md"], { cwd: root }))
+)
+  .filter((path) => path !== "docs/plan.md")
+  .sort();
+
+/** The rows of the table between `<!-- checked: name -->` and `<!-- end -->`, each as its cells without backticks. */
+async function checkedRows(path: string, name: string): Promise<string[][]> {
+  const section = (await read(path)).split(`<!-- checked: ${name} -->`)[1]?.split("<!-- end -->")[0];
+  assert.ok(section !== undefined, `${path} has no checked section ${name}`);
+  return section
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split("|")
+        .map((cell) => cell.trim().replaceAll("`", "")),
+    );
+}
+
+const column = (rows: readonly string[][], at: number): string[] => rows.map((row) => row[at] ?? "").sort();
+
+/** A heading as the anchor that a reader's browser knows it by. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
+}
+
+describe("the contract's lists are the code's", () => {
+  test("every error, with its status", async () => {
+    const rows = await checkedRows("docs/contract.md", "errors");
+    const listed = rows.map(([code, status]) => [code, Number(status)] as const).sort();
+    const known = Object.entries(ERRORS).map(([code, { status }]) => [code, status] as const);
+    assert.deepEqual(listed, known.sort());
+  });
+
+  test("every outcome", async () => {
+    assert.deepEqual(column(await checkedRows("docs/contract.md", "outcomes"), 0), [...OUTCOMES].sort());
+  });
+
+  test("every reason for quarantine", async () => {
+    const rows = await checkedRows("docs/contract.md", "quarantine");
+    assert.deepEqual(column(rows, 0), Object.keys(QUARANTINE_CODES).sort());
+  });
+
+  test("every reason for quarantine is one that the code gives, and no other", async () => {
+    const given = new Set<string>();
+    for await (const path of glob("src/apply/*.ts", { cwd: root })) {
+      for (const [, code] of (await read(path)).matchAll(/\bcode: "([a-z]+\.[a-z-]+)"/g))
+        given.add(code ?? "");
+    }
+    const codes = [...given].filter((code) => !(code in WARNING_CODES));
+    assert.deepEqual(codes.sort(), Object.keys(QUARANTINE_CODES).sort());
+  });
+
+  test("every limit has the default of its setting", async () => {
+    for (const [what, fallback, name] of await checkedRows("docs/contract.md", "limits")) {
+      const setting = SETTINGS.find((candidate) => candidate.name === name);
+      assert.equal(fallback, setting?.fallback, what);
+    }
+  });
+
+  test("every scope is named", async () => {
+    const text = (await read("docs/contract.md")) + (await read("docs/authentication.md"));
+    for (const scope of SCOPES) assert.ok(text.includes(`\`${scope}\``), scope);
+  });
+
+  test("violations, warnings and labels stand in records.md, all of them", async () => {
+    const text = await read("docs/records.md");
+    for (const code of [...Object.keys(VIOLATION_CODES), ...Object.keys(WARNING_CODES)])
+      assert.ok(text.includes(`\`${code}\``), code);
+    for (const { canonical, spellings } of [...KNOWN_LABELS.reservations, ...KNOWN_LABELS.groups]) {
+      for (const word of [canonical, ...spellings]) assert.ok(text.includes(word), word);
+    }
+  });
+});
+
+describe("configuration.md is the table of settings", () => {
+  test("every setting, what it takes, its default and what it does", async () => {
+    const settings = SETTINGS.map(({ name, kind, fallback, meaning }) => [
+      name,
+      kind,
+      fallback ?? "not set",
+      meaning.replaceAll("`", ""),
+    ]);
+    assert.deepEqual(await checkedRows("docs/configuration.md", "settings"), settings);
+  });
+});
+
+describe("operations.md knows the service", () => {
+  test("every metric of the service, and no other", async () => {
+    const { registry } = createMetrics();
+    const ours = registry
+      .getMetricsAsArray()
+      .flatMap(({ name }) => (name.startsWith("bellhop_") ? [name] : []));
+    assert.deepEqual(column(await checkedRows("docs/operations.md", "metrics"), 0), ours.sort());
+  });
+});
+
+describe("no document names what is not there", () => {
+  test("errors", async () => {
+    for (const path of documents) {
+      for (const [code] of (await read(path)).matchAll(/\bbellhop\.[a-z]+\.[A-Z]\w+/g))
+        assert.ok(code in ERRORS, `${path} names ${code}`);
+    }
+  });
+
+  test("settings", async () => {
+    const names = new Set<string>([...SETTINGS.map(({ name }) => name), "TEST_DATABASE_URL"]);
+    for (const path of documents) {
+      for (const [, name] of (await read(path)).matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)) {
+        const isLabel = KNOWN_LABELS.reservations.some(({ canonical }) => canonical === name);
+        const isPlaceholder = /_ID$|^AUTH_URL$/.test(name ?? "");
+        assert.ok(names.has(name ?? "") || isLabel || isPlaceholder, `${path} names ${name}`);
+      }
+    }
+  });
+
+  test("files and headings that it links to", async () => {
+    for (const path of documents) {
+      for (const [, target = ""] of (await read(path)).matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [file = "", anchor] = target.split("#");
+        const linked = file === "" ? path : join(dirname(path), file);
+        assert.ok(existsSync(join(root, linked)), `${path} links to ${target}`);
+        if (anchor === undefined) continue;
+        const headings = [...(await read(linked)).matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
+          anchorOf(text ?? ""),
+        );
+        assert.ok(headings.includes(anchor), `${path} links to ${target}`);
+      }
+    }
+  });
+
+  test("files of the repository that it names", async () => {
+    for (const path of documents) {
+      for (const [, file = ""] of (await read(path)).matchAll(
+        /`((?:src|test|sql|bench|scripts|bin|docs)\/[\w./-]+\.\w+)`/g,
+      ))
+        assert.ok(existsSync(join(root, file)), `${path} names ${file}`);
+    }
+  });
+});
