@@ -42,7 +42,7 @@ function welcome(
     ``,
     `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=${client.clientId} -d client_secret=${client.clientSecret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
     `  REQUEST=$(curl -s ${base}/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
-    `  curl -s ${base}/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN"; echo`,
+    `  curl -s ${base}/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'; echo`,
     ``,
   ].join("\n");
 }

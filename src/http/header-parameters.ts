@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/registry.ts";
+import { preferenceOf } from "./preference.ts";
 
 /** The optional header parameters of a data request, checked. */
 export interface HeaderParameters {
@@ -54,21 +55,9 @@ function replyToOf(request: Headers): string | null {
   return value;
 }
 
-const HANDLING = /^\s*handling\s*=\s*(?:"([^"\\]*)"|([^\s;"]+))\s*(?:;|$)/i;
-
-/**
- * `handling` of the Prefer header (RFC 7240): where it stands more than once the first counts, and other preferences
- * are ignored, as the RFC says, a handling of another name among them.
- */
+/** `handling` of the Prefer header (RFC 7240 section 4.4); one of another name is ignored, as the RFC says. */
 function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
-  const { prefer } = headers;
-  if (prefer === undefined) return null;
-  const list = typeof prefer === "string" ? prefer : prefer.join(",");
-  // The parts between commas that are not within quotes.
-  const preferences = list.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
-  const first = preferences.find((preference) => /^\s*handling\s*(?:[=;]|$)/i.test(preference)) ?? "";
-  const [, quoted, token] = HANDLING.exec(first) ?? [];
-  const handling = (quoted ?? token)?.toLowerCase();
+  const handling = preferenceOf(headers.prefer, "handling");
   return handling === "lenient" || handling === "strict" ? handling : null;
 }
 

@@ -14,6 +14,7 @@ import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
 import { sendPage } from "./read-page.ts";
 import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
+import { createWait, type WaitAsked } from "./wait-until-applied.ts";
 
 const LIST_PARAMETERS = [
   "resource",
@@ -64,14 +65,28 @@ async function answerList(context: HttpContext, request: FastifyRequest, reply: 
   });
 }
 
-async function answerOne(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+async function answerOne(
+  context: HttpContext,
+  wait: WaitAsked,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const { clientId } = request.principal as Principal;
   const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
   const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
   const limit = query.limit();
   const question = { clientId, path: `requests/${requestId}`, filters: query.question() };
   const start = readCursor(question, query.cursor(), REQUEST_RECORDS_POSITION);
-  const [found] = isUuid(requestId) ? await readSummariesOf(context.pool, clientId, [requestId], null) : [];
+  const ask = async () =>
+    isUuid(requestId) ? (await readSummariesOf(context.pool, clientId, [requestId], null))[0] : undefined;
+  let found = await ask();
+  if (found?.summary.status === "accepted") {
+    const applied = await wait(request, async () => {
+      found = await ask();
+      return found?.summary.status !== "accepted";
+    });
+    if (applied !== null) reply.header("preference-applied", applied);
+  }
   // Another client's request is answered as one that does not exist: ids are not to be probed.
   if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");
   const summary = JSON.stringify(found.summary);
@@ -84,8 +99,9 @@ async function answerOne(context: HttpContext, request: FastifyRequest, reply: F
 /** `GET` of a client's requests: all of them, newest first, and one with what became of its records. */
 export function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void {
   const options = { onRequest: authorize(context, "read") };
+  const wait = createWait(app);
   app.get("/api/public/v1/requests", options, (request, reply) => answerList(context, request, reply));
   app.get("/api/public/v1/requests/:requestId", options, (request, reply) =>
-    answerOne(context, request, reply),
+    answerOne(context, wait, request, reply),
   );
 }

@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { preferenceOf } from "./preference.ts";
+
+/** A drain takes up to 6 s of waiting; a request takes milliseconds to apply unless there is a backlog. */
+const WAIT_SECONDS_MAX = 10;
+/** Each waiting question costs a query of some 0.3 ms every quarter of a second; more than these are answered at once. */
+const WAITING_MAX = 200;
+const FIRST_PAUSE_MS = 10;
+const PAUSE_MS_MAX = 250;
+
+/** Waits for `isDone`, no longer than a question asked for; answers the value of Preference-Applied, null without one. */
+export type WaitAsked = (request: FastifyRequest, isDone: () => Promise<boolean>) => Promise<string | null>;
+
+/**
+ * `Prefer: wait=<seconds>` (RFC 7240 section 4.3) on a question about a request: the answer may come up to so many
+ * seconds (10 at most) later if it is then final. Waiting ends at once when the service drains or the client is gone.
+ */
+export function createWait(app: FastifyInstance): WaitAsked {
+  const waiting = new Set<() => void>();
+  let draining = false;
+  app.addHook("preClose", async () => {
+    draining = true;
+    for (const end of waiting) end();
+  });
+
+  /** A pause that the drain can end. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      waiting.add(end);
+    });
+  }
+
+  return async (request, isDone) => {
+    const asked = preferenceOf(request.headers.prefer, "wait");
+    if (asked === null || !/^\d{1,9}$/.test(asked)) return null;
+    const seconds = Math.min(Number(asked), WAIT_SECONDS_MAX);
+    const until = performance.now() + seconds * 1000;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!draining && !request.raw.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
+      const left = until - performance.now();
+      if (left <= 0) break;
+      await pause(Math.min(pauseMs, left));
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
+    }
+    return `wait=${seconds}`;
+  };
+}
