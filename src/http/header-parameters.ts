@@ -57,7 +57,7 @@ function replyToOf(request: Headers): string | null {
 
 /** `handling` of the Prefer header (RFC 7240 section 4.4); one of another name is ignored, as the RFC says. */
 function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
-  const handling = preferenceOf(headers.prefer, "handling");
+  const handling = preferenceOf(headers["prefer"], "handling");
   return handling === "lenient" || handling === "strict" ? handling : null;
 }
 

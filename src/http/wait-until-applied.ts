@@ -37,7 +37,7 @@ export function createWait(app: FastifyInstance): WaitAsked {
   }
 
   return async (request, isDone) => {
-    const asked = preferenceOf(request.headers.prefer, "wait");
+    const asked = preferenceOf(request.headers["prefer"], "wait");
     if (asked === null || !/^\d{1,9}$/.test(asked)) return null;
     const seconds = Math.min(Number(asked), WAIT_SECONDS_MAX);
     const until = performance.now() + seconds * 1000;
