@@ -82,7 +82,9 @@ async function runNpm(root, dev, state, onStarted) {
   const extent = dev ? "--include=dev" : "--omit=dev";
   console.error(`bellhop: installing packages (npm ${action[0]} ${extent}) …`);
   const [command, ...prefix] = npmCommand();
-  const child = spawn(command, [...prefix, ...action, extent, "--no-audit", "--no-fund"], {
+  // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are told.
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier"];
+  const child = spawn(command, [...prefix, ...action, extent, ...quiet], {
     cwd: root,
     env: { ...process.env, PATH: pathWithoutOurs() },
     // Standard output belongs to the entry; commands print JSON there.
