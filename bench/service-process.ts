@@ -1,0 +1,108 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const MAIN = join(root, "src/main.ts");
+const START_MS_MAX = 60_000;
+/** The bench's client is never refused for its rate; the limiter runs all the same. */
+const RATE = "100000";
+
+/** The real service in a process of its own, on a database that was made for this run. */
+export interface ServiceProcess {
+  readonly pid: number;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly token: string;
+  /** The sum of a counter of /metrics over its labels, or of those with this label. */
+  sumOf(metric: string, label?: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the service as `npm start` does (`bellhop serve`), with its settings from this environment but for the place,
+ * the port and the database, and makes it a client by the CLI. Its log goes to a file, as a supervisor would have it.
+ * `nodeOptions` go to its Node, as `--cpu-prof`.
+ */
+export async function startServiceProcess(nodeOptions: readonly string[] = []): Promise<ServiceProcess> {
+  const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-"));
+  // As root, PostgreSQL runs as another user, who has to be able to enter.
+  await chmod(dataDir, 0o755);
+  const environment = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" };
+  const logFile = join(dataDir, "service.log");
+  const log = await open(logFile, "w");
+  const child = spawn(process.execPath, [...nodeOptions, MAIN, "serve", "--no-sandbox"], {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  await log.close();
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const exit = once(child, "exit");
+      child.kill("SIGTERM");
+      await exit;
+    }
+    const pointer = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => undefined);
+    for (const directory of [dataDir, pointer?.trim()]) {
+      if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+    }
+  };
+  try {
+    const address = await waitForAddress(child, logFile);
+    return {
+      pid: child.pid ?? 0,
+      port: Number(new URL(address).port),
+      dataDir,
+      token: await takeToken(address, environment),
+      sumOf: (metric, label) => sumOfMetric(address, metric, label),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function waitForAddress(child: ChildProcess, logFile: string): Promise<string> {
+  const deadline = Date.now() + START_MS_MAX;
+  for (;;) {
+    const said = await readFile(logFile, "utf8");
+    const address = /Bellhop listens on (\S+)|"address":"([^"]+)"/.exec(said);
+    if (address !== null) return (address[1] ?? address[2]) as string;
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`The service did not start:\n${said}`);
+    await delay(20);
+  }
+}
+
+async function takeToken(address: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const created = await promisify(execFile)(
+    process.execPath,
+    [
+      ...[MAIN, "client", "create", "--name", "bench", "--grant", "ALGARVE/*", "--grant", "LISBOA/*"],
+      ...["--rate", RATE, "--burst", RATE, "--json"],
+    ],
+    { cwd: root, env: environment },
+  );
+  const client = JSON.parse(created.stdout) as { client_id: string; client_secret: string };
+  const form = new URLSearchParams({ grant_type: "client_credentials", ...client });
+  const answer = await fetch(`${address}/api/oauth2/token`, { method: "POST", body: form });
+  if (answer.status !== 200) throw new Error(`No token: ${answer.status} ${await answer.text()}`);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function sumOfMetric(address: string, metric: string, label = ""): Promise<number> {
+  const text = await (await fetch(`${address}/metrics`)).text();
+  let sum = 0;
+  for (const line of text.split("\n")) {
+    const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (name === metric && labels.includes(label)) sum += Number(value);
+  }
+  return sum;
+}
