@@ -193,6 +193,7 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   readonly production: boolean;
+  /** A sandbox client may exist: not in production, and with the embedded database on a loopback address alone. */
   readonly sandbox: boolean;
   readonly baseUrl: string | undefined;
   readonly authUrl: string | undefined;
@@ -225,6 +226,10 @@ export interface Config {
 /** A setting that cannot be used; the message names it and says what it takes. */
 export class ConfigError extends Error {}
 
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
 export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
   const text = (name: SettingName): string | undefined => {
@@ -256,13 +261,15 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
   if (keyEncryptionKey !== undefined && Buffer.from(keyEncryptionKey, "base64").length !== 32) {
     throw new ConfigError("KEY_ENCRYPTION_KEY must be 32 bytes in base64.");
   }
+  const host = text("HOST") ?? "127.0.0.1";
+  const alone = text("DATABASE_URL") === undefined && isLoopback(host);
   return {
     port,
-    host: text("HOST") ?? "127.0.0.1",
+    host,
     dataDir: resolve(text("DATA_DIR") ?? "./data"),
     databaseUrl: text("DATABASE_URL"),
     production,
-    sandbox: !production && (options.sandbox ?? true),
+    sandbox: !production && alone && (options.sandbox ?? true),
     baseUrl: text("BASE_URL")?.replace(/\/+$/, ""),
     authUrl: text("AUTH_URL")?.replace(/\/+$/, ""),
     authPort: text("AUTH_PORT") === undefined ? undefined : number("AUTH_PORT"),

@@ -15,6 +15,7 @@ import { buildApp } from "./http/app.ts";
 import { BodyBudget } from "./http/body-budget.ts";
 import type { HttpContext } from "./http/context.ts";
 import { registerDataRoutes } from "./http/data-routes.ts";
+import { registerDocsRoutes } from "./http/docs-routes.ts";
 import { registerHealthRoutes } from "./http/health-routes.ts";
 import { registerMetricsRoute } from "./http/metrics-route.ts";
 import { registerReadRoutes } from "./http/read-routes.ts";
@@ -139,6 +140,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
   registerReadRoutes(app, context);
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
+  const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
+  registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
   const authApp = config.authPort === undefined ? app : buildApp(context);
   await registerAuthRoutes(authApp, { internals: authenticator.internals, addresses });
   await app.listen({ host: config.host, port: config.port });

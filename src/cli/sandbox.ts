@@ -12,10 +12,6 @@ interface SandboxClient {
   readonly clientSecret: string;
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
-}
-
 async function readKept(file: string): Promise<SandboxClient | undefined> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as SandboxClient;
@@ -26,15 +22,14 @@ async function readKept(file: string): Promise<SandboxClient | undefined> {
 
 /**
  * The client for trying the service out, made at the first start and kept in DATA_DIR (readable by its owner alone).
- * It exists only with the embedded database on a loopback address, for whoever can reach it could push as it.
+ * Ask for it only where `Config.sandbox` says so, for whoever can reach the service could push as it.
  */
 export async function openSandbox(
   internals: AuthInternals,
-  options: { readonly dataDir: string; readonly host: string; readonly embedded: boolean },
+  dataDir: string,
 ): Promise<SandboxClient | undefined> {
-  if (!options.embedded || !isLoopback(options.host)) return undefined;
   const admin = { internals, who: "serve:sandbox" };
-  const file = join(options.dataDir, "sandbox-client.json");
+  const file = join(dataDir, "sandbox-client.json");
   const kept = await readKept(file);
   const known =
     kept === undefined

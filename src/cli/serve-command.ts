@@ -73,11 +73,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const service = await startService(config, log);
   const { embedded } = service.database;
   const client = config.sandbox
-    ? await openSandbox(service.authenticator.internals, {
-        dataDir: config.dataDir,
-        host: config.host,
-        embedded,
-      })
+    ? await openSandbox(service.authenticator.internals, config.dataDir)
     : undefined;
   log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
   if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);

@@ -1,0 +1,73 @@
+import { type OpenApiDocument, type Operation, type Parameter, resolved } from "../openapi/model.ts";
+
+/** The parameters that an example shows beside those that are required. */
+const SHOWN_PARAMETERS = new Set(["limit", "outcome"]);
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function exampleOf(document: OpenApiDocument, { schema }: Parameter): string {
+  const { examples } =
+    schema.examples === undefined ? resolved(document, schema as { $ref: string }) : schema;
+  return String((examples as readonly unknown[] | undefined)?.[0] ?? "");
+}
+
+function addressOf(
+  document: OpenApiDocument,
+  server: string,
+  path: string,
+  parameters: readonly Parameter[],
+): string {
+  const query = parameters.filter(
+    ({ name, in: place, required }) => place === "query" && (required === true || SHOWN_PARAMETERS.has(name)),
+  );
+  const search = query.map(
+    (parameter) => `${parameter.name}=${encodeURIComponent(exampleOf(document, parameter))}`,
+  );
+  const filled = path.replace(/\{(\w+)\}/g, (_whole, name) =>
+    name === "requestId" ? "$REQUEST" : `$${name}`,
+  );
+  const address = server + filled + (search.length === 0 ? "" : `?${search.join("&")}`);
+  return /[&?$]/.test(address) ? `"${address}"` : address;
+}
+
+function bodyLines(operation: Operation): string[] {
+  const [type, media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const value = Object.values(media?.examples ?? {})[0]?.value;
+  if (type === undefined || value === undefined) return [];
+  if (type === "application/json") {
+    return [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(value, null, 2))}`];
+  }
+  const variables: Readonly<Record<string, string>> = {
+    client_id: '"$CLIENT_ID"',
+    client_secret: '"$CLIENT_SECRET"',
+    token: '"$TOKEN"',
+  };
+  return Object.entries(value as Record<string, string>).map(
+    ([name, text]) => `-d ${name}=${variables[name] ?? quoted(text)}`,
+  );
+}
+
+/**
+ * The operation as a curl command for a POSIX shell, with `$TOKEN`, `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET` where
+ * those belong. `server` is the address of the service, without a slash at its end.
+ */
+export function curlOf(
+  document: OpenApiDocument,
+  server: string,
+  path: string,
+  operation: Operation,
+): string {
+  const parameters = (operation.parameters ?? []).map((parameter) =>
+    resolved(document, parameter),
+  ) as Parameter[];
+  const needsToken = operation.security.some((scheme) => "oauth2" in scheme);
+  const pushes = operation.requestBody !== undefined && needsToken;
+  return [
+    `curl ${addressOf(document, server, path, parameters)}`,
+    ...(needsToken ? [`-H "Authorization: Bearer $TOKEN"`] : []),
+    ...(pushes ? [`-H 'Idempotency-Key: ${operation.operationId}-1'`] : []),
+    ...bodyLines(operation),
+  ].join(" \\\n  ");
+}

@@ -1,0 +1,74 @@
+// What the page can do without a script, it does; this adds buttons to copy and marks the place where you are.
+
+for (const figure of document.querySelectorAll("figure[data-copy]")) {
+  const code = figure.querySelector("code");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  const status = document.createElement("span");
+  status.className = "unseen";
+  status.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+      status.textContent = "Copied";
+    } catch {
+      // Without the right to write there: select it, so that the keyboard can copy it.
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+      status.textContent = "Selected";
+    }
+    setTimeout(() => {
+      button.textContent = "Copy";
+      status.textContent = "";
+    }, 2000);
+  });
+  figure.querySelector("figcaption").append(button, status);
+}
+
+const contents = document.getElementById("contents");
+const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+
+contents.addEventListener("click", (event) => {
+  if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
+});
+
+/** Opens what is folded around the place that the address names. */
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = target; at !== null; at = at.parentElement) {
+    if (at instanceof HTMLDetailsElement) at.open = true;
+  }
+}
+addEventListener("hashchange", unfold);
+unfold();
+
+const headings = [...document.querySelectorAll("main [id]")].filter(({ id }) => links.has(id));
+let current;
+
+function mark() {
+  const passed = headings.filter((heading) => heading.getBoundingClientRect().top < 140);
+  const link = links.get((passed.at(-1) ?? headings[0]).id);
+  if (link === current) return;
+  current?.removeAttribute("aria-current");
+  link.setAttribute("aria-current", "location");
+  current = link;
+  if (getComputedStyle(contents).position === "sticky") link.scrollIntoView({ block: "nearest" });
+}
+
+let waiting = false;
+addEventListener(
+  "scroll",
+  () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      mark();
+    });
+  },
+  { passive: true },
+);
+mark();

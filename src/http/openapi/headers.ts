@@ -1,0 +1,149 @@
+import { type Header, type Parameter, type Reference, refTo, type Schema } from "./model.ts";
+
+const VISIBLE_TEXT = "^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$";
+
+function visibleText(charactersMax: number, example: string): Schema {
+  return {
+    type: "string",
+    minLength: 1,
+    maxLength: charactersMax,
+    pattern: VISIBLE_TEXT,
+    examples: [example],
+  };
+}
+
+/** The headers of answers, by the names under which they are sent. */
+export const HEADERS = {
+  "X-Request-Id": {
+    description: "This answer's own id, under which the service logs it. Name it when you ask for help.",
+    required: true,
+    schema: {
+      type: "string",
+      format: "uuid",
+      maxLength: 36,
+      examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
+    },
+  },
+  "X-Correlation-Id": {
+    description: "The X-Correlation-Id of the request, where it had one.",
+    schema: visibleText(128, "night-audit-2026-06-01"),
+  },
+  Location: {
+    description: "Where to read what became of the batch.",
+    required: true,
+    schema: {
+      type: "string",
+      format: "uri-reference",
+      maxLength: 2048,
+      examples: ["/api/public/v1/requests/01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"],
+    },
+  },
+  RateLimit: {
+    description:
+      "How many requests are left now (`r`) and in how many seconds all are back (`t`), as in the IETF draft RateLimit header fields.",
+    schema: {
+      type: "string",
+      maxLength: 128,
+      pattern: '^"(requests|token)";r=[0-9]+;t=[0-9]+$',
+      examples: ['"requests";r=99;t=1'],
+    },
+  },
+  "RateLimit-Policy": {
+    description: "The quota (`q`) and its window in seconds (`w`).",
+    schema: {
+      type: "string",
+      maxLength: 128,
+      pattern: '^"(requests|token)";q=[0-9]+;w=[0-9]+$',
+      examples: ['"requests";q=100;w=2'],
+    },
+  },
+  "Retry-After": {
+    description: "Seconds to wait before the same call is worth trying again.",
+    schema: { type: "integer", format: "int32", minimum: 0, maximum: 86_400, examples: [5] },
+  },
+  "Preference-Applied": {
+    description:
+      "The handling of invalid records that was applied, where the request asked for one (RFC 7240).",
+    schema: { type: "string", enum: ["handling=strict", "handling=lenient"], examples: ["handling=lenient"] },
+  },
+  "WWW-Authenticate": {
+    description:
+      'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new one) or `Bearer error="insufficient_scope"` (this client may not do that).',
+    required: true,
+    schema: {
+      type: "string",
+      maxLength: 256,
+      pattern: VISIBLE_TEXT,
+      examples: ['Bearer error="invalid_token"'],
+    },
+  },
+  Allow: {
+    description: "On 405, the methods that this address takes.",
+    schema: { type: "string", maxLength: 128, pattern: "^[A-Z]+(, [A-Z]+)*$", examples: ["POST"] },
+  },
+  "Cache-Control": {
+    description: "`no-store`: the answer is for you alone and for now.",
+    required: true,
+    schema: { type: "string", const: "no-store", examples: ["no-store"] },
+  },
+} as const satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof HEADERS;
+
+/** References to the headers of an answer. Each answer has X-Request-Id as well. */
+export function headersOf(...names: HeaderName[]): Record<string, Reference> {
+  return Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, refTo("headers", name)]));
+}
+
+/** The headers that every answer to a client within its rate has. */
+export function ratedHeadersOf(...names: HeaderName[]): Record<string, Reference> {
+  return headersOf("RateLimit", "RateLimit-Policy", ...names);
+}
+
+/** The optional header parameters of the data endpoints, by component name. `Accept` stands with the answers. */
+export const HEADER_PARAMETERS = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "A text of your own that names this push. The same key with the same body, path and `Prefer` within 24 hours gets the first answer again, with the same UUID, and nothing is stored twice; with another body it is a 422. Only a 202 is remembered. Use a new key (a UUID, say) for each batch and the same one for each try.",
+    schema: visibleText(255, "0f3f6d1c-5f0a-4b53-8f0f-5a3a2f0e7c11"),
+  },
+  CorrelationId: {
+    name: "X-Correlation-Id",
+    in: "header",
+    description:
+      "Your own id for this call: kept with the request, shown in its status, logged, and sent back.",
+    schema: visibleText(128, "night-audit-2026-06-01"),
+  },
+  ReplyTo: {
+    name: "ReplyTo",
+    in: "header",
+    description:
+      "An absolute http or https address that is kept with the request and shown in its status. It is called only when its origin is on your client's allow-list.",
+    schema: {
+      type: "string",
+      format: "uri",
+      maxLength: 2048,
+      examples: ["https://partner.example/bellhop/outcomes"],
+    },
+  },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    description:
+      "`handling=lenient` (RFC 7240): valid records are accepted; invalid ones are kept with the request and reported there as *rejected*, each with its index in the batch as sent. A batch without one valid record is still a 400, and a foreign code still a 403 for the whole batch. Without it, or with `handling=strict`, a batch with any invalid record is refused whole. Other preferences are ignored.",
+    schema: { type: "string", maxLength: 1024, pattern: "^[\\x20-\\x7e]*$", examples: ["handling=lenient"] },
+  },
+  ContentEncoding: {
+    name: "Content-Encoding",
+    in: "header",
+    description: "How the body is compressed. Both its compressed and its inflated size are bounded.",
+    schema: {
+      type: "string",
+      enum: ["gzip", "br", "zstd", "identity"],
+      default: "identity",
+      examples: ["gzip"],
+    },
+  },
+} as const satisfies Record<string, Parameter>;

@@ -1,0 +1,182 @@
+import { ANYWHERE } from "./errors.ts";
+import { headersOf } from "./headers.ts";
+import { type Answer, type Operation, type PathItem, refTo, type Schema, schemaOf } from "./model.ts";
+
+function open(
+  words: Pick<Operation, "operationId" | "summary" | "description">,
+  responses: Operation["responses"],
+  security: Operation["security"] = [],
+): PathItem {
+  return {
+    get: {
+      ...words,
+      tags: ["Service"],
+      security,
+      responses: {
+        ...ANYWHERE,
+        400: refTo("responses", "BadRequest"),
+        ...responses,
+        500: refTo("responses", "Internal"),
+      },
+    },
+  };
+}
+
+const headers = headersOf("Cache-Control");
+
+function textAnswer(description: string, type: string, charactersMax: number, example: string): Answer {
+  return {
+    description,
+    headers: headersOf(),
+    content: {
+      [type]: {
+        schema: { type: "string", maxLength: charactersMax, pattern: "^[^\\u0000]*$" },
+        examples: { text: { value: example } },
+      },
+    },
+  };
+}
+
+/** What tells of the service itself. */
+export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
+  "/healthz": open(
+    {
+      operationId: "getHealth",
+      summary: "Is the process alive?",
+      description:
+        "For a supervisor: no answer means that the process is to be restarted. It says nothing about the database.",
+    },
+    {
+      200: {
+        description: "It is.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Health"),
+            examples: { alive: { value: { status: "alive" } } },
+          },
+        },
+      },
+    },
+  ),
+  "/readyz": open(
+    {
+      operationId: "getReadiness",
+      summary: "Can it accept batches?",
+      description:
+        "For a load balancer: a 503 means that batches sent here now would be refused with a 503 too.",
+    },
+    {
+      200: {
+        description: "It can.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Readiness"),
+            examples: { ready: { value: { status: "ready" } } },
+          },
+        },
+      },
+      503: {
+        description: "It cannot now.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Readiness"),
+            examples: {
+              unready: { value: { status: "unready", reason: "The accept log has no database connection." } },
+            },
+          },
+        },
+      },
+    },
+  ),
+  "/openapi.json": open(
+    {
+      operationId: "getOpenApi",
+      summary: "Get this document",
+      description:
+        "The OpenAPI 3.1 document of this deployment, with its own addresses and limits: for code generators and API clients.",
+    },
+    {
+      200: {
+        description: "The document.",
+        headers: headersOf(),
+        content: { "application/json": { schema: schemaOf("OpenApi") } },
+      },
+    },
+  ),
+  "/docs": open(
+    {
+      operationId: "getDocs",
+      summary: "Read the API reference",
+      description: "This document as a page for people, with first steps that can be pasted into a shell.",
+    },
+    { 200: textAnswer("The page.", "text/html", 4_194_304, "<!doctype html>") },
+  ),
+  "/metrics": open(
+    {
+      operationId: "getMetrics",
+      summary: "Scrape the metrics",
+      description:
+        "For Prometheus, in its text format. Where the operator has set a token for it, that is asked for.",
+    },
+    {
+      200: textAnswer(
+        "The metrics.",
+        "text/plain",
+        4_194_304,
+        "# TYPE bellhop_http_requests_total counter\n",
+      ),
+      401: refTo("responses", "NoMetricsToken"),
+    },
+    [{}, { metricsToken: [] }],
+  ),
+};
+
+/** The schemas of what tells of the service itself. */
+export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Health: {
+    type: "object",
+    description: "The process answers.",
+    required: ["status"],
+    properties: {
+      status: { type: "string", const: "alive", description: "Always `alive`.", examples: ["alive"] },
+    },
+  },
+  Readiness: {
+    type: "object",
+    description: "Whether batches can be accepted.",
+    required: ["status"],
+    properties: {
+      status: {
+        type: "string",
+        enum: ["ready", "unready"],
+        description: "Whether they can.",
+        examples: ["ready"],
+      },
+      reason: {
+        type: "string",
+        maxLength: 1024,
+        pattern: "^[^\\u0000]*$",
+        description: "Why not.",
+        examples: ["The accept log has no database connection."],
+      },
+    },
+  },
+  OpenApi: {
+    type: "object",
+    description: "An OpenAPI document.",
+    required: ["openapi", "info", "paths"],
+    properties: {
+      openapi: {
+        type: "string",
+        const: "3.1.0",
+        description: "The version of OpenAPI.",
+        examples: ["3.1.0"],
+      },
+      info: { type: "object", description: "What the API is." },
+      paths: { type: "object", description: "Its addresses." },
+    },
+  },
+};

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
+import { RawConnection } from "../support/raw-http.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const run = promisify(execFile);
+
+let service: TestService;
+let page: string;
+before(async () => {
+  service = await startTestService();
+  page = (await service.get("/docs", { as: null })).text;
+});
+after(() => service.stop());
+
+const FILES = ["/docs", "/docs/reference.css", "/docs/reference.js", "/docs/icon.svg", "/openapi.json"];
+
+function unescaped(markup: string): string {
+  const characters: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+  return markup.replace(/<[^>]*>/g, "").replace(/&(#39|\w+);/g, (_whole, name) => characters[name] ?? "");
+}
+
+describe("/docs and /openapi.json", () => {
+  for (const path of FILES) {
+    test(`${path} is there for everybody, also for HEAD and with a token that is no good`, async () => {
+      const answer = await service.get(path, { as: null });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+      assert.equal(answer.headers.get("set-cookie"), null);
+      const head = await service.send("HEAD", path, { as: null });
+      assert.equal(head.status, 200);
+      assert.equal(head.bytes.length, 0);
+      for (const name of ["content-type", "etag", "content-security-policy", "cache-control"])
+        assert.equal(head.headers.get(name), answer.headers.get(name), name);
+      const headers = { authorization: "Bearer no.good" };
+      assert.equal((await service.get(path, { as: null, headers })).status, 200);
+    });
+    test(`${path} is not sent again to who has it, and travels compressed to who can read that`, async () => {
+      const whole = await service.get(path, { as: null, headers: { "accept-encoding": "identity" } });
+      const etag = whole.headers.get("etag") ?? "";
+      const again = await service.get(path, { as: null, headers: { "if-none-match": etag } });
+      assert.equal(again.status, 304);
+      assert.equal(again.bytes.length, 0);
+      const connection = await RawConnection.open(service.address);
+      connection.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br;q=0, gzip\r\n\r\n`);
+      const packed = await connection.answer();
+      connection.destroy();
+      assert.equal(packed.headers.get("content-encoding"), "gzip");
+      assert.equal(packed.headers.get("vary"), "Accept-Encoding");
+      assert.deepEqual(gunzipSync(packed.body), whole.bytes);
+    });
+  }
+  test("other methods are 405, and other addresses below /docs are 404", async () => {
+    const refused = await service.post("../../../docs", "{}");
+    assert.equal(refused.status, 405);
+    assert.equal(refused.headers.get("allow"), "GET, HEAD");
+    assert.equal((await service.get("/docs/page.ts")).status, 404);
+    assert.equal((await service.get("/docs/%2e%2e/config.ts")).status, 404);
+  });
+});
+
+describe("the page", () => {
+  test("loads its own files alone, and its policy lets nothing else in", async () => {
+    const loaded = [...page.matchAll(/<(?:link|script|img|iframe|object|embed|source)\b[^>]*/g)].map(String);
+    assert.equal(loaded.length, 3);
+    for (const tag of loaded) assert.match(tag, /(?:href|src)="docs\/(?:reference\.(?:css|js)|icon\.svg)"/);
+    assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:/i);
+    const { headers } = await service.get("/docs", { as: null });
+    const policy = headers.get("content-security-policy") ?? "";
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; /);
+    assert.doesNotMatch(policy, /unsafe|\*|https?:|data:/);
+    for (const path of FILES.filter((name) => /\.(?:css|js|svg)$/.test(name))) {
+      const { text } = await service.get(path, { as: null });
+      assert.doesNotMatch(
+        text.replace('xmlns="http://www.w3.org/2000/svg"', ""),
+        /https?:|url\(|@import|\bimport\b/,
+      );
+    }
+  });
+  test("every link within it leads somewhere, and every id stands once", () => {
+    const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length, `twice: ${ids.filter((id, at) => ids.indexOf(id) !== at)}`);
+    const targets = [...page.matchAll(/\shref="#([^"]*)"/g)].map(([, id]) => id);
+    assert.ok(targets.length > 50);
+    for (const target of targets) assert.ok(ids.includes(target), `#${target}`);
+    for (const [, target = ""] of page.matchAll(/\s(?:aria-labelledby|popovertarget)="([^"]+)"/g))
+      assert.ok(ids.includes(target), target);
+  });
+  test("shows every operation, error code and header parameter of the document", async () => {
+    const document = (await service.get("/openapi.json", { as: null })).text;
+    for (const pattern of [/"operationId":"(\w+)"/g, /"(bellhop\.\w+\.\w+)":/g, /"name":"([\w-]+)","in"/g]) {
+      const names = [...document.matchAll(pattern)].map(([, name = ""]) => name);
+      assert.ok(names.length > 3);
+      for (const name of names) assert.ok(page.includes(name), name);
+    }
+  });
+  test("has first steps that, pasted into a shell, end in a 202 and an applied record", async () => {
+    const steps = /<ol class="steps">([\s\S]*?)<\/ol>/.exec(page)?.[1] ?? "";
+    const commands = [...steps.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, code = ""]) =>
+      unescaped(code),
+    );
+    assert.equal(commands.length, 3);
+    const partner = await service.newClient({ grants: [{ clientCode: "DEMO", propertyCode: "*" }] });
+    const script = commands
+      .join("\n")
+      .replace("your client id", partner.clientId)
+      .replace("your client secret", partner.clientSecret);
+    const { stdout, stderr } = await run("sh", ["-c", script]);
+    assert.match(stderr, /^HTTP 202$/m);
+    const id = /^[0-9a-f-]{36}$/m.exec(stdout)?.[0];
+    assert.ok(stdout.includes(`{"requestId":"${id}"`), stdout);
+    await until(async () => {
+      const { status, counts } = (await service.get(`/api/public/v1/requests/${id}`, { as: partner })).json();
+      return status === "applied" && (counts as Record<string, number>)["applied"] === 1;
+    }, 20_000);
+  });
+});
