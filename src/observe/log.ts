@@ -52,6 +52,7 @@ export function createLogger(options: LoggerOptions): Logger {
         sync: true,
         ignore: "pid,hostname",
         translateTime: "HH:MM:ss.l",
+        singleLine: true,
       })
     : pino.destination({ fd: fileDescriptor, sync: true });
   return createLoggerTo(destination, options.level);
