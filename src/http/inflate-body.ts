@@ -22,6 +22,8 @@ type Decompressor = Gunzip | BrotliDecompress | ZstdDecompress;
 const ZSTD_WINDOW_LOG_MAX = 23;
 /** A decompressor is made for each frame, so a body of nothing but tiny frames would cost far more than its size. */
 const FRAMES_MAX = 1_000;
+/** Each turn of a decompressor costs a job of the thread pool, about 20 µs, whatever its bytes. */
+const PIECE_BYTES_MIN = 16_384;
 
 const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
   gzip: () => createGunzip(),
@@ -43,10 +45,8 @@ export async function inflateBody(
   let frame = new Frame(MAKE[encoding](), collector);
   let frames = 1;
   try {
-    // Leaving the loop must not destroy the request, or the client would see a reset instead of the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      let rest = chunk as Buffer;
-      collector.countWire(rest.length);
+    for await (const piece of piecesOf(request, collector)) {
+      let rest = piece;
       for (;;) {
         rest = await frame.feed(rest);
         if (rest.length === 0) break;
@@ -61,6 +61,28 @@ export async function inflateBody(
   } finally {
     frame.close();
   }
+}
+
+/** The body in pieces worth a decompressor's turn: small chunks are put together, what is left comes at the end. */
+async function* piecesOf(request: IncomingMessage, collector: BodyCollector): AsyncGenerator<Buffer> {
+  let gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
+  let length = 0;
+  // Leaving the loop must not destroy the request, or the client would see a reset instead of the answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    const bytes = chunk as Buffer;
+    collector.countWire(bytes.length);
+    if (length + bytes.length < PIECE_BYTES_MIN) {
+      bytes.copy(gathered, length);
+      length += bytes.length;
+      continue;
+    }
+    // The decompressor may still read what it was given: the next small ones go into a buffer of their own.
+    if (length > 0) yield gathered.subarray(0, length);
+    gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
+    length = 0;
+    yield bytes;
+  }
+  if (length > 0) yield gathered.subarray(0, length);
 }
 
 /** One decompressor, fed piece by piece. */

@@ -44,7 +44,7 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
   } else if (response.headersSent) {
     socket.destroySoon();
   } else {
-    refuseRequest(error, response);
+    refuseRequest(error, response, socket);
   }
 }
 
@@ -60,13 +60,15 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-function refuseRequest(error: ParserError, response: ServerResponse): void {
+function refuseRequest(error: ParserError, response: ServerResponse, socket: Socket): void {
   const { status, body } = refusalOf(error);
   const headers = {
     "content-type": JSON_TYPE,
     "content-length": Buffer.byteLength(body),
     connection: "close",
   };
+  // Node forgets the request with its answer: whoever still reads its body would wait for ever, and keep its bytes.
+  socket.once("close", () => response.req.destroy());
   response.writeHead(status, headers).end(body);
 }
 

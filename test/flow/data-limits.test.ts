@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { errorObject } from "../support/error-object.ts";
+import { RawConnection } from "../support/raw-http.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const MIB = 1_048_576;
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const head = async (lines: string) =>
+  `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service.token()}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n`;
+
+const record = JSON.stringify(inventoryRecord());
+/** A valid batch of exactly so many bytes. */
+const batchOfBytes = (bytes: number) => `[${record}${" ".repeat(bytes - record.length - 2)}]`;
+
+describe("the size of a body", () => {
+  test("16 MiB is taken and a byte more is 413", async () => {
+    assert.equal((await service.post("inventories", batchOfBytes(16 * MIB))).status, 202);
+    const answer = await service.post("inventories", batchOfBytes(16 * MIB + 1));
+    errorObject(answer, 413, "bellhop.http.PayloadTooLarge");
+  });
+
+  test("a chunked body is counted as it comes", async () => {
+    const connection = await RawConnection.open(service.address);
+    connection.write(await head("Transfer-Encoding: chunked"));
+    const chunk = `${MIB.toString(16)}\r\n${" ".repeat(MIB)}\r\n`;
+    for (let n = 0; n < 17; n += 1) connection.write(chunk);
+    const answer = await connection.answer();
+    errorObject({ status: answer.status, text: answer.body.toString() }, 413, "bellhop.http.PayloadTooLarge");
+    connection.destroy();
+  });
+
+  test("an early answer reaches a client that sends all of its 17 MB first, and the connection serves on", async () => {
+    const token = await service.token();
+    const big = Buffer.alloc(17_000_000, " ");
+    const cases: [string, number][] = [
+      [await head(`Content-Length: ${big.length}`), 413],
+      [(await head(`Content-Length: ${big.length}`)).replace(token, "forged"), 403],
+      [(await head(`Content-Length: ${big.length}`)).replace(/Authorization.*\r\n/, ""), 401],
+      [(await head(`Content-Length: ${big.length}`)).replace("application/json", "text/plain"), 415],
+      [(await head(`Content-Length: ${big.length}`)).replace("inventories", "nowhere"), 404],
+      [(await head(`Content-Length: ${big.length}\r\nX-Correlation-Id:`)).replace("a\r\n", "a\r\n"), 422],
+      [await head(`Content-Length: ${big.length}\r\nContent-Encoding: gzip`), 413],
+    ];
+    for (const [request, status] of cases) {
+      const connection = await RawConnection.open(service.address);
+      connection.write(request);
+      // Written in full before anything is read, as a simple client does.
+      await new Promise<void>((resolve, reject) =>
+        connection.socket.write(big, (error) => (error ? reject(error) : resolve())),
+      );
+      assert.equal((await connection.answer(20_000)).status, status);
+      connection.write(`${await head(`Content-Length: ${record.length + 2}`)}[${record}]`);
+      assert.equal((await connection.answer()).status, 202);
+      assert.equal(connection.wasReset, false);
+      connection.destroy();
+    }
+  });
+
+  test("one byte a chunk costs no more memory than the body", async () => {
+    const connection = await RawConnection.open(service.address);
+    connection.write(await head("Transfer-Encoding: chunked"));
+    connection.write(`${(record.length + 1).toString(16)}\r\n[${record}\r\n`);
+    const bytes = Buffer.from("1\r\n \r\n".repeat(10_000));
+    const before = process.memoryUsage.rss();
+    let peak = 0;
+    for (let n = 0; n < 60; n += 1) {
+      await new Promise<void>((resolve, reject) =>
+        connection.socket.write(bytes, (error) => (error ? reject(error) : resolve())),
+      );
+      peak = Math.max(peak, process.memoryUsage.rss() - before);
+    }
+    connection.write("1\r\n]\r\n0\r\n\r\n");
+    assert.equal((await connection.answer(30_000)).status, 202);
+    connection.destroy();
+    // Kept, 600,000 Buffers of a byte are about 100 MB.
+    assert.ok(peak < 60 * MIB, `${Math.round(peak / MIB)} MiB for a body of 0.6 MB`);
+  });
+});
+
+describe("the shape of a batch", () => {
+  test("10,000 records are taken and one more is 400", async () => {
+    const records = Array.from({ length: 10_001 }, () => record);
+    assert.equal((await service.post("inventories", `[${records.slice(1).join(",")}]`)).status, 202);
+    const answer = await service.post("inventories", `[${records.join(",")}]`);
+    errorObject(answer, 400, "bellhop.contract.TooManyRecords");
+  });
+
+  test("nesting of 16 is taken and of 17 is 400 with the record's pointer", async () => {
+    const nested = (depth: number) =>
+      `[${record.slice(0, -1)},"note":${"[".repeat(depth - 2)}${"]".repeat(depth - 2)}}]`;
+    assert.equal((await service.post("inventories", nested(16))).status, 202);
+    const { violations } = errorObject(
+      await service.post("inventories", nested(17)),
+      400,
+      "bellhop.contract.MalformedJson",
+    );
+    assert.equal(violations?.[0]?.pointer, "/0");
+    assert.equal(violations?.[0]?.code, "json.depth");
+  });
+
+  test("100,000 opening brackets are 400", async () => {
+    errorObject(
+      await service.post("inventories", "[".repeat(100_000)),
+      400,
+      "bellhop.contract.MalformedJson",
+    );
+    errorObject(await service.post("inventories", `[${'{"a":'.repeat(100_000)}`), 400);
+  });
+
+  test("an empty batch, another value, and nothing at all are 400, each told apart", async () => {
+    const codeOf = async (text: string) => errorObject(await service.post("groups", text), 400).exception;
+    assert.equal(await codeOf("[]"), "bellhop.contract.EmptyBatch");
+    assert.equal(await codeOf(" [ ] "), "bellhop.contract.EmptyBatch");
+    for (const text of ["{}", "null", "1", '"[]"', record]) {
+      assert.equal(await codeOf(text), "bellhop.contract.NotAnArray", text);
+    }
+    for (const text of ["", " ", "[", "]", "[,]", "[{}],", "[{}] x", "\ufeff[{}]", "[{}]\0"]) {
+      assert.equal(await codeOf(text), "bellhop.contract.MalformedJson", JSON.stringify(text));
+    }
+  });
+});
+
+describe("the budget of all bodies", () => {
+  test("when a client's share is used up its next body is 503 with Retry-After, another client's is taken", async () => {
+    const small = await startTestService({
+      limits: { bodiesInFlightBytesMax: 400_000, inflatedBytesMax: 200_000, bodyBytesMax: 200_000 },
+    });
+    const stalled = await RawConnection.open(small.address);
+    try {
+      const big = batchOfBytes(150_000);
+      stalled.write(
+        `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await small.token()}\r\nContent-Type: application/json\r\nContent-Length: ${big.length}\r\n\r\n${big.slice(0, -1)}`,
+      );
+      const inFlight = async () => {
+        const { text } = await small.get("/metrics", { as: null });
+        return Number(/^bellhop_body_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
+      };
+      await until(async () => (await inFlight()) === big.length - 1, 5_000);
+      const refused = await small.post("inventories", big);
+      errorObject(refused, 503, "bellhop.accept.Unavailable");
+      assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+      assert.equal((await small.post("inventories", big, { as: await small.newClient() })).status, 202);
+      stalled.write("]");
+      assert.equal((await stalled.answer()).status, 202);
+      await until(async () => (await inFlight()) === 0, 5_000);
+      assert.equal((await small.post("inventories", big)).status, 202);
+    } finally {
+      stalled.destroy();
+      await small.stop();
+    }
+  });
+
+  test("a body that never comes to its end gives its bytes back, however the client leaves", async () => {
+    const inFlight = async () => {
+      const { text } = await service.get("/metrics", { as: null });
+      return Number(/^bellhop_body_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
+    };
+    const framings = {
+      length: `${await head("Content-Length: 500000")}${" ".repeat(400_000)}`,
+      chunks: `${await head("Transfer-Encoding: chunked")}61A80\r\n${" ".repeat(400_000)}`,
+      inflated: Buffer.concat([
+        Buffer.from(await head("Content-Length: 50000\r\nContent-Encoding: gzip")),
+        gzipSync(Buffer.alloc(50 * MIB, " ")).subarray(0, 40_000),
+      ]),
+    };
+    const departures: Record<string, (connection: RawConnection) => void> = {
+      "closes its side": (connection) => connection.socket.end(),
+      "is gone": (connection) => connection.destroy(),
+      "resets the connection": (connection) => connection.socket.resetAndDestroy(),
+    };
+    for (const [framing, bytes] of Object.entries(framings)) {
+      for (const [departure, leave] of Object.entries(departures)) {
+        const connection = await RawConnection.open(service.address);
+        connection.write(bytes);
+        await until(async () => (await inFlight()) >= 400_000, 5_000);
+        leave(connection);
+        await until(async () => (await inFlight()) === 0, 5_000).catch((error: unknown) => {
+          throw new Error(`${framing}: a client that ${departure}`, { cause: error });
+        });
+        connection.destroy();
+      }
+    }
+  });
+
+  test("a body whose framing breaks is 400 and gives its bytes back", async () => {
+    const connection = await RawConnection.open(service.address);
+    connection.write(
+      `${await head("Transfer-Encoding: chunked")}61A80\r\n${" ".repeat(400_000)}\r\nnonsense`,
+    );
+    const answer = await connection.answer();
+    errorObject({ status: answer.status, text: answer.body.toString() }, 400, "bellhop.http.BadRequest");
+    await connection.closing();
+    await until(async () => {
+      const { text } = await service.get("/metrics", { as: null });
+      return text.includes("\nbellhop_body_bytes_in_flight 0\n");
+    }, 5_000);
+  });
+});
