@@ -144,10 +144,17 @@ export async function startService(config: Config, log: Logger): Promise<Service
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
   const authApp = config.authPort === undefined ? app : buildApp(context);
   await registerAuthRoutes(authApp, { internals: authenticator.internals, addresses });
-  await app.listen({ host: config.host, port: config.port });
+  const addressAt = ({ server }: typeof app) =>
+    addressOf(config.host, (server.address() as AddressInfo).port);
+  // Known before the first connection is taken: a request in between would not know who issues its token.
+  authApp.server.once("listening", () => {
+    listening = { base: "", auth: addressAt(authApp) };
+  });
+  app.server.once("listening", () => {
+    listening = { base: addressAt(app), auth: addressAt(authApp) };
+  });
   if (authApp !== app) await authApp.listen({ host: config.host, port: config.authPort ?? 0 });
-  const portOf = (listener: typeof app) => (listener.server.address() as AddressInfo).port;
-  listening = { base: addressOf(config.host, portOf(app)), auth: addressOf(config.host, portOf(authApp)) };
+  await app.listen({ host: config.host, port: config.port });
   return {
     address: listening.base,
     authAddress: listening.auth,

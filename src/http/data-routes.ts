@@ -15,6 +15,11 @@ import { checkMediaType, receiveBody } from "./receive-body.ts";
 /** The longest code a record may carry (contract: "codes and ids 128"). */
 const CODE_KEPT_CHARACTERS_MAX = 128;
 
+/** What is refused was not checked, and may be as long as the body. A character that the cut halves cannot be stored. */
+function cutCode(code: string | undefined): string | undefined {
+  return code?.slice(0, CODE_KEPT_CHARACTERS_MAX).toWellFormed();
+}
+
 /** The first record that names a property the client was not granted, as far as its codes can be read. */
 function findForeign(principal: Principal, records: readonly BatchRecord[]): BatchRecord | undefined {
   let lastClient: string | undefined;
@@ -43,9 +48,8 @@ async function auditForeign(
     detail: {
       resource,
       index: record.index,
-      // Cut: what is refused was not checked, and may be as long as the body.
-      clientCode: record.clientCode?.slice(0, CODE_KEPT_CHARACTERS_MAX),
-      propertyCode: record.propertyCode?.slice(0, CODE_KEPT_CHARACTERS_MAX),
+      clientCode: cutCode(record.clientCode),
+      propertyCode: cutCode(record.propertyCode),
     },
   });
 }

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { AddressInfo, Server } from "node:net";
+import { test } from "node:test";
+import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
+import { startTestService } from "../support/service.ts";
+
+/** Node tells here that a server listens, before anything else of the program hears of it. */
+const LISTENING = "tracing:net.server.listen:asyncEnd";
+
+async function ask(port: number): Promise<RawAnswer> {
+  const connection = await RawConnection.open(`http://127.0.0.1:${port}`);
+  connection.write(
+    "GET /api/public/v1/requests HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a.b.c\r\nConnection: close\r\n\r\n",
+  );
+  const answer = await connection.answer();
+  connection.destroy();
+  return answer;
+}
+
+test("a request in the moment in which the service begins to listen knows who issues tokens", async () => {
+  for (const config of [{}, { authPort: 0 }]) {
+    const answers: Promise<RawAnswer>[] = [];
+    const onListening = (message: unknown) => {
+      const { port } = (message as { server: Server }).server.address() as AddressInfo;
+      answers.push(ask(port));
+    };
+    subscribe(LISTENING, onListening);
+    const service = await startTestService(config).finally(() => unsubscribe(LISTENING, onListening));
+    try {
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      // The token endpoint's own port serves no data: 404.
+      assert.deepEqual(statuses, "authPort" in config ? [404, 403] : [403]);
+    } finally {
+      await service.stop();
+    }
+  }
+});
