@@ -9,8 +9,8 @@ import { type Authenticator, createAuthenticator } from "./auth/authenticator.ts
 import { createRateLimiter } from "./auth/rate-limiter.ts";
 import { registerAuthRoutes } from "./auth/routes.ts";
 import type { Config } from "./config.ts";
+import { DiskWatch } from "./db/disk-watch.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
-import { DiskWatch } from "./disk-watch.ts";
 import { buildApp } from "./http/app.ts";
 import { BodyBudget } from "./http/body-budget.ts";
 import type { HttpContext } from "./http/context.ts";

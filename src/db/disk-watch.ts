@@ -1,4 +1,4 @@
-import { freeDiskBytes } from "./db/open-database.ts";
+import { freeDiskBytes } from "./open-database.ts";
 
 const LOOK_MS = 1_000;
 
