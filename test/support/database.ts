@@ -19,10 +19,13 @@ export interface TestDatabase extends Database {
 const silentLog = createLogger({ level: "silent", pretty: false });
 
 let testFailed = false;
-afterEach((context) => {
-  // A suite's context has no `passed`; its tests speak for it.
-  if ("passed" in context && context.passed === false) testFailed = true;
-});
+// A program that is no test file (the any-order harness on its own) has no tests to hear of, and no report to print.
+if (process.argv[1]?.endsWith(".test.ts") === true) {
+  afterEach((context) => {
+    // A suite's context has no `passed`; its tests speak for it.
+    if ("passed" in context && context.passed === false) testFailed = true;
+  });
+}
 
 let ownServer: Promise<string> | undefined;
 

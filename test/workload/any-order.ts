@@ -1,98 +1,124 @@
-import { parseArgs } from "node:util";
-import { startAppliers } from "./apply-engine.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type StartEngine, startAppliers } from "./apply-engine.ts";
+import { type Comparison, compareOrder, type Wanted } from "./compare-order.ts";
 import { expectedState, linesOf } from "./expected-state.ts";
 import { PLANTED_FAULTS, type PlantedFault } from "./planted-faults.ts";
 import { contestedMoments, prepareMessages } from "./random-order.ts";
-import { type AnyOrderRun, type OrderResult, runOrder } from "./run-order.ts";
+import { applyOrder, type OrderSource, OWN_ORDER, type PlannedOrder, planOrder } from "./run-order.ts";
 import { generateWorkload } from "./workload.ts";
 
 export interface AnyOrderOptions {
   readonly seed: number;
   readonly records: number;
+  /** Numbers of the orders: `orders` of them from `first` on. */
+  readonly first: number;
   readonly orders: number;
-  /** So many of the orders, the last ones, go through HTTP. */
-  readonly http: number;
+  /** Every so many-th order goes through HTTP, by its number. 0: none does. */
+  readonly httpEvery: number;
+  /** Orders on their way at the same time: while one waits for the database, another compares. */
+  readonly atOnce: number;
   readonly plant?: PlantedFault;
-  readonly told?: (result: OrderResult, problems: readonly string[]) => void;
+  /** Hears of each order as it ends. The workload in its own order, with which the others are compared, is order 0. */
+  readonly told?: (result: OrderResult) => void;
+}
+
+/** What one order ended in. Empty `problems` are a state and views like the wanted ones. */
+export interface OrderResult extends Comparison {
+  readonly order: number;
+  readonly records: number;
+  readonly batches: number;
+  readonly through: PlannedOrder["through"];
+  readonly appliedMs: number;
+  readonly comparedMs: number;
 }
 
 const PROPERTIES = 24;
 const LANES = 3;
 const APPLIERS = 2;
+/** So many failures of appliers are told of one order. */
+const FAILURES_TOLD_MAX = 5;
 
 /**
  * Applies one workload in many random orders, each on a database of its own, and compares every one with what the
- * contract says and with the first. Answers the problems found: none is the guarantee "in any order" kept.
+ * contract says and, for the views, with the workload in its own order. Ends at the first order that differs, and answers
+ * its problems: none is the guarantee "in any order" kept.
  */
-export async function runAnyOrder(options: AnyOrderOptions): Promise<string[]> {
-  const messages = prepareMessages(
-    generateWorkload({ seed: options.seed, records: options.records, properties: PROPERTIES }),
-  );
-  const run: AnyOrderRun = {
-    seed: options.seed,
-    messages,
-    contested: contestedMoments(messages),
-    expected: linesOf(expectedState(messages.map(({ message }) => message))),
-    lanes: LANES,
-    startEngine: options.plant === undefined ? startAppliers(APPLIERS) : PLANTED_FAULTS[options.plant],
+export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly string[]> {
+  const { seed, records, told } = options;
+  const messages = prepareMessages(generateWorkload({ seed, records, properties: PROPERTIES }));
+  const source: OrderSource = { seed, messages, contested: contestedMoments(messages), lanes: LANES };
+  const wanted: Wanted = {
+    state: linesOf(expectedState(messages.map(({ message }) => message))),
+    sent: new Map(messages.map((message) => [message.message.json, message])),
+    reference: undefined,
   };
-  const problems: string[] = [];
-  let first: OrderResult | undefined;
-  for (let order = 1; order <= options.orders; order += 1) {
-    const result = await runOrder(run, order, order > options.orders - options.http ? "http" : "process");
-    first ??= result;
-    const found = [...result.problems, ...analyticsProblems(first, result)];
-    options.told?.(result, found);
-    problems.push(...found.map((problem) => `order ${order}: ${problem}`));
+  const database = await createTestDatabase();
+  try {
+    const reference = await runOrder(
+      database,
+      planOrder(source, OWN_ORDER, "process"),
+      wanted,
+      startAppliers(APPLIERS),
+    );
+    told?.(reference);
+    if (reference.problems.length > 0) return reference.problems;
+    return await runOrders(options, source, { ...wanted, reference: { database, views: reference.views } });
+  } finally {
+    await database.drop();
   }
+}
+
+async function runOrders(
+  options: AnyOrderOptions,
+  source: OrderSource,
+  wanted: Wanted,
+): Promise<readonly string[]> {
+  const { first, orders, httpEvery, atOnce, plant, told } = options;
+  const startEngine = plant === undefined ? startAppliers(APPLIERS) : PLANTED_FAULTS[plant];
+  const problems: string[] = [];
+  let next = first;
+  const runNext = async (): Promise<void> => {
+    while (next < first + orders && problems.length === 0) {
+      const order = next;
+      next += 1;
+      const throughHttp = httpEvery > 0 && order % httpEvery === 0;
+      const planned = planOrder(source, order, throughHttp ? "http" : "process");
+      const database = await createTestDatabase();
+      try {
+        const result = await runOrder(database, planned, wanted, startEngine);
+        told?.(result);
+        problems.push(...result.problems);
+      } finally {
+        await database.drop();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, runNext));
   return problems;
 }
 
-function analyticsProblems(first: OrderResult, result: OrderResult): string[] {
-  return [...first.analytics]
-    .filter(([view, digest]) => result.analytics.get(view) !== digest)
-    .map(([view, digest]) => `analytics.${view}: ${result.analytics.get(view)}, in order 1 ${digest}`);
-}
-
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      orders: { type: "string", default: "100" },
-      records: { type: "string", default: "20000" },
-      seed: { type: "string", default: String(Date.now() % 1_000_000) },
-      http: { type: "string", default: "2" },
-      plant: { type: "string" },
-    },
-  });
-  const plant = values.plant as PlantedFault | undefined;
-  if (plant !== undefined && !Object.hasOwn(PLANTED_FAULTS, plant))
-    throw new Error(`--plant takes ${Object.keys(PLANTED_FAULTS).join(" or ")}.`);
-  const options = {
-    seed: Number(values.seed),
-    records: Number(values.records),
-    orders: Number(values.orders),
-  };
-  console.log(`any order: ${JSON.stringify({ ...options, http: Number(values.http), plant })}`);
+async function runOrder(
+  database: TestDatabase,
+  planned: PlannedOrder,
+  wanted: Wanted,
+  startEngine: StartEngine,
+): Promise<OrderResult> {
   const startedAt = performance.now();
-  let records = 0;
-  const problems = await runAnyOrder({
-    ...options,
-    http: Number(values.http),
-    ...(plant === undefined ? {} : { plant }),
-    told(result, found) {
-      records += result.records;
-      const verdict = found.length === 0 ? "same" : `DIFFERENT\n${found.join("\n")}`;
-      const seconds = (result.durationMs / 1000).toFixed(1);
-      console.log(
-        `order ${result.order} (${result.through}): ${result.records} records in ${result.batches} batches, ${seconds} s: ${verdict}`,
-      );
-    },
-  });
-  const seconds = (performance.now() - startedAt) / 1000;
-  console.log(
-    `${options.orders} orders, ${records} records, ${seconds.toFixed(0)} s, ${problems.length} problems.`,
-  );
-  process.exitCode = problems.length === 0 ? 0 : 1;
+  const failures = await applyOrder(database, planned, LANES, startEngine);
+  const appliedAt = performance.now();
+  const { views, problems } = await compareOrder(database, wanted, planned.records);
+  const { order, records, batches, through } = planned;
+  return {
+    order,
+    records,
+    batches: batches.length,
+    through,
+    views,
+    problems: [
+      ...failures.slice(0, FAILURES_TOLD_MAX).map((error) => `apply failed: ${String(error)}`),
+      ...problems,
+    ],
+    appliedMs: appliedAt - startedAt,
+    comparedMs: performance.now() - appliedAt,
+  };
 }
-
-if (import.meta.main) await main();

@@ -16,6 +16,14 @@ export interface ReceivedRecord {
   readonly json: string;
 }
 
+/** What the contract's rules look at in a record. */
+export interface JudgedRecord {
+  readonly identity: string;
+  /** With exactly six fraction digits, so that text order is time order. */
+  readonly sourceTime: string;
+  readonly content: string;
+}
+
 /** a applied, u unchanged, s stale, d duplicate. */
 export type ExpectedOutcome = "a" | "u" | "s" | "d";
 
@@ -58,13 +66,23 @@ export function contentOf(resource: Resource, json: string): string {
   return createHash("sha256").update(JSON.stringify(record)).digest("hex").slice(0, 24);
 }
 
+export function judge(record: ReceivedRecord): JudgedRecord {
+  return {
+    identity: identityOf(record),
+    sourceTime: instantText(record.sourceTime),
+    content: contentOf(record.resource, record.json),
+  };
+}
+
 /** The current record, the history and each outcome, of records in the order of their receipt. */
 export function expectedState(received: readonly ReceivedRecord[]): ExpectedState {
+  return stateAfter(received.map(judge));
+}
+
+/** The same of records that were judged before. */
+export function stateAfter(received: readonly JudgedRecord[]): ExpectedState {
   const records = new Map<string, ExpectedRecord>();
-  const outcomes = received.map((record): ExpectedOutcome => {
-    const identity = identityOf(record);
-    const sourceTime = instantText(record.sourceTime);
-    const content = contentOf(record.resource, record.json);
+  const outcomes = received.map(({ identity, sourceTime, content }): ExpectedOutcome => {
     const known = records.get(identity);
     if (known === undefined) {
       const version: ExpectedVersion = { sourceTime, content, outcome: "a" };

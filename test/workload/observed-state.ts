@@ -1,44 +1,51 @@
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import { BodyLayout } from "../../src/accept/body-layout.ts";
-import { RESOURCES, type ResourceLetter, resourceOf } from "../../src/contract/resource.ts";
+import { RESOURCES, type ResourceLetter } from "../../src/contract/resource.ts";
 import { VERSION_TABLES } from "../../src/state/version-tables.ts";
-import { identityOf, instantText, type ReceivedRecord, stateLine } from "./expected-state.ts";
+import { identityOf, type JudgedRecord, stateLine } from "./expected-state.ts";
 
 /** A record as it lies in the log, under the place by which the state points to it. */
-export interface LoggedRecord extends ReceivedRecord {
+export interface LoggedRecord extends JudgedRecord {
   readonly place: string;
   /** Its letter in the outcomes of its part; undefined when the part has none or too few. */
   readonly outcome: string | undefined;
 }
 
-const SOURCE_TIME = /"(?:createDateTime|lastModifiedDateTime)":"([^"]+)"/;
-const KEYS = { i: "occupancyDate", r: "reservationId", g: "groupCode" } as const;
-
 interface LogRow {
   request_id: string;
-  resource: ResourceLetter;
   record_count: number;
   layout: Buffer;
   body: Buffer;
   outcomes: string | null;
 }
 
-/** Every accepted record, in the order of receipt (request id, index), read out of the log's bytes. */
-export async function readLog(pool: pg.Pool): Promise<LoggedRecord[]> {
+/**
+ * Every accepted record, in the order of receipt (request id, index), read out of the log's bytes. `judged` knows the
+ * texts that were sent; bytes that it does not know are not what was sent, and throw.
+ */
+export async function readLog(
+  pool: pg.Pool,
+  judged: (json: string) => JudgedRecord | undefined,
+): Promise<LoggedRecord[]> {
   const { rows } = await pool.query<LogRow>(
-    `select log.request_id, log.resource, log.record_count, log.layout, log.body, outcome.outcomes
+    `select log.request_id, log.record_count, log.layout, log.body, outcome.outcomes
     from bellhop.accept_log log left join bellhop.request_outcome outcome using (bucket, request_id)
     where log.kind = 'b' order by log.request_id, log.bucket`,
   );
-  const records = rows.flatMap((row) => {
-    const layout = new BodyLayout(row.layout);
-    return [...layout.allRecords(row.body)].map(({ index, bytes }, position) => ({
-      requestId: row.request_id,
-      index,
-      logged: loggedRecord(row, index, position, bytes.toString("utf8")),
-    }));
-  });
+  const records: { index: number; requestId: string; logged: LoggedRecord }[] = [];
+  for (const { request_id: requestId, record_count: count, layout, body, outcomes } of rows) {
+    let position = 0;
+    for (const { index, bytes } of new BodyLayout(layout).allRecords(body)) {
+      const record = judged(bytes.toString("utf8"));
+      if (record === undefined)
+        throw new Error(`The log holds a record that was not sent: ${requestId}/${index}.`);
+      const { identity, sourceTime, content } = record;
+      const place = `${requestId}/${index}`;
+      const outcome = outcomes?.length === count ? outcomes[position] : undefined;
+      records.push({ index, requestId, logged: { identity, sourceTime, content, place, outcome } });
+      position += 1;
+    }
+  }
   return records
     .sort((left, right) =>
       left.requestId === right.requestId
@@ -48,27 +55,6 @@ export async function readLog(pool: pg.Pool): Promise<LoggedRecord[]> {
           : 1,
     )
     .map(({ logged }) => logged);
-}
-
-function loggedRecord(row: LogRow, index: number, position: number, json: string): LoggedRecord {
-  const record = JSON.parse(json) as Record<string, string>;
-  const sourceTime = SOURCE_TIME.exec(json)?.[1];
-  const key = record[KEYS[row.resource]];
-  const { clientCode, propertyCode } = record;
-  if (sourceTime === undefined || key === undefined || clientCode === undefined || propertyCode === undefined)
-    throw new Error("The log holds a record that is not of the workload.");
-  const outcome = row.outcomes?.length === row.record_count ? row.outcomes[position] : undefined;
-  const resource = resourceOf(row.resource);
-  return {
-    resource,
-    clientCode,
-    propertyCode,
-    key,
-    sourceTime,
-    json,
-    place: `${row.request_id}/${index}`,
-    outcome,
-  };
 }
 
 interface VersionRow {
@@ -87,9 +73,7 @@ interface VersionRow {
  */
 export async function readStateLines(
   pool: pg.Pool,
-  contentAt: (
-    place: string,
-  ) => { readonly identity: string; readonly sourceTime: string; readonly content: string } | undefined,
+  recordAt: (place: string) => JudgedRecord | undefined,
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const resource of RESOURCES) {
@@ -100,12 +84,8 @@ export async function readStateLines(
         propertyCode: row.property_code,
         key: row.key,
       });
-      const found = contentAt(row.place);
-      if (
-        found === undefined ||
-        found.identity !== identity ||
-        instantText(found.sourceTime) !== row.source_time
-      ) {
+      const found = recordAt(row.place);
+      if (found === undefined || found.identity !== identity || found.sourceTime !== row.source_time) {
         lines.push(`${identity} ${row.source_time} points to a record that is another's: ${row.place}`);
         continue;
       }
@@ -136,29 +116,6 @@ async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number])
       and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash`,
   );
   return rows;
-}
-
-/** Columns of the views that tell when or where a record was received: those may differ between orders. */
-const OF_RECEIPT = /^(received_at|request_id|record_index|property_id|bucket|change_no|stored_.*)$/;
-
-/** A digest of every view of the schema `analytics`, rows in order; the views that only rename tables are left out. */
-export async function digestAnalytics(pool: pg.Pool): Promise<ReadonlyMap<string, string>> {
-  const { rows: columns } = await pool.query<{ view: string; columns: string[] }>(
-    `select c.table_name as view, array_agg(c.column_name::text order by c.ordinal_position) as columns
-    from information_schema.columns c
-    where c.table_schema = 'analytics' and c.table_name not like 'stored\\_%' group by c.table_name`,
-  );
-  const digests = new Map<string, string>();
-  for (const { view, columns: names } of columns) {
-    const kept = names.filter((name) => !OF_RECEIPT.test(name)).map((name) => `"${name}"`);
-    const { rows } = await pool.query<{ row: string }>(
-      `select row(${kept.join(", ")})::text as row from analytics."${view}"`,
-    );
-    const digest = createHash("sha256");
-    for (const row of rows.map(({ row }) => row).sort()) digest.update(`${row}\n`);
-    digests.set(view, `${rows.length} rows ${digest.digest("hex").slice(0, 24)}`);
-  }
-  return digests;
 }
 
 /** Records whose last numbered change is not what is current: a feed that followed the changes would end elsewhere. */

@@ -1,14 +1,15 @@
 import type { Resource } from "../../src/contract/resource.ts";
-import { contentOf, identityOf, instantText } from "./expected-state.ts";
+import { type JudgedRecord, judge } from "./expected-state.ts";
 import type { Message } from "./message.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** A message of a workload with what the order needs to know of it, worked out once for all orders. */
-export interface OrderedMessage {
+export interface OrderedMessage extends JudgedRecord {
   readonly message: Message;
+  /** The record's JSON as it is sent. */
+  readonly bytes: Buffer;
   /** Identity and instant: messages that share it and differ in content are decided by receipt. */
   readonly moment: string;
-  readonly content: string;
 }
 
 /** A batch of one resource, as one request. `after` are batches that must have been accepted before it is sent. */
@@ -23,11 +24,11 @@ const REPEATED = 0.12;
 const BATCH_RECORDS_MAX = 500;
 
 export function prepareMessages(workload: readonly Message[]): OrderedMessage[] {
-  return workload.map((message) => ({
-    message,
-    moment: `${identityOf(message)}\0${instantText(message.sourceTime)}`,
-    content: contentOf(message.resource, message.json),
-  }));
+  return workload.map((message) => {
+    const judged = judge(message);
+    const moment = `${judged.identity}\0${judged.sourceTime}`;
+    return { ...judged, message, moment, bytes: Buffer.from(message.json) };
+  });
 }
 
 /** Moments with more than one content, and these contents in the order in which the workload has them. */

@@ -5,23 +5,23 @@ import { letterOf } from "../../src/contract/resource.ts";
 import type { TestClient, TestService } from "../support/service.ts";
 import type { OrderedBatch } from "./random-order.ts";
 
+const [BRACKET, COMMA, CLOSING_BRACKET] = [Buffer.from("["), Buffer.from(","), Buffer.from("]")];
+
 /** Gives one batch to whoever accepts it; settles once it was accepted. */
 export type SendBatch = (batch: OrderedBatch) => Promise<void>;
 
 /** A batch as http hands it to accept. That the workload's records are valid, `workload.test.ts` has checked. */
 function submissionOf(batch: OrderedBatch): Submission {
-  const pieces = batch.messages.map(({ message }) => Buffer.from(message.json));
   let at = 1;
-  const records = pieces.map((piece, index) => {
+  const records = batch.messages.map(({ message: { clientCode, propertyCode }, bytes }, index) => {
     const start = at;
-    at += piece.length + 1;
-    const { clientCode, propertyCode } = (batch.messages[index] as OrderedBatch["messages"][number]).message;
-    return { index, start, end: start + piece.length, clientCode, propertyCode };
+    at += bytes.length + 1;
+    return { index, start, end: start + bytes.length, clientCode, propertyCode };
   });
   return {
     clientId: "any-order",
     resource: letterOf(batch.resource),
-    body: Buffer.from(bodyOf(batch)),
+    body: bodyOf(batch),
     records,
     rejected: [],
     lenient: false,
@@ -31,8 +31,9 @@ function submissionOf(batch: OrderedBatch): Submission {
   };
 }
 
-function bodyOf(batch: OrderedBatch): string {
-  return `[${batch.messages.map(({ message }) => message.json).join(",")}]`;
+function bodyOf(batch: OrderedBatch): Buffer {
+  const pieces = batch.messages.flatMap(({ bytes }, at) => [at === 0 ? BRACKET : COMMA, bytes]);
+  return Buffer.concat([...pieces, CLOSING_BRACKET]);
 }
 
 /** Sends straight to the accept log of this process. */
