@@ -1,5 +1,6 @@
 import { clientCommand } from "./client-commands.ts";
 import { keyCommand } from "./key-commands.ts";
+import { labelCommand } from "./label-command.ts";
 import { operatorMessage } from "./operator-error.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
@@ -13,6 +14,7 @@ const HELP = `bellhop: hotel data ingestion
                                                the partners' clients
   token ...                                    tokens for trying things out; token revoke
   key list|rotate                              the keys that sign tokens
+  label list|map|unmap                         what the hotels' status labels mean
   quarantine list|release|discard              records held aside
   replay [--swap]                              rebuild the state from the log and compare
 
@@ -26,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   client: clientCommand,
   token: tokenCommand,
   key: keyCommand,
+  label: labelCommand,
   quarantine: quarantineCommand,
   replay: replayCommand,
 };

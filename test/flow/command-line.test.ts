@@ -35,7 +35,7 @@ async function runLines(lines: readonly string[]): Promise<Record<string, Answer
   return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
 }
 
-const HELPED = ["", "serve", "client", "key", "token", "quarantine", "replay"].map((name) =>
+const HELPED = ["", "serve", "client", "key", "token", "label", "quarantine", "replay"].map((name) =>
   `${name} --help`.trim(),
 );
 
@@ -50,6 +50,10 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["quarantine list --frob", /Unknown option '--frob'\. See bellhop quarantine --help\./],
   ["quarantine release", /release takes the UUID of a request/],
   ["quarantine discard 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 first", /discard takes the index of one record/],
+  ["label", /Usage:/],
+  ["label map ACME", /A client code, a resource and one label are needed/],
+  ["label map ACME inventories X --deducts yes", /reservations or groups, not "inventories"/],
+  ["label map ACME groups X --deducts maybe", /--deducts says yes or no/],
   ["client frob", /there is no "frob"/],
   ["client create", /--name is missing/],
   ["token", /--client-id is missing/],

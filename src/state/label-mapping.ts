@@ -1,0 +1,70 @@
+import type pg from "pg";
+import { canonicalLabel } from "../contract/labels.ts";
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+
+const listStatement = readStatement(new URL("./sql/list-labels.sql", import.meta.url));
+const mapStatement = readStatement(new URL("./sql/map-label.sql", import.meta.url));
+const unmapStatement = readStatement(new URL("./sql/unmap-label.sql", import.meta.url));
+
+/** Resources whose records carry a label (specification, section 3). */
+export type LabelledResource = "reservations" | "groups";
+
+/** A label of a client code, compared exactly as it is sent. */
+export interface LabelOf {
+  readonly clientCode: string;
+  readonly resource: LabelledResource;
+  readonly label: string;
+}
+
+/** What a label means to a client code, and how many current records carry it. */
+export interface LabelMeaning extends LabelOf {
+  readonly records: number;
+  /** The canonical word of the default mapping; null where it has none. */
+  readonly canonical: string | null;
+  /** Whether its rooms are on the books; an unmapped label's are not. */
+  readonly deducts: boolean;
+  /** Who says so: the client code's own mapping, the default one, or nobody yet. */
+  readonly by: "mapping" | "default" | "unmapped";
+}
+
+interface Row extends LabelOf {
+  readonly records: number;
+  readonly deducts: boolean | null;
+}
+
+function meaningOf({ clientCode, resource, label, records, deducts }: Row): LabelMeaning {
+  const known = canonicalLabel(resource, label);
+  return {
+    clientCode,
+    resource,
+    label,
+    records,
+    canonical: known?.canonical ?? null,
+    deducts: deducts ?? known?.deducts ?? false,
+    by: deducts !== null ? "mapping" : known !== undefined ? "default" : "unmapped",
+  };
+}
+
+/** Every label in use or mapped, of one client code or of all. Counts the current records: some 0.3 s a million. */
+export async function listLabels(pool: pg.Pool, clientCode: string | null): Promise<LabelMeaning[]> {
+  const { rows } = await pool.query<Row>({ ...listStatement, values: [clientCode] });
+  return rows.map(meaningOf);
+}
+
+const lettered = ({ clientCode, resource, label }: LabelOf) => [
+  clientCode,
+  resource === "reservations" ? "r" : "g",
+  label,
+];
+
+/** Says what a label means to a client code; it replaces what was said before. */
+export async function mapLabel(connection: Queryable, of: LabelOf, deducts: boolean): Promise<void> {
+  await connection.query({ ...mapStatement, values: [...lettered(of), deducts] });
+}
+
+/** Takes a client code's own mapping back, so that the default holds again; false when there was none. */
+export async function unmapLabel(connection: Queryable, of: LabelOf): Promise<boolean> {
+  const { rowCount } = await connection.query({ ...unmapStatement, values: lettered(of) });
+  return rowCount === 1;
+}
