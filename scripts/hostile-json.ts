@@ -2,8 +2,9 @@
  * `npm run hostile:json [-- DIRECTORY]`: JSON torture over HTTP with this project's own cases and, when a directory of
  * `y_*.json`, `n_*.json` and `i_*.json` files is given, with those too. Exit code 1 when anything is not as it must be.
  */
-import { startTestService } from "../test/support/service.ts";
+
 import { type JsonCase, ownCases, readSuite, tortureJson } from "../test/hostile/json-torture.ts";
+import { startTestService } from "../test/support/service.ts";
 
 const [directory] = process.argv.slice(2);
 const sets: [string, JsonCase[]][] = [["own cases", ownCases()]];
