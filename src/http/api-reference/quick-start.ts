@@ -38,7 +38,8 @@ echo "$REQUEST"`;
 
 function statusCommand(baseUrl: string): string {
   return `curl -sS "${baseUrl}/api/public/v1/requests/$REQUEST" \\
-  -H "Authorization: Bearer $TOKEN"`;
+  -H "Authorization: Bearer $TOKEN" \\
+  -H 'Prefer: wait=5'`;
 }
 
 /**

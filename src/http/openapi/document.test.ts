@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { describe } from "node:test";
-import { Compile } from "typebox/schema";
+import { errorsOf } from "../../../test/support/openapi.ts";
 import { readConfig } from "../../config.ts";
 import { checkRecord } from "../../contract/check-record.ts";
 import { readBatch } from "../../contract/read-batch.ts";
@@ -29,11 +29,6 @@ function* objectsIn(value: unknown, at = "#"): Generator<readonly [string, Recor
   for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, `${at}/${name}`);
 }
 
-function errorsOf(schema: Schema, value: unknown): unknown[] {
-  const check = Compile({ ...schema, components: document.components } as object);
-  return check.Check(value) ? [] : [...check.Errors(value)[1]];
-}
-
 /** Every operation with each of its answers. */
 const answers = Object.entries(document.paths).flatMap(([path, item]) =>
   (Object.entries(item) as [string, Operation][]).flatMap(([method, { responses }]) =>
@@ -51,7 +46,7 @@ describe("examples", () => {
     for (const [at, media] of objectsIn({ paths: document.paths, components: document.components })) {
       if (media["schema"] === undefined || media["examples"] === undefined) continue;
       for (const [name, { value }] of Object.entries((media as unknown as MediaType).examples ?? {})) {
-        assert.deepEqual(errorsOf(media["schema"] as Schema, value), [], `${at} ${name}`);
+        assert.deepEqual(errorsOf(document, media["schema"] as Schema, value), [], `${at} ${name}`);
         count++;
       }
     }
@@ -62,7 +57,7 @@ describe("examples", () => {
     for (const [at, schema] of objectsIn(document)) {
       if (!Array.isArray(schema["examples"])) continue;
       for (const example of schema["examples"]) {
-        assert.deepEqual(errorsOf(schema as Schema, example), [], at);
+        assert.deepEqual(errorsOf(document, schema as Schema, example), [], at);
         count++;
       }
     }

@@ -110,7 +110,7 @@ export const ERROR_ANSWERS = {
   Forbidden: {
     description:
       "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` tells which.",
-    headers: headersOf("WWW-Authenticate"),
+    headers: ratedHeadersOf("WWW-Authenticate", "X-Correlation-Id", "Preference-Applied"),
   },
   InvalidBatch: errorAnswer(
     "The body is not a batch, or has invalid records. Nothing was stored.",
@@ -137,17 +137,17 @@ export const ERROR_ANSWERS = {
   PayloadTooLarge: errorAnswer(
     "The body is too large, as sent or once it is inflated.",
     ["bellhop.http.PayloadTooLarge"],
-    ratedHeadersOf("X-Correlation-Id"),
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
   ),
   UnsupportedMediaType: errorAnswer(
     "The body is not application/json in UTF-8, or its encoding is unknown.",
     ["bellhop.http.UnsupportedMediaType", "bellhop.http.UnsupportedEncoding"],
-    ratedHeadersOf("X-Correlation-Id"),
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
   ),
   UnusableHeader: errorAnswer(
     "A header cannot be used as it is.",
     ["bellhop.accept.IdempotencyKeyReused", "bellhop.http.InvalidHeader"],
-    ratedHeadersOf("X-Correlation-Id"),
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
   ),
   TooManyRequests: errorAnswer(
     "Too many requests of this client at once. Wait for `Retry-After`, then send the same again.",
@@ -157,17 +157,17 @@ export const ERROR_ANSWERS = {
   TooManyBatches: errorAnswer(
     "Too many requests of this client at once, or too many properties it never named before. Wait for `Retry-After`, then send the same again.",
     ["bellhop.http.RateLimitExceeded", "bellhop.accept.TooManyNewProperties"],
-    ratedHeadersOf("Retry-After"),
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
   ),
   Internal: errorAnswer(
     "A fault of the service. The message never tells more; name the `X-Request-Id` when you ask.",
     ["bellhop.http.Internal"],
-    headersOf(),
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
   ),
   Unavailable: errorAnswer(
     "The service cannot do this now: its database is away, or too much is in flight. A batch was not accepted. Send the same again after `Retry-After`, with the same `Idempotency-Key`.",
     ["bellhop.accept.Unavailable"],
-    ratedHeadersOf("Retry-After"),
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
   ),
   BadRequest: errorAnswer("The request is not HTTP/1.1 as its RFC defines it, or a header is repeated.", [
     "bellhop.http.BadRequest",

@@ -62,9 +62,13 @@ export const HEADERS = {
     schema: { type: "integer", format: "int32", minimum: 0, maximum: 86_400, examples: [5] },
   },
   "Preference-Applied": {
-    description:
-      "The handling of invalid records that was applied, where the request asked for one (RFC 7240).",
-    schema: { type: "string", enum: ["handling=strict", "handling=lenient"], examples: ["handling=lenient"] },
+    description: "The preference that was applied, where the request had one (RFC 7240).",
+    schema: {
+      type: "string",
+      maxLength: 64,
+      pattern: "^(handling=(strict|lenient)|wait=[0-9]{1,2})$",
+      examples: ["handling=lenient"],
+    },
   },
   "WWW-Authenticate": {
     description:

@@ -1,6 +1,6 @@
 import { RESOURCES, type Resource } from "../../contract/resource.ts";
 import { ANYWHERE } from "./errors.ts";
-import { ratedHeadersOf } from "./headers.ts";
+import { type HeaderName, ratedHeadersOf } from "./headers.ts";
 import { type Answer, type Operation, type Parameter, type PathItem, refTo, schemaOf } from "./model.ts";
 import {
   historyParameters,
@@ -8,6 +8,7 @@ import {
   REQUEST_ID_PARAMETER,
   REQUEST_LIST_PARAMETERS,
   recordListParameters,
+  WAIT_PARAMETER,
 } from "./read-parameters.ts";
 import {
   EXAMPLE_OUTCOMES,
@@ -20,10 +21,10 @@ import { EXAMPLE_RECORDS } from "./record-examples.ts";
 
 type Words = Pick<Operation, "operationId" | "summary" | "description">;
 
-function answerOf(description: string, schemaName: string, value: unknown): Answer {
+function answerOf(description: string, schemaName: string, value: unknown, ...headers: HeaderName[]): Answer {
   return {
     description,
-    headers: ratedHeadersOf("Cache-Control"),
+    headers: ratedHeadersOf("Cache-Control", ...headers),
     content: { "application/json": { schema: schemaOf(schemaName), examples: { page: { value } } } },
   };
 }
@@ -74,12 +75,13 @@ const getRequest = operationOf(
     description:
       "How many records have each outcome, and for every record that is more than plainly applied its outcome, the reason and its warnings. `status` is `applied` once all have been decided: usually within a second of the 202.",
   },
-  [REQUEST_ID_PARAMETER, ...PAGE_PARAMETERS],
-  answerOf("The request and what became of its records.", "RequestStatus", {
-    ...EXAMPLE_SUMMARY,
-    records: EXAMPLE_OUTCOMES,
-    nextCursor: null,
-  }),
+  [REQUEST_ID_PARAMETER, WAIT_PARAMETER, ...PAGE_PARAMETERS],
+  answerOf(
+    "The request and what became of its records.",
+    "RequestStatus",
+    { ...EXAMPLE_SUMMARY, records: EXAMPLE_OUTCOMES, nextCursor: null },
+    "Preference-Applied",
+  ),
   { 404: refTo("responses", "RequestNotFound") },
 );
 

@@ -87,6 +87,15 @@ export const REQUEST_ID_PARAMETER: Parameter = {
   schema: schemaOf("RequestId"),
 };
 
+/** How long the answer about a request may wait. */
+export const WAIT_PARAMETER: Parameter = {
+  name: "Prefer",
+  in: "header",
+  description:
+    "`wait=5` (RFC 7240): the answer comes as soon as the request is applied, or after so many seconds, 10 at most, as it is then. Saves asking again and again.",
+  schema: { type: "string", maxLength: 1024, pattern: "^[\\x20-\\x7e]*$", examples: ["wait=5"] },
+};
+
 const DATES_OF: Readonly<Record<Resource, string>> = {
   inventories: "Occupancy date",
   reservations: "First arrival",

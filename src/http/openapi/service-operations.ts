@@ -24,13 +24,38 @@ function open(
 
 const headers = headersOf("Cache-Control");
 
-function textAnswer(description: string, type: string, charactersMax: number, example: string): Answer {
+/** The headers of what changes only with the deployment: it may be kept for a while, and then asked for again by its tag. */
+const keptHeaders: NonNullable<Answer["headers"]> = {
+  ...headersOf(),
+  "Cache-Control": {
+    description: "It may be kept for five minutes.",
+    required: true,
+    schema: { type: "string", const: "public, max-age=300", examples: ["public, max-age=300"] },
+  },
+  ETag: {
+    description: "The version, for `If-None-Match`.",
+    required: true,
+    schema: { type: "string", maxLength: 64, pattern: '^"[^"]+"$', examples: ['"V8dxVFF30yUQ4f85-K1KGW"'] },
+  },
+};
+
+const notModified: Answer = {
+  description: "It is the one that `If-None-Match` names. The body is empty.",
+  headers: keptHeaders,
+};
+
+function textAnswer(
+  description: string,
+  type: string,
+  example: string,
+  headers: NonNullable<Answer["headers"]> = headersOf(),
+): Answer {
   return {
     description,
-    headers: headersOf(),
+    headers,
     content: {
       [type]: {
-        schema: { type: "string", maxLength: charactersMax, pattern: "^[^\\u0000]*$" },
+        schema: { type: "string", maxLength: 4_194_304, pattern: "^[^\\u0000]*$" },
         examples: { text: { value: example } },
       },
     },
@@ -101,9 +126,10 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
     {
       200: {
         description: "The document.",
-        headers: headersOf(),
+        headers: keptHeaders,
         content: { "application/json": { schema: schemaOf("OpenApi") } },
       },
+      304: notModified,
     },
   ),
   "/docs": open(
@@ -112,7 +138,10 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       summary: "Read the API reference",
       description: "This document as a page for people, with first steps that can be pasted into a shell.",
     },
-    { 200: textAnswer("The page.", "text/html", 4_194_304, "<!doctype html>") },
+    {
+      200: textAnswer("The page.", "text/html", "<!doctype html>", keptHeaders),
+      304: notModified,
+    },
   ),
   "/metrics": open(
     {
@@ -122,12 +151,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         "For Prometheus, in its text format. Where the operator has set a token for it, that is asked for.",
     },
     {
-      200: textAnswer(
-        "The metrics.",
-        "text/plain",
-        4_194_304,
-        "# TYPE bellhop_http_requests_total counter\n",
-      ),
+      200: textAnswer("The metrics.", "text/plain", "# TYPE bellhop_http_requests_total counter\n"),
       401: refTo("responses", "NoMetricsToken"),
     },
     [{}, { metricsToken: [] }],
