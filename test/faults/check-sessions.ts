@@ -1,0 +1,93 @@
+import type pg from "pg";
+import { until } from "../support/until.ts";
+import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
+import { LOOKER } from "./database-of-service.ts";
+
+/** Lanes are sealed and buckets taken at the applier's upkeep, every two seconds. */
+const TIDY_MS_MAX = 10_000;
+
+/** What must be so once the service has come to rest, as queries that answer rows only where it is not. */
+const TIDY: Readonly<Record<string, string>> = {
+  "sessions that should not be": `
+    select application_name, count(*)::integer from pg_stat_activity
+    where usename = 'bellhop' and application_name <> '${LOOKER}' group by application_name
+    having count(*) > case application_name when 'bellhop' then 10 else 1 end`,
+  "sessions in a transaction": `
+    select pid, application_name, state from pg_stat_activity
+    where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
+  "locks waited for": `select pid, locktype, mode from pg_locks where not granted`,
+  "advisory locks held": `select pid, mode from pg_locks where locktype = 'advisory'`,
+  "prepared transactions": `select gid from pg_prepared_xacts`,
+  "lanes that are neither the open one nor retired": `
+    select lane_id from bellhop.lane where retired_at is null
+    and not exists (select from pg_stat_activity writer
+      where writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start)`,
+  "more than one open lane": `
+    select count(*)::integer from bellhop.lane where sealed_at is null having count(*) <> 1`,
+  "buckets that no living backend holds": `
+    select bucket from bellhop.bucket_lease lease
+    where not exists (select from pg_stat_activity holder
+      where holder.pid = lease.backend_pid and holder.backend_start = lease.backend_start)`,
+  "outcomes of nothing": `
+    select request_id from bellhop.request_outcome outcome where not exists (
+      select from bellhop.accept_log log where log.bucket = outcome.bucket and log.request_id = outcome.request_id)`,
+  "idempotency keys of nothing": `
+    select key from bellhop.idempotency_key held
+    where not exists (select from bellhop.accept_log log where log.request_id = held.request_id)`,
+  "cursors that are not at the end of their lane": `
+    select bucket, lane_id from bellhop_state.apply_cursor cursor
+    full join (select bucket, lane_id, max(request_id::text)::uuid as last from bellhop.accept_log group by bucket, lane_id) log
+      using (bucket, lane_id)
+    where cursor.request_id is distinct from log.last`,
+  "buckets whose changes are not numbered 1, 2, 3 …": `
+    select lease.bucket, lease.next_change, count(change_no), count(distinct change_no), max(change_no)
+    from bellhop.bucket_lease lease
+    left join (
+      select bucket, change_no from bellhop_state.inventory_version union all
+      select bucket, change_no from bellhop_state.reservation_version union all
+      select bucket, change_no from bellhop_state.group_version
+    ) change on change.bucket = lease.bucket and change.change_no is not null
+    group by lease.bucket, lease.next_change
+    having count(change_no) <> lease.next_change - 1 or count(distinct change_no) <> count(change_no)
+      or max(change_no) >= lease.next_change`,
+};
+
+/** Waits until no part of the log lacks its outcomes. */
+export async function untilApplied(pool: pg.Pool, waitMsMax: number): Promise<void> {
+  await until(async () => {
+    const { rowCount } = await pool.query(
+      `select from bellhop.accept_log log where not exists (
+        select from bellhop.request_outcome outcome
+        where outcome.bucket = log.bucket and outcome.request_id = log.request_id) limit 1`,
+    );
+    return rowCount === 0;
+  }, waitMsMax);
+}
+
+/** The longest time from receipt to applied, in milliseconds; outages are part of it. */
+export async function longestLagMs(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ ms: number | null }>(
+    `select max(extract(epoch from outcome.applied_at - log.received_at) * 1000)::float8 as ms
+    from bellhop.accept_log log join bellhop.request_outcome outcome using (bucket, request_id)`,
+  );
+  return rows[0]?.ms ?? 0;
+}
+
+/** What crashes have left behind in the database, as sentences, once it had the time to be tidied up. */
+export async function checkSessions(pool: pg.Pool): Promise<string[]> {
+  const problems: string[] = [];
+  for (const [what, query] of Object.entries(TIDY)) {
+    let left: unknown[] = [];
+    await until(async () => {
+      left = (await pool.query<Record<string, unknown>>(query)).rows;
+      return left.length === 0;
+    }, TIDY_MS_MAX).catch((error: unknown) => {
+      if (left.length === 0) throw error;
+      problems.push(`${what}: ${left.length}, such as ${JSON.stringify(left.slice(0, 3))}`);
+    });
+  }
+  const elsewhere = await countChangesThatEndElsewhere(pool);
+  if (elsewhere > 0)
+    problems.push(`the numbered changes of ${elsewhere} records end in another content than the current one`);
+  return problems;
+}

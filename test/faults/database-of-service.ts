@@ -1,0 +1,34 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { clientConfig } from "../../src/db/connection.ts";
+import { findServer } from "../../src/db/embedded/postmaster.ts";
+
+/** PostgreSQL's data directory under a DATA_DIR: as root it may lie elsewhere, and a file says where. */
+export async function clusterOf(dataDir: string): Promise<string> {
+  const pointed = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => dataDir);
+  return join(pointed.trim(), "postgres");
+}
+
+/** Looks into the embedded database beside the service, on a connection that is closed again. */
+export async function withDatabaseOf<Result>(
+  dataDir: string,
+  look: (pool: pg.Pool) => Promise<Result>,
+): Promise<Result> {
+  const server = await findServer(await clusterOf(dataDir));
+  if (server === undefined) throw new Error(`No PostgreSQL runs in ${dataDir}.`);
+  const host = "host" in server.listen ? server.listen.host : server.listen.socketDirectory;
+  const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
+  const { port } = server.listen;
+  const config = clientConfig({ host, port, user: "bellhop", password, database: "bellhop" }, "on");
+  const pool = new pg.Pool({ ...config, application_name: LOOKER, max: 1 });
+  pool.on("error", () => undefined);
+  try {
+    return await look(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** By which the harness's own connection is told from the service's. */
+export const LOOKER = "faults";

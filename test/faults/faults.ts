@@ -1,0 +1,15 @@
+/** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
+import { killCommand } from "./kill.ts";
+
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  kill: killCommand,
+};
+
+const [name = "", ...args] = process.argv.slice(2);
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+if (command === undefined) {
+  process.stderr.write(`npm run faults -- ${Object.keys(COMMANDS).join("|")} --help\n`);
+  process.exitCode = 2;
+} else {
+  process.exitCode = await command(args);
+}

@@ -1,0 +1,74 @@
+import { parseArgs } from "node:util";
+import { runKills } from "./kill-campaign.ts";
+import { KILL_TARGETS, type KillReport, type KillTarget, reportLines } from "./kill-report.ts";
+import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
+
+const HELP = `npm run faults -- kill --target service|postgres|both [--times N] [--seed S] [--senders N] [--plant FAULT]
+
+Kills the service, its PostgreSQL or both outright, N times at random moments under load, and checks what became of
+every 202. Exit code 0 when nothing was lost, doubled or left behind, and ready came back within 10 s each time.
+
+  --times N      kills; by default 20
+  --seed S       of what is sent and when is killed; a failure prints it
+  --senders N    concurrent senders; by default 8
+  --plant FAULT  plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
+`;
+
+/** From a crash to ready, and from SIGTERM to the end: what the service promises. */
+const READY_MS_PROMISED = 10_000;
+
+function readOptions(args: readonly string[]) {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      target: { type: "string" },
+      times: { type: "string", default: "20" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      senders: { type: "string", default: "8" },
+      plant: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
+  const target = values.target as KillTarget;
+  const plant = values.plant as PlantedFault | undefined;
+  const isKnown =
+    KILL_TARGETS.includes(target) && (plant === undefined || Object.hasOwn(PLANTED_FAULTS, plant));
+  if (values.help === true || !isKnown || ![times, seed, senders].every((n) => Number.isInteger(n) && n >= 0))
+    return undefined;
+  return { target, times, seed, senders, plant };
+}
+
+/** `npm run faults -- kill …`: prints the figures; answers the exit code. */
+export async function killCommand(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  if (options === undefined) {
+    process.stderr.write(HELP);
+    return 2;
+  }
+  const { target, times, seed, senders, plant } = options;
+  const again = `npm run faults -- kill --target ${target} --times ${times} --seed ${seed} --senders ${senders}${plant === undefined ? "" : ` --plant ${plant}`}`;
+  console.log(again);
+  let report: KillReport;
+  try {
+    report = await runKills({
+      ...options,
+      promisedMs: READY_MS_PROMISED,
+      told(kill, what, readyMs) {
+        if (kill % 10 === 0 || readyMs > 3_000)
+          console.log(`kill ${kill} (${what}): ready after ${(readyMs / 1000).toFixed(2)} s`);
+      },
+    });
+  } catch (error) {
+    console.log(`BROKEN OFF; the same again: ${again}`, error);
+    return 1;
+  }
+  for (const line of reportLines(report)) console.log(line);
+  if (report.problems.length === 0) {
+    console.log("every 202 is there, once");
+    return 0;
+  }
+  console.log(`${report.problems.length} PROBLEMS; the same again: ${again}`);
+  for (const problem of report.problems.slice(0, 60)) console.log(problem);
+  return 1;
+}

@@ -1,0 +1,88 @@
+import type { Batch } from "./batch-source.ts";
+
+/** What is known of a batch from its sender's side. */
+export interface SentBatch {
+  readonly batch: Batch;
+  /** When it was posted for the first time; any of its attempts may be the one that was stored. */
+  readonly firstSentAt: number;
+  /** Times it was posted, and how many of them brought no 202 (no answer, or a 503: it may be stored or not). */
+  attempts: number;
+  unanswered: number;
+  /** The id of the first 202; a later 202 with another one is a problem. */
+  requestId: string | undefined;
+}
+
+/** One 202, by the sender's monotonic clock in milliseconds. */
+export interface Answer {
+  readonly requestId: string;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+/**
+ * What the senders sent and what they were told, in memory: the truth that the service is held to. A 202 is written
+ * down the moment its body has arrived.
+ */
+export class Ledger {
+  readonly batches = new Map<number, SentBatch>();
+  readonly answers: Answer[] = [];
+  /** What no sender may ever be told, as sentences. */
+  readonly problems: string[] = [];
+  longestAnswerMs = 0;
+  repeats = 0;
+  refusals = 0;
+  readonly #byRequest = new Map<string, SentBatch>();
+  #unchecked: string[] = [];
+
+  sending(batch: Batch): SentBatch {
+    const known = this.batches.get(batch.number) ?? {
+      batch,
+      firstSentAt: performance.now(),
+      attempts: 0,
+      unanswered: 0,
+      requestId: undefined,
+    };
+    known.attempts += 1;
+    this.batches.set(batch.number, known);
+    return known;
+  }
+
+  accepted(sent: SentBatch, answer: Answer): void {
+    this.longestAnswerMs = Math.max(this.longestAnswerMs, answer.answeredAt - answer.sentAt);
+    if (sent.requestId !== undefined) {
+      this.repeats += 1;
+      if (sent.requestId !== answer.requestId) {
+        this.problems.push(
+          `batch ${sent.batch.number} was answered ${sent.requestId} and, repeated with its key, ${answer.requestId}`,
+        );
+      }
+      return;
+    }
+    const other = this.#byRequest.get(answer.requestId);
+    if (other !== undefined)
+      this.problems.push(
+        `${answer.requestId} answered batches ${other.batch.number} and ${sent.batch.number}`,
+      );
+    sent.requestId = answer.requestId;
+    this.#byRequest.set(answer.requestId, sent);
+    this.answers.push({ ...answer, sentAt: sent.firstSentAt });
+    this.#unchecked.push(answer.requestId);
+  }
+
+  /** The request ids answered since the last call. */
+  takeUnchecked(): string[] {
+    return this.#unchecked.splice(0);
+  }
+
+  byRequestId(requestId: string): SentBatch | undefined {
+    return this.#byRequest.get(requestId);
+  }
+
+  get acceptedRequests(): number {
+    return this.#byRequest.size;
+  }
+
+  get acceptedRecords(): number {
+    return [...this.#byRequest.values()].reduce((sum, { batch }) => sum + batch.records.length, 0);
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { SeededRandom } from "../workload/seeded-random.ts";
+import type { BatchSource } from "./batch-source.ts";
+import type { Ledger, SentBatch } from "./ledger.ts";
+
+export interface SendersOptions {
+  readonly address: string;
+  readonly token: string;
+  readonly source: BatchSource;
+  readonly ledger: Ledger;
+  readonly seed: number;
+  readonly senders: number;
+}
+
+/** An answer that takes longer counts as lost; the service promises far less. */
+const ANSWER_MS_MAX = 30_000;
+/** How long a sender waits after a refusal or a lost connection, as a partner's would. */
+const BACK_OFF_MS = 25;
+/** The longest pause between two batches of one sender: without any, the machine would only ever be seen saturated. */
+const PAUSE_MS_MAX = 40;
+const REPEAT_KEPT_MAX = 200;
+
+/**
+ * Concurrent senders that go on through every outage: a batch with an Idempotency-Key is repeated until it has its 202
+ * (and sometimes once more), one without is given up at the first lost answer, as nobody could tell whether it is stored.
+ */
+export class Senders {
+  readonly #options: SendersOptions;
+  readonly #repeatable: SentBatch[] = [];
+  readonly #finished: Promise<unknown>;
+  #stopped = false;
+  #abandoned = false;
+
+  constructor(options: SendersOptions) {
+    this.#options = options;
+    this.#finished = Promise.all(
+      Array.from({ length: options.senders }, (_, at) =>
+        this.#send(SeededRandom.stream(options.seed, 100 + at)),
+      ),
+    );
+  }
+
+  /** Lets what was begun come to its end: batches with a key get their 202. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#finished;
+  }
+
+  /** Gives up at once, also what a sender is still repeating. */
+  abandon(): void {
+    this.#stopped = true;
+    this.#abandoned = true;
+  }
+
+  async #send(random: SeededRandom): Promise<void> {
+    while (!this.#stopped) {
+      const again =
+        this.#repeatable.length > 0 && random.chance(0.08) ? random.pick(this.#repeatable) : undefined;
+      await this.#sendUntilSettled(again);
+      await delay(random.between(0, PAUSE_MS_MAX));
+    }
+  }
+
+  async #sendUntilSettled(again: SentBatch | undefined): Promise<void> {
+    const { ledger, source } = this.#options;
+    const batch = again?.batch ?? source.next();
+    for (;;) {
+      const sent = ledger.sending(batch);
+      if (await this.#post(sent)) {
+        if (batch.idempotencyKey !== undefined) this.#remember(sent);
+        return;
+      }
+      await delay(BACK_OFF_MS);
+      if (batch.idempotencyKey === undefined || this.#abandoned) return;
+    }
+  }
+
+  #remember(sent: SentBatch): void {
+    if (this.#repeatable.length < REPEAT_KEPT_MAX) this.#repeatable.push(sent);
+    else this.#repeatable[sent.batch.number % REPEAT_KEPT_MAX] = sent;
+  }
+
+  /** Posts once; true when it was answered 202. */
+  async #post(sent: SentBatch): Promise<boolean> {
+    const { address, token, ledger } = this.#options;
+    const { batch } = sent;
+    const sentAt = performance.now();
+    try {
+      const response = await fetch(`${address}/api/public/v1/${batch.resource}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          ...(batch.idempotencyKey === undefined ? {} : { "idempotency-key": batch.idempotencyKey }),
+        },
+        body: `[${batch.records.join(",")}]`,
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      });
+      const text = await response.text();
+      if (response.status === 202) {
+        const { requestId } = JSON.parse(text) as { requestId: string };
+        ledger.accepted(sent, { requestId, sentAt, answeredAt: performance.now() });
+        return true;
+      }
+      sent.unanswered += 1;
+      ledger.refusals += 1;
+      if (response.status !== 503)
+        ledger.problems.push(`batch ${batch.number} was answered ${response.status}: ${text.slice(0, 300)}`);
+    } catch (error) {
+      sent.unanswered += 1;
+      if ((error as Error).name === "TimeoutError")
+        ledger.problems.push(`batch ${batch.number} had no answer within ${ANSWER_MS_MAX} ms`);
+    }
+    return false;
+  }
+}

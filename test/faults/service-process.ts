@@ -1,0 +1,132 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { stopServer } from "../../src/db/embedded/postmaster.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
+import { clusterOf } from "./database-of-service.ts";
+import type { PlantedFault } from "./plant.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** `bellhop serve` in a process of its own, and the next one after each end of it. Its log is `<dataDir>/service.log`. */
+export class ServiceProcess {
+  readonly address: string;
+  readonly dataDir: string;
+  readonly #port: number;
+  readonly #plant: PlantedFault | undefined;
+  #child: ChildProcess | undefined;
+
+  private constructor(dataDir: string, port: number, plant: PlantedFault | undefined) {
+    this.dataDir = dataDir;
+    this.address = `http://127.0.0.1:${port}`;
+    this.#port = port;
+    this.#plant = plant;
+  }
+
+  /** On a data directory and a port of its own, which stay the same at every start; not started yet. */
+  static async prepare(plant?: PlantedFault): Promise<ServiceProcess> {
+    return new ServiceProcess(await temporaryDirectory("faults"), await freePort(), plant);
+  }
+
+  get logPath(): string {
+    return `${this.dataDir}/service.log`;
+  }
+
+  start(): void {
+    const log = openSync(this.logPath, "a");
+    this.#child = spawn(process.execPath, [...this.#planted(), MAIN, "serve", "--no-sandbox"], {
+      cwd: "/",
+      env: this.#environment(),
+      stdio: ["ignore", log, log],
+    });
+    closeSync(log);
+  }
+
+  /** Whether `/readyz` says so now. */
+  async isReady(): Promise<boolean> {
+    try {
+      const response = await fetch(`${this.address}/readyz`, { signal: AbortSignal.timeout(2_000) });
+      await response.body?.cancel();
+      return response.status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Waits for `/readyz`. Throws when the process ends instead, or when it takes longer. */
+  async untilReady(waitMsMax: number): Promise<void> {
+    const child = this.#running();
+    await until(async () => {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(
+          `The service ended by itself (${child.exitCode ?? child.signalCode}): ${this.logPath}`,
+        );
+      return await this.isReady();
+    }, waitMsMax);
+  }
+
+  /** Sends the signal and waits for the end; answers the exit code, null where the signal ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#running();
+    if (child.exitCode === null && child.signalCode === null) {
+      const exit = once(child, "exit");
+      child.kill(signal);
+      await exit;
+    }
+    return child.exitCode;
+  }
+
+  /** Ends whatever still runs, and removes the data directory unless it is to be looked at. */
+  async remove(options: { readonly keepData?: boolean } = {}): Promise<void> {
+    if (this.#child !== undefined) await this.end("SIGKILL");
+    await stopServer(await clusterOf(this.dataDir));
+    if (options.keepData === true) return;
+    const cluster = await clusterOf(this.dataDir);
+    await rm(cluster, { recursive: true, force: true });
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** Runs a command of the CLI on the same data directory; answers its standard output. */
+  async command(...args: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
+      cwd: "/",
+      env: this.#environment(),
+    });
+    return stdout;
+  }
+
+  #running(): ChildProcess {
+    if (this.#child === undefined) throw new Error("The service has not been started.");
+    return this.#child;
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    // As little as a service manager gives: no setting of whoever runs this reaches the service.
+    return {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      NODE_ENV: "production",
+      LOG_LEVEL: "warn",
+      DATA_DIR: this.dataDir,
+      PORT: String(this.#port),
+    };
+  }
+
+  #planted(): string[] {
+    if (this.#plant === undefined) return [];
+    return ["--import", new URL(`./plant.ts?fault=${this.#plant}`, import.meta.url).href];
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

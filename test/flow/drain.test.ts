@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Batch, BatchSource } from "../faults/batch-source.ts";
+import { checkLog } from "../faults/check-log.ts";
+import { untilApplied } from "../faults/check-sessions.ts";
+import { withDatabaseOf } from "../faults/database-of-service.ts";
+import { Ledger } from "../faults/ledger.ts";
+import { newToken } from "../faults/new-token.ts";
+import { Senders } from "../faults/senders.ts";
+import { ServiceProcess } from "../faults/service-process.ts";
+import { RawConnection } from "../support/raw-http.ts";
+import { until } from "../support/until.ts";
+
+describe("SIGTERM under load", () => {
+  let service: ServiceProcess;
+  let token: string;
+  const source = new BatchSource(1);
+  const ledger = new Ledger();
+  before(async () => {
+    service = await ServiceProcess.prepare();
+    service.start();
+    await service.untilReady(60_000);
+    token = await newToken(service);
+  });
+  after(() => service.remove());
+
+  /** A request that the service is in the middle of receiving, and how to send the rest of it. */
+  async function beginBatch(batch: Batch): Promise<{ connection: RawConnection; finish: () => void }> {
+    const body = `[${batch.records.join(",")}]`;
+    const connection = await RawConnection.open(service.address);
+    connection.write(
+      `POST /api/public/v1/${batch.resource} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    await until(() => connection.received.toString().startsWith("HTTP/1.1 100 "), 10_000);
+    return { connection, finish: () => connection.write(body) };
+  }
+
+  const takesConnections = async () => {
+    const connection = await RawConnection.open(service.address).catch(() => undefined);
+    connection?.destroy();
+    return connection !== undefined;
+  };
+
+  test("what is in flight is answered, the exit code is 0, and every 202 is there once after the next start", async () => {
+    const { address } = service;
+    const senders = new Senders({ address, token, source, ledger, seed: 1, senders: 4 });
+    await until(() => ledger.acceptedRequests > 20, 30_000);
+    const sent = ledger.sending(source.next());
+    const { connection, finish } = await beginBatch(sent.batch);
+    const sentAt = performance.now();
+    const ended = service.end("SIGTERM");
+    await until(async () => !(await takesConnections()), 10_000);
+    finish();
+    const answer = await connection.answer();
+    assert.equal(answer.status, 202, answer.body.toString());
+    const { requestId } = JSON.parse(answer.body.toString()) as { requestId: string };
+    ledger.accepted(sent, { requestId, sentAt, answeredAt: performance.now() });
+    await connection.closing();
+    assert.equal(await ended, 0);
+    service.start();
+    await service.untilReady(60_000);
+    await senders.stop();
+    const { problems } = await withDatabaseOf(service.dataDir, async (pool) => {
+      await untilApplied(pool, 60_000);
+      return await checkLog(pool, ledger);
+    });
+    assert.deepEqual([...ledger.problems, ...problems], []);
+    assert.equal(await service.end("SIGTERM"), 0);
+  });
+});

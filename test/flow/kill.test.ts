@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runKills } from "../faults/kill-campaign.ts";
+import type { KillReport } from "../faults/kill-report.ts";
+
+/** `npm run faults -- kill` does the same hundreds of times, and judges how long it takes. */
+function assertKept(report: KillReport, kills: number): void {
+  const { problems, lost, doubled, seed } = report;
+  assert.deepEqual({ problems, lost, doubled }, { problems: [], lost: 0, doubled: 0 }, `seed ${seed}`);
+  assert.ok(report.kills >= kills && report.accepted > 0);
+}
+
+test("every 202 is there once after the service was killed outright under load, three times", async () => {
+  assertKept(await runKills({ target: "service", times: 3, seed: 11, senders: 4 }), 3);
+});
+
+test("every 202 is there once after PostgreSQL was killed outright under a running service, twice", async () => {
+  assertKept(await runKills({ target: "postgres", times: 2, seed: 12, senders: 4 }), 2);
+});
