@@ -76,7 +76,7 @@ function errorChapter(document: OpenApiDocument): Chapter {
     title: "Errors",
     body: html`<p>${description} 401 and 403 have no body: <code>WWW-Authenticate</code> says why. The codes are stable, the messages are not; more codes may come, each with the HTTP status that says what to do.</p>
 <h3 id="error-object">The error object</h3>
-<div class="sides"><div class="text">${fieldsOfComponent(document, "Error")}</div><div class="examples">${errorExample(document)}</div></div>
+<div class="sides"><div class="text">${fieldsOfComponent(document, "Error", "answer")}</div><div class="examples">${errorExample(document)}</div></div>
 <h3 id="any-address">At any address</h3>${anyAddress(document)}
 <h3 id="error-codes">Error codes</h3>${errorTable()}
 <h3 id="oauth-errors">OAuth errors</h3><p>The token endpoint and its neighbours answer <code>{"error", "error_description"}</code> (RFC 6749 section 5.2).</p>${oauthTable()}

@@ -1,4 +1,6 @@
 import { type OpenApiDocument, type Operation, type Parameter, resolved } from "../openapi/model.ts";
+import { highlightedJson } from "./code-block.ts";
+import { type Html, html, joined } from "./html.ts";
 
 /** The parameters that an example shows beside those that are required. */
 const SHOWN_PARAMETERS = new Set(["limit", "outcome"]);
@@ -32,12 +34,15 @@ function addressOf(
   return /[&?$]/.test(address) ? `"${address}"` : address;
 }
 
-function bodyLines(operation: Operation): string[] {
+function bodyLines(operation: Operation): Html[] {
   const [type, media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const value = Object.values(media?.examples ?? {})[0]?.value;
   if (type === undefined || value === undefined) return [];
   if (type === "application/json") {
-    return [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(value, null, 2))}`];
+    const json = highlightedJson(value);
+    if (json.markup.includes("&#39;"))
+      throw new Error("An example's text has a quote, which ends the shell's.");
+    return [html`-H 'Content-Type: application/json'`, html`-d '${json}'`];
   }
   const variables: Readonly<Record<string, string>> = {
     client_id: '"$CLIENT_ID"',
@@ -45,7 +50,7 @@ function bodyLines(operation: Operation): string[] {
     token: '"$TOKEN"',
   };
   return Object.entries(value as Record<string, string>).map(
-    ([name, text]) => `-d ${name}=${variables[name] ?? quoted(text)}`,
+    ([name, text]) => html`-d ${name}=${variables[name] ?? quoted(text)}`,
   );
 }
 
@@ -53,21 +58,15 @@ function bodyLines(operation: Operation): string[] {
  * The operation as a curl command for a POSIX shell, with `$TOKEN`, `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET` where
  * those belong. `server` is the address of the service, without a slash at its end.
  */
-export function curlOf(
-  document: OpenApiDocument,
-  server: string,
-  path: string,
-  operation: Operation,
-): string {
+export function curlOf(document: OpenApiDocument, server: string, path: string, operation: Operation): Html {
   const parameters = (operation.parameters ?? []).map((parameter) =>
     resolved(document, parameter),
   ) as Parameter[];
   const needsToken = operation.security.some((scheme) => "oauth2" in scheme);
-  const pushes = operation.requestBody !== undefined && needsToken;
-  return [
-    `curl ${addressOf(document, server, path, parameters)}`,
-    ...(needsToken ? [`-H "Authorization: Bearer $TOKEN"`] : []),
-    ...(pushes ? [`-H 'Idempotency-Key: ${operation.operationId}-1'`] : []),
+  const lines = [
+    html`curl ${addressOf(document, server, path, parameters)}`,
+    ...(needsToken ? [html`-H "Authorization: Bearer $TOKEN"`] : []),
     ...bodyLines(operation),
-  ].join(" \\\n  ");
+  ];
+  return joined(lines, " \\\n  ");
 }

@@ -11,6 +11,12 @@ export const FIELDS_ANCHORS: Readonly<Record<string, string>> = {
   Error: "error-object",
 };
 
+/** Where the meaning of a field's labels stands. */
+const LABELS_ANCHORS: Readonly<Record<string, string>> = {
+  status: "reservation-labels",
+  groupStatusCode: "group-labels",
+};
+
 const NAMED_TYPES: Readonly<Record<string, string>> = {
   WholeNumber: "whole number",
   Decimal: "decimal",
@@ -31,12 +37,13 @@ function merged(document: OpenApiDocument, schema: Schema): Schema {
 function lengthOf({ minLength, maxLength, pattern, format }: Schema): string {
   if (maxLength === undefined || format !== undefined || pattern?.startsWith("^[0-9]{4}") === true) return "";
   return minLength === undefined || minLength === 0
-    ? `, at most ${maxLength}`
-    : `, ${minLength} to ${maxLength}`;
+    ? `, at most ${maxLength} characters`
+    : `, ${minLength} to ${maxLength} characters`;
 }
 
 function textType(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum?.length === 1) return JSON.stringify(schema.enum[0]);
   if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
   if (schema.format === "date") return "date";
   if (schema.format === "date-time") return "timestamp";
@@ -78,7 +85,29 @@ function openWords({ "x-enumDescriptions": words, enum: values }: Schema): Html 
   return html`<ul class="words">${rows}</ul>`;
 }
 
-function fieldRow(document: OpenApiDocument, name: string, field: Schema, required: boolean): Html {
+/** A label's field is free text: those of answers, which have fixed words, are others of the same name. */
+function labelsLink(name: string, { type, enum: words, const: word }: Schema): Html | undefined {
+  const anchor = LABELS_ANCHORS[name];
+  if (anchor === undefined || type !== "string" || words !== undefined || word !== undefined)
+    return undefined;
+  return html`<p class="see"><a href="#${anchor}">Status labels and what they mean</a></p>`;
+}
+
+/** Whose fields they are: of a body, what is required is to be seen; of an answer, what may be missing. */
+type Side = "body" | "answer";
+
+function markOf(required: boolean, side: Side): Html | undefined {
+  if (side === "body") return required ? html` <span class="required">required</span>` : undefined;
+  return required ? undefined : html` <span class="type">not always there</span>`;
+}
+
+function fieldRow(
+  document: OpenApiDocument,
+  name: string,
+  field: Schema,
+  required: boolean,
+  side: Side,
+): Html {
   const whole = merged(document, field);
   const inner = objectIn(document, field);
   const anchor = FIELDS_ANCHORS[inner?.name ?? ""];
@@ -86,15 +115,13 @@ function fieldRow(document: OpenApiDocument, name: string, field: Schema, requir
     inner === undefined
       ? ""
       : anchor === undefined
-        ? html`<details><summary>Fields of <code>${name}</code></summary>${fieldList(document, inner.object)}</details>`
+        ? html`<details><summary>Fields of <code>${name}</code></summary>${fieldList(document, inner.object, side)}</details>`
         : html`<p class="see"><a href="#${anchor}">Fields of ${inner.name}</a></p>`;
-  return html`<li><p class="field"><code class="name">${name}</code> <span class="type">${typeOf(document, field)}</span>${
-    required ? html` <span class="required">required</span>` : ""
-  }</p>${whole.description === undefined ? "" : html`<p class="says">${renderInline(whole.description)}</p>`}${openWords(whole)}${nested}</li>`;
+  return html`<li><p class="field"><code class="name">${name}</code> <span class="type">${typeOf(document, field)}</span>${markOf(required, side)}</p>${whole.description === undefined ? "" : html`<p class="says">${renderInline(whole.description)}</p>`}${openWords(whole)}${labelsLink(name, whole)}${nested}</li>`;
 }
 
 /** The fields of an object, those that are required first in their order, nested objects folded in. */
-function fieldList(document: OpenApiDocument, object: Schema): Html {
+function fieldList(document: OpenApiDocument, object: Schema, side: Side): Html {
   const required = new Set(object.required ?? []);
   const fields = Object.entries(object.properties ?? {});
   const ordered = [
@@ -102,21 +129,21 @@ function fieldList(document: OpenApiDocument, object: Schema): Html {
     ...fields.filter(([name]) => !required.has(name)),
   ];
   return html`<ul class="fields">${joined(
-    ordered.map(([name, field]) => fieldRow(document, name, field, required.has(name))),
+    ordered.map(([name, field]) => fieldRow(document, name, field, required.has(name), side)),
     "\n",
   )}</ul>`;
 }
 
 /** The fields of what a body or answer holds, or a link to where they stand. */
-export function fieldsOf(document: OpenApiDocument, schema: Schema): Html | undefined {
+export function fieldsOf(document: OpenApiDocument, schema: Schema, side: Side): Html | undefined {
   const inner = objectIn(document, schema);
   if (inner === undefined) return undefined;
   const anchor = FIELDS_ANCHORS[inner.name ?? ""];
   if (anchor !== undefined) return html`<p class="see"><a href="#${anchor}">Fields of ${inner.name}</a></p>`;
-  return fieldList(document, inner.object);
+  return fieldList(document, inner.object, side);
 }
 
 /** The fields of a component, at the place where they are shown. */
-export function fieldsOfComponent(document: OpenApiDocument, name: string): Html {
-  return fieldList(document, document.components.schemas[name] as Schema);
+export function fieldsOfComponent(document: OpenApiDocument, name: string, side: Side): Html {
+  return fieldList(document, document.components.schemas[name] as Schema, side);
 }

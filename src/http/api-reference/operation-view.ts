@@ -13,7 +13,7 @@ import {
 import { codeBlock, highlightedJson } from "./code-block.ts";
 import { curlOf } from "./curl.ts";
 import { FIELDS_ANCHORS, fieldsOf, fieldsOfComponent, typeOf } from "./field-list.ts";
-import { anchorOf, type Html, html, joined } from "./html.ts";
+import { anchorOf, type Html, html } from "./html.ts";
 import { renderInline, renderMarkdown } from "./markdown.ts";
 
 const EVERYWHERE: ReadonlySet<string> = new Set(Object.values(ANYWHERE).map(({ $ref }) => $ref));
@@ -64,8 +64,8 @@ function bodyView(
   const resource = RESOURCES.find((name) => path.endsWith(`/${name}`));
   const fields =
     resource === undefined
-      ? fieldsOf(document, media.schema)
-      : html`<h5 id="${FIELDS_ANCHORS[COMPONENT_NAMES[resource]]}">Fields of each record</h5>${fieldsOfComponent(document, COMPONENT_NAMES[resource])}`;
+      ? fieldsOf(document, media.schema, "body")
+      : html`<h5 id="${FIELDS_ANCHORS[COMPONENT_NAMES[resource]]}">Fields of each record</h5>${fieldsOfComponent(document, COMPONENT_NAMES[resource], "body")}`;
   return html`<h4 id="${operationId}-body">Body</h4><p><code>${type}</code> ${renderInline(requestBody.description)}</p>${fields}`;
 }
 
@@ -73,7 +73,7 @@ function codesIn(media: MediaType | undefined): Html | undefined {
   const codes = Object.keys(media?.examples ?? {}).filter((name) => name.startsWith("bellhop."));
   if (codes.length === 0) return undefined;
   const links = codes.map((code) => html`<a href="#${anchorOf(code)}"><code>${code}</code></a>`);
-  return html`<p class="codes">${joined(links, " ")}</p>`;
+  return html`<p class="codes">${links}</p>`;
 }
 
 function headersView(document: OpenApiDocument, headers: Answer["headers"]): Html {
@@ -87,7 +87,7 @@ function headersView(document: OpenApiDocument, headers: Answer["headers"]): Htm
 function answerRow(document: OpenApiDocument, status: string, answer: Answer): Html {
   const media = answer.content?.["application/json"];
   const good = status.startsWith("2");
-  const fields = good && media !== undefined ? fieldsOf(document, media.schema) : undefined;
+  const fields = good && media !== undefined ? fieldsOf(document, media.schema, "answer") : undefined;
   return html`<li><p><span class="status s${status[0] as string}">${status.toLowerCase()}</span> ${renderInline(answer.description)}</p>${codesIn(media)}${
     good ? headersView(document, answer.headers) : ""
   }${fields === undefined ? "" : html`<details><summary>Fields of this answer</summary>${fields}</details>`}</li>`;

@@ -107,7 +107,7 @@ export function renderReference(options: PageOptions, files: PageFiles): string 
 <a class="skip" href="#main">Skip to the reference</a>
 <header>
 <a class="brand" href="#main">${BELL}<span>Bellhop</span></a>
-<span class="version">API v1 <span class="exact">${version}</span></span>
+<span class="version">API ${version}</span>
 <a class="download" href="${files.document}">OpenAPI document</a>
 <button class="menu" type="button" popovertarget="contents">Contents</button>
 </header>

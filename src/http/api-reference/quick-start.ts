@@ -58,7 +58,7 @@ export function quickStart(
     : html`Put your own <code>clientCode</code> and <code>propertyCode</code> in.`;
   return html`<ol class="steps">
 <li><h3 id="get-a-token">Get a token</h3><p>${credentials} A token lasts an hour: keep it.</p>${codeBlock("Shell", tokenCommand(authUrl), true)}</li>
-<li><h3 id="push-a-first-batch">Push a first batch</h3><p>${codes} <strong>202</strong> and a UUID, your request’s, mean that the batch is on disk.</p>${codeBlock("Shell", pushCommand(baseUrl), true)}</li>
+<li><h3 id="push-a-first-batch">Push a first batch</h3><p>${codes} The answer is <strong>202</strong> and the UUID of your request: the batch is on disk.</p>${codeBlock("Shell", pushCommand(baseUrl), true)}</li>
 <li><h3 id="see-what-became-of-it">See what became of it</h3><p>Usually within a second: how many records were applied, and everything worth knowing about the others.</p>${codeBlock("Shell", statusCommand(baseUrl), true)}</li>
 </ol>`;
 }

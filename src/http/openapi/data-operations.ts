@@ -13,17 +13,17 @@ const WORDS = {
   inventories: {
     operationId: "pushInventories",
     summary: "Push room inventory",
-    what: "One record for each property and occupancy date. A newer one replaces all room types of its property and date. Identity: clientCode, propertyCode, occupancyDate. Order: `createDateTime`.",
+    what: "One record for each property and occupancy date: `clientCode`, `propertyCode` and `occupancyDate` say which. The one with the newest `createDateTime` counts, and it replaces all room types of its property and date.",
   },
   reservations: {
     operationId: "pushReservations",
     summary: "Push reservations",
-    what: "One record for each reservation, whole: a newer one replaces the older, room stays and all. A cancellation is a newer record whose status says so. Identity: clientCode, propertyCode, reservationId. Order: `lastModifiedDateTime`.",
+    what: "One record for each reservation: `clientCode`, `propertyCode` and `reservationId` say which. The one with the newest `lastModifiedDateTime` counts, whole, room stays and all. A cancellation is a newer record whose `status` says so.",
   },
   groups: {
     operationId: "pushGroups",
     summary: "Push group block masters",
-    what: "One record for each group block, whole: a newer one replaces the older, its blocks included. Identity: clientCode, propertyCode, groupCode. Order: `lastModifiedDateTime`.",
+    what: "One record for each group block: `clientCode`, `propertyCode` and `groupCode` say which. The one with the newest `lastModifiedDateTime` counts, whole, its blocks included.",
   },
 } as const satisfies Record<Resource, { operationId: string; summary: string; what: string }>;
 
@@ -40,9 +40,8 @@ function describe(resource: Resource, { limits }: DocumentOptions): string {
   const records = limits.recordsMax.toLocaleString("en-US");
   return [
     WORDS[resource].what,
-    "The answer is a 202 once the batch is on disk, and not before. What becomes of each record is told by the request that `Location` names.",
-    `Limits: ${records} records, ${megabytes(limits.bodyBytesMax)} as sent, ${megabytes(limits.inflatedBytesMax)} inflated, nested ${limits.depthMax} deep.`,
-    "With `Accept: text/plain` the answer is the bare UUID.",
+    "The answer is a **202** once the batch is on disk, and not before: a UUID, and in `Location` the address that tells what became of each record. With `Accept: text/plain` it is the bare UUID.",
+    `A batch has at most ${records} records, ${megabytes(limits.bodyBytesMax)} as sent and ${megabytes(limits.inflatedBytesMax)} inflated, nested ${limits.depthMax} deep.`,
   ].join("\n\n");
 }
 

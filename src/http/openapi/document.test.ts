@@ -170,7 +170,7 @@ describe("the document itself", () => {
     assert.match(limited.info.description, /13 requests a second/);
     assert.match(
       limited.paths["/api/public/v1/groups"]?.post?.description ?? "",
-      /77 records, 1 MiB as sent/,
+      /at most 77 records, 1 MiB as sent/,
     );
   });
 });

@@ -89,7 +89,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
     info: {
       title: "Bellhop API",
       version: CONTRACT_VERSION,
-      summary: "Hotel data ingestion: room inventory, reservations and group blocks.",
+      summary: "Push room inventory, reservations and group blocks of hotels; read back what became of them.",
       description: introduction(options),
       contact: { name: "The operator of this deployment" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },

@@ -3,9 +3,7 @@ import type { DocumentOptions } from "./options.ts";
 
 /** What the document says before its operations (CommonMark). */
 export function introduction({ requestRate, requestBurst, tokenBurst }: DocumentOptions): string {
-  return `Push room inventory, reservations and group blocks; read back what became of them.
-
-A batch is a JSON array of records of one kind. It is answered with a **202** and a UUID once it is on disk, and applied right after, exactly once, in whatever order batches arrive. Nothing that was accepted disappears: every record has an outcome, and nothing is overwritten without its earlier version being kept.
+  return `A batch is a JSON array of records of one kind. It is answered with a **202** and a UUID once it is on disk, and applied right after, exactly once, in whatever order batches arrive. Nothing that was accepted disappears: every record has an outcome, and nothing is overwritten without its earlier version being kept.
 
 ## Conventions
 
