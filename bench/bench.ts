@@ -5,6 +5,7 @@
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { cpus, release, totalmem } from "node:os";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -17,6 +18,7 @@ import { type Bench, measureRound, type RoundFigures } from "./measure-round.ts"
 import { ProcessMeter, parentOf } from "./process-meter.ts";
 import { type CaseResult, caseLines } from "./report.ts";
 import { startServiceProcess } from "./service-process.ts";
+import { countStatements, statementTimes } from "./statement-times.ts";
 
 const { values } = parseArgs({
   options: {
@@ -47,11 +49,16 @@ function commit(): string {
   }
 }
 
+/** Told at the end of a run that measured. */
+let beforeClosing = async (): Promise<void> => undefined;
 const closers: (() => unknown)[] = [];
 
 async function open(): Promise<Bench> {
-  const profile = values.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.profile}`];
-  const service = await startServiceProcess(profile);
+  const service = await startServiceProcess(
+    values.profile === undefined
+      ? {}
+      : { nodeOptions: ["--cpu-prof", `--cpu-prof-dir=${resolve(values.profile)}`], statements: true },
+  );
   closers.push(() => service.stop());
   const log = createLogger({ level: "silent", pretty: false });
   const database = await openDatabase(
@@ -60,6 +67,13 @@ async function open(): Promise<Bench> {
     { role: "command", poolSize: 1 },
   );
   closers.push(() => database.close());
+  if (values.profile !== undefined) {
+    await countStatements(database.clientConfig, service.dataDir);
+    beforeClosing = async () => {
+      const lines = await statementTimes(database.clientConfig, service.dataDir);
+      say(`\nStatements, warm-up and COPY included:\n${lines.join("\n")}`);
+    };
+  }
   const client = new pg.Client(database.clientConfig);
   await client.connect();
   closers.push(() => client.end());
@@ -105,6 +119,7 @@ const machine = {
 let results: CaseResult[] = [];
 try {
   results = await measure(await open());
+  await beforeClosing();
 } finally {
   for (const close of closers.reverse()) await close();
 }

@@ -20,6 +20,10 @@ export class LoadProcess {
     return (await this.#order({ kind: "prepare", ...order })) as Prepared;
   }
 
+  async introduce(order: Omit<Extract<LoadOrder, { kind: "introduce" }>, "kind">): Promise<void> {
+    await this.#order({ kind: "introduce", ...order });
+  }
+
   /** Throws when any answer was other than 202. */
   async send(order: Omit<Extract<LoadOrder, { kind: "send" }>, "kind">): Promise<Sent> {
     return (await this.#order({ kind: "send", ...order })) as Sent;

@@ -10,6 +10,8 @@ import { percentile } from "./statistics.ts";
 
 export type LoadOrder =
   | { readonly kind: "prepare"; readonly benchCase: BenchCase; readonly mark: string }
+  /** Sends one record of each property of the prepared bodies, so that the service knows the hotels, as of a partner's. */
+  | { readonly kind: "introduce"; readonly port: number; readonly path: string; readonly token: string }
   | {
       readonly kind: "send";
       readonly port: number;
@@ -43,11 +45,36 @@ function epochMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
+function headOf({ port, path, token }: { port: number; path: string; token: string }): string {
+  return `POST ${path} HTTP/1.1\r\nHost: ${HOST}:${port}\r\nContent-Type: application/json\r\nAuthorization: Bearer ${token}`;
+}
+
+async function post(connection: HttpConnection, head: string, body: Buffer): Promise<void> {
+  const answered = await connection.send(
+    `${head}\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${randomUUID()}`,
+    body,
+  );
+  if (answered.status !== 202) throw new Error(`Answered ${answered.status}: ${answered.body.slice(0, 500)}`);
+}
+
+async function introduce(order: Extract<LoadOrder, { kind: "introduce" }>): Promise<void> {
+  const connection = await HttpConnection.open(HOST, order.port);
+  const firsts = new Map<string, unknown>();
+  for (const body of bodies) {
+    const property = /"propertyCode":"[^"]+"/.exec(body.toString("utf8", 0, 512))?.[0] ?? "";
+    if (!firsts.has(property)) firsts.set(property, (JSON.parse(body.toString("utf8")) as unknown[])[0]);
+  }
+  for (const record of firsts.values()) {
+    await post(connection, headOf(order), Buffer.from(JSON.stringify([record])));
+  }
+  connection.close();
+}
+
 async function send(order: Extract<LoadOrder, { kind: "send" }>): Promise<Sent> {
   const connections = await Promise.all(
     Array.from({ length: order.connections }, () => HttpConnection.open(HOST, order.port)),
   );
-  const head = `POST ${order.path} HTTP/1.1\r\nHost: ${HOST}:${order.port}\r\nContent-Type: application/json\r\nAuthorization: Bearer ${order.token}`;
+  const head = headOf(order);
   const durations: number[] = [];
   const startedAt = epochMs();
   let next = 0;
@@ -58,13 +85,8 @@ async function send(order: Extract<LoadOrder, { kind: "send" }>): Promise<Sent> 
       next += 1;
       bytes += body.length;
       const sentAt = performance.now();
-      const answered = await connection.send(
-        `${head}\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${randomUUID()}`,
-        body,
-      );
+      await post(connection, head, body);
       durations.push(performance.now() - sentAt);
-      if (answered.status !== 202)
-        throw new Error(`Answered ${answered.status}: ${answered.body.slice(0, 500)}`);
     }
   };
   await Promise.all(connections.map(sendOn));
@@ -81,7 +103,11 @@ async function send(order: Extract<LoadOrder, { kind: "send" }>): Promise<Sent> 
   };
 }
 
-async function obey(order: LoadOrder): Promise<Prepared | Sent> {
+async function obey(order: LoadOrder): Promise<Prepared | Sent | undefined> {
+  if (order.kind === "introduce") {
+    await introduce(order);
+    return undefined;
+  }
   if (order.kind === "send") return await send(order);
   bodies = roundBodies(order.benchCase, order.mark);
   return { batches: bodies.length, bytes: bodies.reduce((sum, body) => sum + body.length, 0) };

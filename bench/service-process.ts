@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,39 +19,39 @@ export interface ServiceProcess {
   readonly port: number;
   readonly dataDir: string;
   readonly token: string;
-  /** The sum of a counter of /metrics over its labels, or of those with this label. */
-  sumOf(metric: string, label?: string): Promise<number>;
   stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** For its Node, as `--cpu-prof`. */
+  readonly nodeOptions?: readonly string[];
+  /** Loads pg_stat_statements, which costs PostgreSQL a little. */
+  readonly statements?: boolean;
 }
 
 /**
  * Starts the service as `npm start` does (`bellhop serve`), with its settings from this environment but for the place,
  * the port and the database, and makes it a client by the CLI. Its log goes to a file, as a supervisor would have it.
- * `nodeOptions` go to its Node, as `--cpu-prof`.
  */
-export async function startServiceProcess(nodeOptions: readonly string[] = []): Promise<ServiceProcess> {
+export async function startServiceProcess(options: ServiceOptions = {}): Promise<ServiceProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-"));
   // As root, PostgreSQL runs as another user, who has to be able to enter.
   await chmod(dataDir, 0o755);
   const environment = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" };
   const logFile = join(dataDir, "service.log");
-  const log = await open(logFile, "w");
-  const child = spawn(process.execPath, [...nodeOptions, MAIN, "serve", "--no-sandbox"], {
-    cwd: root,
-    env: environment,
-    stdio: ["ignore", log.fd, log.fd],
-  });
-  await log.close();
+  if (options.statements === true) {
+    // Once to make the cluster, which then knows the library when it starts again.
+    const first = await spawnService([], environment, logFile);
+    await waitForAddress(first, logFile);
+    await end(first);
+    const settings = join(await serverDirectory(dataDir), "postgres", "postgresql.conf");
+    await appendFile(settings, "\nshared_preload_libraries = 'pg_stat_statements'\n");
+  }
+  const child = await spawnService(options.nodeOptions ?? [], environment, logFile);
   const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exit = once(child, "exit");
-      child.kill("SIGTERM");
-      await exit;
-    }
-    const pointer = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => undefined);
-    for (const directory of [dataDir, pointer?.trim()]) {
-      if (directory !== undefined) await rm(directory, { recursive: true, force: true });
-    }
+    await end(child);
+    const directories = new Set([dataDir, await serverDirectory(dataDir)]);
+    for (const directory of directories) await rm(directory, { recursive: true, force: true });
   };
   try {
     const address = await waitForAddress(child, logFile);
@@ -60,13 +60,40 @@ export async function startServiceProcess(nodeOptions: readonly string[] = []): 
       port: Number(new URL(address).port),
       dataDir,
       token: await takeToken(address, environment),
-      sumOf: (metric, label) => sumOfMetric(address, metric, label),
       stop,
     };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function spawnService(
+  nodeOptions: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  logFile: string,
+): Promise<ChildProcess> {
+  const log = await open(logFile, "w");
+  const child = spawn(process.execPath, [...nodeOptions, MAIN, "serve", "--no-sandbox"], {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  await log.close();
+  return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, "exit");
+  child.kill("SIGTERM");
+  await exit;
+}
+
+/** Where the embedded server's directory lies: DATA_DIR, or where its pointer says (src/db/embedded/home.ts). */
+async function serverDirectory(dataDir: string): Promise<string> {
+  const pointed = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => dataDir);
+  return pointed.trim();
 }
 
 async function waitForAddress(child: ChildProcess, logFile: string): Promise<string> {
@@ -95,14 +122,4 @@ async function takeToken(address: string, environment: NodeJS.ProcessEnv): Promi
   const answer = await fetch(`${address}/api/oauth2/token`, { method: "POST", body: form });
   if (answer.status !== 200) throw new Error(`No token: ${answer.status} ${await answer.text()}`);
   return ((await answer.json()) as { access_token: string }).access_token;
-}
-
-async function sumOfMetric(address: string, metric: string, label = ""): Promise<number> {
-  const text = await (await fetch(`${address}/metrics`)).text();
-  let sum = 0;
-  for (const line of text.split("\n")) {
-    const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
-    if (name === metric && labels.includes(label)) sum += Number(value);
-  }
-  return sum;
 }
