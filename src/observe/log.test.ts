@@ -30,6 +30,18 @@ test("secrets are redacted, up to three levels deep", () => {
   assert.ok(!line.includes("s3cret"), line);
 });
 
+test("redacting changes neither what was logged nor what is no secret, also in a list", () => {
+  const fields = { tries: [{ token: "s3cret-1", at: 1 }], user: { name: "ops", password: "s3cret-2" } };
+  const line = logged((log) => log.info(fields, "tried"));
+  assert.ok(!line.includes("s3cret"), line);
+  const { tries, user } = JSON.parse(line);
+  assert.deepEqual(
+    [tries, user, node],
+    [[{ token: "[redacted]", at: 1 }], { name: "ops", password: "[redacted]" }, "n1"],
+  );
+  assert.equal(fields.user.password, "s3cret-2");
+});
+
 test("a database error keeps its code and loses the data that it quotes, also as a cause", () => {
   const database = Object.assign(new Error('invalid input syntax for type date: "Ms Guest"'), {
     severity: "ERROR",

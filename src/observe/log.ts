@@ -1,7 +1,8 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
 
-export type Logger = PinoLogger;
+/** Without `child`: pino would write a child's own fields past the redaction. */
+export type Logger = Omit<PinoLogger, "child">;
 
 export interface LoggerOptions {
   /** fatal, error, warn, info, debug or silent. */
@@ -13,11 +14,11 @@ export interface LoggerOptions {
 }
 
 /** Whatever carries one of these names is a secret, wherever it stands up to three levels deep. */
-const SECRET_NAMES = [
+const SECRET_NAMES = new Set([
   "authorization",
-  '["proxy-authorization"]',
+  "proxy-authorization",
   "cookie",
-  '["set-cookie"]',
+  "set-cookie",
   "password",
   "secret",
   "clientSecret",
@@ -30,14 +31,35 @@ const SECRET_NAMES = [
   "privateKey",
   "keyEncryptionKey",
   "connectionString",
-];
+]);
+const SECRET_LEVELS = 3;
+const CENSOR = "[redacted]";
 
-const redactedPaths = SECRET_NAMES.flatMap((name) =>
-  ["", "*", "*.*"].map((parent) => {
-    if (parent === "") return name;
-    return name.startsWith("[") ? `${parent}${name}` : `${parent}.${name}`;
-  }),
-);
+/**
+ * The same fields, the secret ones replaced; a copy only of what holds one. A walk over the few fields of a line: pino's
+ * own redaction by path took twenty times as long (100 instead of 5 µs a line), 17 % of the CPU time of a request with one
+ * record.
+ */
+function withoutSecrets(
+  fields: Readonly<Record<string, unknown>>,
+  levels = SECRET_LEVELS,
+): Record<string, unknown> {
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    const shown = SECRET_NAMES.has(name) ? CENSOR : shownBelow(value, levels - 1);
+    if (shown === value) continue;
+    copy ??= (Array.isArray(fields) ? [...fields] : { ...fields }) as Record<string, unknown>;
+    copy[name] = shown;
+  }
+  return copy ?? fields;
+}
+
+function shownBelow(value: unknown, levels: number): unknown {
+  // Errors have a serializer of their own, which keeps known fields only.
+  if (levels === 0 || typeof value !== "object" || value === null || value instanceof Error) return value;
+  return withoutSecrets(value as Record<string, unknown>, levels);
+}
 
 /**
  * The service's log: one JSON object a line (pino), so a line break or an escape code in a partner's text stays inside
@@ -63,7 +85,7 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
   return pino(
     {
       level,
-      redact: { paths: redactedPaths, censor: "[redacted]" },
+      formatters: { log: (fields) => withoutSecrets(fields) },
       serializers: { err: logged, error: logged },
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
