@@ -1,9 +1,11 @@
 /**
- * `npm run hostile [-- --count N --seed S --connections C]`: bad bodies and bad requests from a seed, over keep-alive
+ * `npm run hostile [-- --count N --seed S --connections C | --seed S --shot N]`: bad bodies and bad requests from a seed, over keep-alive
  * connections, at a service in a process of its own. Prints what was answered and how its memory went. Exit code 1 on any
  * 5xx, hang or death, when the log does not hold exactly what was answered 202, or when the memory grew beyond the bound.
+ * With `--shot` the bytes of that one request are printed instead.
  */
 import { parseArgs } from "node:util";
+import { makeShot } from "../test/hostile/fire.ts";
 import { fireAtService } from "../test/hostile/fire-at-service.ts";
 
 /** What V8's heap and malloc's arenas breathe by; a leak of 100 bytes a request is 76 MiB over a million minus its warm-up. */
@@ -14,8 +16,13 @@ const { values } = parseArgs({
     count: { type: "string", default: "20000" },
     seed: { type: "string", default: "1" },
     connections: { type: "string", default: "32" },
+    shot: { type: "string" },
   },
 });
+if (values.shot !== undefined) {
+  process.stdout.write(makeShot(Number(values.seed), Number(values.shot), "TOKEN").bytes);
+  process.exit();
+}
 const report = await fireAtService({
   count: Number(values.count),
   seed: Number(values.seed),
