@@ -30,11 +30,11 @@ test("secrets are redacted, up to three levels deep", () => {
   assert.ok(!line.includes("s3cret"), line);
 });
 
-test("redacting changes neither what was logged nor what is no secret, also in a list", () => {
+test("redacting changes neither what was logged nor what is no secret, also in a list and in a child's fields", () => {
   const fields = { tries: [{ token: "s3cret-1", at: 1 }], user: { name: "ops", password: "s3cret-2" } };
-  const line = logged((log) => log.info(fields, "tried"));
+  const line = logged((log) => log.child({ secret: "s3cret-3", node: "n1" }).info(fields, "tried"));
   assert.ok(!line.includes("s3cret"), line);
-  const { tries, user } = JSON.parse(line);
+  const { tries, user, node } = JSON.parse(line);
   assert.deepEqual(
     [tries, user, node],
     [[{ token: "[redacted]", at: 1 }], { name: "ops", password: "[redacted]" }, "n1"],

@@ -1,8 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
 
-/** Without `child`: pino would write a child's own fields past the redaction. */
-export type Logger = Omit<PinoLogger, "child">;
+export type Logger = PinoLogger;
 
 export interface LoggerOptions {
   /** fatal, error, warn, info, debug or silent. */
@@ -82,7 +81,7 @@ export function createLogger(options: LoggerOptions): Logger {
 
 /** As createLogger, to a stream of the caller's. */
 export function createLoggerTo(destination: DestinationStream, level: string): Logger {
-  return pino(
+  const log: Logger = pino(
     {
       level,
       formatters: { log: (fields) => withoutSecrets(fields) },
@@ -96,6 +95,13 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
     },
     destination,
   );
+  // A child's own fields do not pass the formatter. Children inherit this from their parent.
+  const child: (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) => unknown =
+    log.child as never;
+  log.child = function (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) {
+    return child.call(this, withoutSecrets(fields), options);
+  } as Logger["child"];
+  return log;
 }
 
 function logged(error: unknown): unknown {
