@@ -102,6 +102,11 @@ export class BodyLayout {
     this.#chunks = chunks;
   }
 
+  /** Bytes of all its records together, as they were sent. */
+  get inflatedBytes(): number {
+    return this.#chunks.reduce((sum, chunk) => sum + chunk.inflatedBytes, 0);
+  }
+
   /** Index in the batch as sent of the record at a position of this part. */
   indexAt(position: number): number {
     return this.#word(2 + this.#chunks.length * 3 + this.recordCount + position);

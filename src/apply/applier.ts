@@ -1,12 +1,12 @@
 import pg from "pg";
 import { readStatement } from "../db/statement.ts";
-import { applyParts, countOutcomes, type OutcomeCounts, type ReadPart } from "./apply-parts.ts";
+import { applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
-import { readPart } from "./read-part.ts";
+import { type ReadPart, readPart } from "./read-part.ts";
 
 const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
 
@@ -15,6 +15,8 @@ const STATE_SCHEMA = "bellhop_state";
 const UPKEEP_MS = 2_000;
 const RETRY_MS_MAX = 5_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
+/** One transaction applies up to about this many bytes as sent (the part that passes it is the last): memory is bounded. */
+const INFLATED_BYTES_TARGET = 16 * 1_048_576;
 
 export interface ApplierEvents {
   /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
@@ -154,20 +156,18 @@ export class Applier {
   async #applyRun(session: Session, parts: readonly LogPart[]): Promise<void> {
     const startedAt = performance.now();
     const first = parts[0] as LogPart;
-    const resolutionAt = parts.findIndex(({ kind }) => kind !== "b");
-    const run = resolutionAt === 0 ? [first] : parts.slice(0, resolutionAt < 0 ? parts.length : resolutionAt);
+    const read = first.kind === "b" ? await this.#readRun(parts) : [];
+    const run = read.length > 0 ? read.map(({ part }) => part) : [first];
     const { client, ownership, context } = session;
-    const read: ReadPart[] = [];
-    if (resolutionAt !== 0) {
-      for (const part of run) read.push({ part, records: await readPart(part, this.#options.properties) });
-    }
     await client.query("begin");
     try {
       const counters = await ownership.lock([...new Set(run.map(({ bucket }) => bucket))]);
       const counts =
-        resolutionAt === 0
-          ? countOutcomes([await applyResolution(client, first, counters, this.#options.properties, context)])
-          : await applyParts(client, read, counters, context);
+        read.length > 0
+          ? await applyParts(client, read, counters, context)
+          : countOutcomes([
+              await applyResolution(client, first, counters, this.#options.properties, context),
+            ]);
       await client.query("commit");
       this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
     } catch (error) {
@@ -176,6 +176,19 @@ export class Applier {
       if (!(error instanceof OwnershipLost)) throw error;
       this.#options.events.failed?.(error);
     }
+  }
+
+  /** Reads the batches before the first resolution, as many as one transaction may take. */
+  async #readRun(parts: readonly LogPart[]): Promise<ReadPart[]> {
+    const read: ReadPart[] = [];
+    let inflatedBytes = 0;
+    for (const part of parts) {
+      if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
+      const records = await readPart(part, this.#options.properties);
+      inflatedBytes += records.inflatedBytes;
+      read.push(records);
+    }
+    return read;
   }
 
   #sleep(ms: number): Promise<void> {

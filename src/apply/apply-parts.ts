@@ -4,7 +4,7 @@ import type { LogPart } from "./backlog.ts";
 import type { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
-import type { PartRecord } from "./read-part.ts";
+import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
 
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
@@ -12,12 +12,6 @@ const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.met
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
 
 const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
-
-/** A part with its records read. */
-export interface ReadPart {
-  readonly part: LogPart;
-  readonly records: readonly PartRecord[];
-}
 
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;

@@ -7,6 +7,8 @@ const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", imp
 /** At most this many parts a lane and bucket, and records in all, are read for one transaction. */
 const PARTS_MAX = 64;
 const RECORDS_TARGET = 2_000;
+/** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
+export const STORED_BYTES_TARGET = 16 * 1_048_576;
 
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
@@ -58,7 +60,7 @@ export function partOf(row: LogRow): LogPart {
 export async function readBacklog(client: pg.ClientBase, buckets: readonly number[]): Promise<LogPart[]> {
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
-    values: [buckets, PARTS_MAX, RECORDS_TARGET],
+    values: [buckets, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET],
   });
   return rows.map(partOf);
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { canonicalLabel } from "../contract/labels.ts";
-import type { Warning } from "../contract/warning.ts";
+import { type Warning, WarningList } from "../contract/warning.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import type { ApplicableRecord } from "./record.ts";
 
@@ -33,7 +33,7 @@ export class ContextWarnings {
     this.#client = client;
   }
 
-  /** All warnings of a record: its own and those of its context. Inventory records teach the room types. */
+  /** All warnings of a record, bounded as a WarningList is: its own and those of its context. Inventory records teach the room types. */
   async of(record: ApplicableRecord): Promise<readonly Warning[]> {
     const { of, roomTypeCodes, warnings, clientCode, incoming } = record;
     const known = await this.#roomTypesOf(of.bucket, of.propertyId);
@@ -45,25 +45,26 @@ export class ContextWarnings {
       }
       return warnings;
     }
-    const found: Warning[] = [...warnings];
+    const found = new WarningList();
     if (incoming.status !== null && !(await this.#isMapped(clientCode, of.resource, incoming.status))) {
-      found.push({
-        pointer: of.resource === "r" ? "/status" : "/groupStatusCode",
-        code: "status.unmapped",
-        message: `The label ${JSON.stringify(incoming.status.slice(0, 64))} has no mapping: it is kept, but holds no inventory until it is mapped.`,
-      });
+      found.add(
+        "status.unmapped",
+        [of.resource === "r" ? "status" : "groupStatusCode"],
+        `The label ${JSON.stringify(incoming.status.slice(0, 64))} has no mapping: it is kept, but holds no inventory until it is mapped.`,
+      );
     }
+    found.addListed(warnings);
     if (known.size > 0) {
-      for (const code of new Set(roomTypeCodes)) {
+      for (const code of roomTypeCodes) {
         if (known.has(code)) continue;
-        found.push({
-          pointer: of.resource === "r" ? "/roomStays" : "/groupBlocks",
-          code: "room-type.unknown",
-          message: `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
-        });
+        found.add(
+          "room-type.unknown",
+          [of.resource === "r" ? "roomStays" : "groupBlocks"],
+          `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
+        );
       }
     }
-    return found;
+    return found.toArray();
   }
 
   /** Writes the room types that this transaction named first. */

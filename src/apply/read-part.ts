@@ -11,6 +11,9 @@ import type { ApplicableRecord, HeldRecord } from "./record.ts";
  */
 const SOURCE_TIME_AHEAD_MS_MAX = 10 * 60_000;
 
+/** Bytes read between two turns of the event loop: about a millisecond's work. */
+const TURN_BYTES = 131_072;
+
 /** A record of a part: to be applied, or to be held. */
 export type PartRecord =
   | { readonly kind: "applicable"; readonly index: number; readonly record: ApplicableRecord }
@@ -65,14 +68,30 @@ export async function readPartRecord(
   };
 }
 
+/** A part with its records read. */
+export interface ReadPart {
+  readonly part: LogPart;
+  readonly records: readonly PartRecord[];
+  /** Of the whole part, as it was sent: what it takes in memory is a small multiple of this. */
+  readonly inflatedBytes: number;
+}
+
 /** Reads every accepted record of a part, in the order of the batch; rejected ones are passed over. */
-export async function readPart(part: LogPart, properties: PropertyDirectory): Promise<PartRecord[]> {
+export async function readPart(part: LogPart, properties: PropertyDirectory): Promise<ReadPart> {
   if (part.layout === null || part.body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
-  for (const { index, bytes } of new BodyLayout(part.layout).allRecords(part.body)) {
+  const layout = new BodyLayout(part.layout);
+  let sinceTurn = 0;
+  for (const { index, bytes } of layout.allRecords(part.body)) {
+    sinceTurn += bytes.length;
+    if (sinceTurn > TURN_BYTES) {
+      // Batches are being accepted on this very loop.
+      sinceTurn = 0;
+      await new Promise((resume) => setImmediate(resume));
+    }
     if (part.rejectedIndexes.has(index)) continue;
     records.push(await readPartRecord(part, index, bytes, properties, false));
   }
-  return records;
+  return { part, records, inflatedBytes: layout.inflatedBytes };
 }

@@ -13,7 +13,7 @@ import {
   swapStateSchema,
 } from "../state/state-schema.ts";
 import { applyReleased } from "./apply-resolution.ts";
-import { type LogPart, type LogRow, partOf } from "./backlog.ts";
+import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import { PropertyDirectory } from "./property-directory.ts";
@@ -90,7 +90,7 @@ class Rebuild {
     for (;;) {
       const { rows } = await this.#client.query<LogRow>({
         ...readLogForReplay,
-        values: [bucket, after, JSON.stringify(stretch), PARTS_PER_TRANSACTION],
+        values: [bucket, after, JSON.stringify(stretch), PARTS_PER_TRANSACTION, STORED_BYTES_TARGET],
       });
       if (rows.length === 0) return;
       if (!inTransaction) await this.#client.query("begin");
@@ -115,7 +115,7 @@ class Rebuild {
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#context);
       return;
     }
-    const records = await readPart(part, this.#properties);
+    const { records } = await readPart(part, this.#properties);
     const applicable = records.flatMap((record) => (record.kind === "applicable" ? [record.record] : []));
     await applyIsolatingBadRecords(this.#client, applicable, noChanges.take);
     for (const record of applicable) await this.#context.of(record);

@@ -42,6 +42,19 @@ export class WarningList {
     this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
   }
 
+  /** Adds what another list has listed, and what it has only counted. */
+  addListed(listed: readonly Warning[]): void {
+    for (const warning of listed) {
+      if (warning.code === "warnings.more") {
+        // Written below: it begins with the number.
+        this.#total += Number.parseInt(warning.message, 10);
+        continue;
+      }
+      this.#total += 1;
+      if (this.#kept.length < WARNINGS_KEPT_MAX) this.#kept.push(warning);
+    }
+  }
+
   /** The warnings, in the order in which they were found. */
   toArray(): readonly Warning[] {
     const more = this.#total - this.#kept.length;

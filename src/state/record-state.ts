@@ -158,7 +158,27 @@ const INSERT_VERSIONS = {
   g: insertVersionsStatement("g"),
 };
 
-/** Writes new versions with their typed facts: one statement a resource. */
+/** Characters of rows that one statement carries, about: bounds what both sides hold, and lets the event loop turn. */
+const STATEMENT_CHARACTERS_TARGET = 2 * 1_048_576;
+
+/** JSON arrays of the rows, in their order. */
+function* jsonArraysOf(rows: readonly object[]): Generator<string> {
+  let texts: string[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const text = JSON.stringify(row);
+    texts.push(text);
+    characters += text.length;
+    if (characters >= STATEMENT_CHARACTERS_TARGET) {
+      yield `[${texts.join(",")}]`;
+      texts = [];
+      characters = 0;
+    }
+  }
+  if (texts.length > 0) yield `[${texts.join(",")}]`;
+}
+
+/** Writes new versions with their typed facts. */
 export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
   for (const resource of ["i", "r", "g"] as const) {
     const rows = versions
@@ -179,7 +199,8 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
         from_date: version.fromDate,
         to_date: version.toDate,
       }));
-    if (rows.length > 0) await client.query({ ...INSERT_VERSIONS[resource], values: [JSON.stringify(rows)] });
+    for (const json of jsonArraysOf(rows))
+      await client.query({ ...INSERT_VERSIONS[resource], values: [json] });
   }
 }
 

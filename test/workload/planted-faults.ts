@@ -109,7 +109,7 @@ function startRacingAppliers(database: TestDatabase, failed: (error: unknown) =>
   const properties = new PropertyDirectory(database.pool);
   return runLoop(database, 2, failed, async (clients, parts) => {
     const applyPart = async (client: pg.Client, part: LogPart): Promise<void> => {
-      const records = applicableOf(await readPart(part, properties));
+      const records = applicableOf((await readPart(part, properties)).records);
       // A conflict in the database is tried again, as after a deadlock. One that stays (a race that was lost left an
       // older record current, and the newer version is found only when it is inserted again) makes the part's records "q".
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -135,7 +135,7 @@ function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) 
   const properties = new PropertyDirectory(database.pool);
   return runLoop(database, 1, failed, async ([client], parts) => {
     for (const part of parts) {
-      const records = applicableOf(await readPart(part, properties));
+      const records = applicableOf((await readPart(part, properties)).records);
       await inTransaction(client as pg.Client, async () => {
         const letters: OutcomeLetter[] = [];
         for (const record of records) letters.push(await applySkipping(client as pg.Client, record));

@@ -1,12 +1,16 @@
 -- What has been accepted and not applied, of the buckets in $1, in each unretired lane from its cursor on: at most $2
--- parts a lane and bucket, and of all of them those that come first up to about $3 records. Ordered by receipt.
+-- parts a lane and bucket, and of all of them those that come first up to about $3 records and $4 stored bytes. Ordered
+-- by receipt. (The length of a body stands in its row; reading it does not read the body.)
 with pending as (
-  select part.*, sum(part.record_count) over (order by part.request_id, part.bucket) - part.record_count as records_before
+  select
+    part.*,
+    sum(part.record_count) over receipt - part.record_count as records_before,
+    sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before
   from unnest($1::smallint[]) as owned (bucket)
   cross join bellhop.lane
   left join apply_cursor as cursor on cursor.bucket = owned.bucket and cursor.lane_id = lane.lane_id
   cross join lateral (
-    select log.bucket, log.lane_id, log.request_id, log.record_count
+    select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes
     from bellhop.accept_log as log
     where log.bucket = owned.bucket and log.lane_id = lane.lane_id
       and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
@@ -14,11 +18,12 @@ with pending as (
     limit $2
   ) as part
   where lane.retired_at is null
+  window receipt as (order by part.request_id, part.bucket)
 )
 select
   log.bucket, log.lane_id::text as lane_id, log.request_id, log.kind, log.resource, log.client_id, log.received_at,
   log.record_count, log.target_request_id, log.target_index, log.rejections, log.layout, log.body
 from pending
 join bellhop.accept_log as log using (bucket, lane_id, request_id)
-where pending.records_before < $3
+where pending.records_before < $3 and pending.bytes_before < $4
 order by log.request_id, log.bucket

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { readBacklog } from "../../src/apply/backlog.ts";
+import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import { readPart } from "../../src/apply/read-part.ts";
+import { ALL_BUCKETS, ApplyBench } from "../support/apply-bench.ts";
+
+const T1 = "2026-01-01T00:00:01Z";
+
+/** A group with so many blocks, each of another room type. */
+function group(groupCode: string, blocks: number) {
+  return {
+    clientCode: "ACME",
+    propertyCode: "LON01",
+    lastModifiedDateTime: T1,
+    groupCode,
+    groupStatusCode: "a label that nobody has mapped",
+    startDate: "2026-05-01",
+    endDate: "2026-05-02",
+    groupBlocks: Array.from({ length: blocks }, (_, n) => ({
+      occupancyDate: "2026-05-01",
+      roomTypeCode: `R${n}`,
+      blocks: 1,
+    })),
+  };
+}
+
+describe("what one batch can make apply do", () => {
+  let bench: ApplyBench;
+  before(async () => {
+    bench = await ApplyBench.open();
+  });
+  after(() => bench.close());
+
+  test("batches that are small on the wire and large inflated are applied some at a time", async () => {
+    // 6 MB each: three are past the 16 MiB of a transaction.
+    const padding = "x".repeat(6_000_000);
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1) ids.push(await bench.accept([{ ...group(`L${n}`, 1), padding }], "g"));
+    bench.startApplier();
+    for (const id of ids) assert.equal(await bench.outcomesOf(id), "a");
+    await bench.stopApplier();
+    const [row] = await bench.rows<{ transactions: number }>(
+      "select count(distinct xmin::text)::integer as transactions from bellhop.request_outcome",
+    );
+    assert.equal(row?.transactions, 2);
+  });
+
+  test("other work gets its turn on the event loop while a large batch is read", async () => {
+    await bench.accept(
+      Array.from({ length: 500 }, (_, n) => group(`S${n}`, 100)),
+      "g",
+    );
+    const client = await bench.database.pool.connect();
+    try {
+      await client.query("set search_path = bellhop_state");
+      const [part] = await readBacklog(client, ALL_BUCKETS);
+      assert.ok(part !== undefined);
+      let turns = 0;
+      let reading = true;
+      const count = () => {
+        turns += 1;
+        if (reading) setImmediate(count);
+      };
+      setImmediate(count);
+      const { records, inflatedBytes } = await readPart(part, new PropertyDirectory(bench.database.pool));
+      reading = false;
+      assert.equal(records.length, 500);
+      assert.ok(inflatedBytes > 3_000_000);
+      assert.ok(turns >= 20, `${turns} turns`);
+    } finally {
+      client.release(true);
+    }
+  });
+
+  test("a record's warnings are bounded, those of its context included", async () => {
+    bench.startApplier();
+    await bench.acceptAndApply(
+      [
+        {
+          clientCode: "ACME",
+          propertyCode: "LON01",
+          createDateTime: T1,
+          occupancyDate: "2026-05-01",
+          roomTypeInventories: [{ roomTypeCode: "SGL", roomTypeCapacity: 3, roomsSold: 1 }],
+        },
+      ],
+      "i",
+    );
+    const requestId = await bench.accept([group("W", 300)], "g");
+    assert.equal(await bench.outcomesOf(requestId), "a");
+    const [row] = await bench.rows<{ warnings: { code: string; message: string }[] }>(
+      "select details -> '0' -> 'warnings' as warnings from bellhop.request_outcome where request_id = $1",
+      [requestId],
+    );
+    assert.equal(row?.warnings.length, 101);
+    assert.deepEqual(
+      [0, 1, 99, 100].map((at) => row?.warnings[at]?.code),
+      ["status.unmapped", "room-type.unknown", "room-type.unknown", "warnings.more"],
+    );
+    assert.equal(row?.warnings[100]?.message, "201 more warnings are not listed");
+  });
+});
