@@ -1,23 +1,41 @@
 /**
  * `npm run openapi:write` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
- * addresses. `npm run check:openapi` fails, with the difference, when the committed file is another, and lints it.
+ * addresses; and test/fixtures/contract-v1.json: what version 1 promises, which is frozen. It refuses to write what
+ * would break a promise. `npm run check:openapi` fails, with the difference, when a committed file is another, and lints.
  */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
+import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
 
-const path = fileURLToPath(new URL("../docs/openapi.json", import.meta.url));
-const fresh = `${JSON.stringify(buildOpenApiDocument(readConfig({})), null, 2)}\n`;
-if (!process.argv.includes("--check")) await writeFile(path, fresh);
-else if (fresh !== (await readFile(path, "utf8").catch(() => ""))) {
-  spawnSync("diff", ["-u", "--label", "docs/openapi.json", path, "--label", "what the code says", "-"], {
+const document = buildOpenApiDocument(readConfig({}));
+const promises = promisesOf(document);
+const files = { "docs/openapi.json": document, "test/fixtures/contract-v1.json": promises };
+const checking = process.argv.includes("--check");
+
+const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+const committed = (name: string) => readFile(pathOf(name), "utf8").catch(() => undefined);
+
+const frozen = await committed("test/fixtures/contract-v1.json");
+const broken = frozen === undefined ? [] : brokenPromises(JSON.parse(frozen) as Promises, promises);
+if (broken.length > 0) {
+  console.error(`/api/public/v1 is frozen (docs/contract.md, "Versioning"), and this breaks it:`);
+  console.error(broken.map((one) => `  ${one}`).join("\n"));
+  process.exitCode = 1;
+} else {
+  for (const [name, content] of Object.entries(files)) await writeOrCompare(name, content);
+}
+
+async function writeOrCompare(name: string, content: unknown): Promise<void> {
+  const fresh = `${JSON.stringify(content, null, 2)}\n`;
+  if (!checking) return await writeFile(pathOf(name), fresh);
+  if (fresh === (await committed(name))) return;
+  spawnSync("diff", ["-u", "--label", name, pathOf(name), "--label", "what the code says", "-"], {
     input: fresh,
     stdio: ["pipe", "inherit", "inherit"],
   });
-  console.error(
-    "\nThe committed document is not what the code says: npm run openapi:write, and look at the difference.",
-  );
+  console.error(`\n${name} is not what the code says: npm run openapi:write, and look at the difference.`);
   process.exitCode = 1;
 }
