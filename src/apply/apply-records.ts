@@ -3,12 +3,12 @@ import {
   insertVersions,
   loadCurrent,
   loadVersionsAt,
-  lowerReceipts,
   type NewVersion,
   type RecordKey,
   textOfKey,
   upsertCurrent,
   type Version,
+  writeReceipts,
 } from "../state/record-state.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
@@ -18,7 +18,7 @@ export type NextChange = (bucket: number) => string | null;
 
 interface Writes {
   readonly versions: NewVersion[];
-  readonly lowered: { of: RecordKey; version: Version; changeNumber: string | null }[];
+  readonly received: { of: RecordKey; version: Version; changeNumber: string | null }[];
   readonly current: Map<string, { of: RecordKey; current: Version }>;
 }
 
@@ -53,9 +53,10 @@ async function loadKnown(
 function note(writes: Writes, record: ApplicableRecord, decision: Decision, nextChange: NextChange): void {
   const { of } = record;
   if (decision.outcome === "d") {
-    if (decision.lowered === null) return;
-    const changeNumber = decision.becameCurrent ? nextChange(of.bucket) : null;
-    writes.lowered.push({ of, version: decision.lowered, changeNumber });
+    const { lowered, becameCurrent } = decision;
+    if (lowered !== null) writes.received.push({ of, version: lowered, changeNumber: null });
+    if (becameCurrent !== null)
+      writes.received.push({ of, version: becameCurrent, changeNumber: nextChange(of.bucket) });
     return;
   }
   writes.versions.push({
@@ -77,7 +78,7 @@ export async function applyRecords(
   nextChange: NextChange,
 ): Promise<OutcomeLetter[]> {
   const known = await loadKnown(client, records);
-  const writes: Writes = { versions: [], lowered: [], current: new Map() };
+  const writes: Writes = { versions: [], received: [], current: new Map() };
   const outcomes = records.map((record): OutcomeLetter => {
     const text = textOfKey(record.of);
     const ofKey = known.get(text);
@@ -91,7 +92,7 @@ export async function applyRecords(
     return decision.outcome;
   });
   await insertVersions(client, writes.versions);
-  await lowerReceipts(client, writes.lowered);
+  await writeReceipts(client, writes.received);
   await upsertCurrent(client, [...writes.current.values()]);
   return outcomes;
 }

@@ -15,7 +15,7 @@ export type Incoming = Omit<Version, "factsSourceTime">;
 export type Decision =
   | { readonly outcome: "a" | "s"; readonly version: Version; readonly ownFacts: true }
   | { readonly outcome: "u"; readonly version: Version; readonly ownFacts: false }
-  | { readonly outcome: "d"; readonly lowered: Version | null; readonly becameCurrent: boolean };
+  | { readonly outcome: "d"; readonly lowered: Version | null; readonly becameCurrent: Version | null };
 
 function receivedBefore(left: Receipt, right: Receipt): boolean {
   return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
@@ -40,18 +40,19 @@ function versionsAt(known: KnownRecord, sourceTime: string): Version[] {
 
 /**
  * A copy of a version that exists. Its receipt is the earliest of its copies', so that the order of versions does not
- * depend on which copy was applied first; lowering one may change which version of that very source time is newest.
+ * depend on which copy was applied first. Lowering one may make another version of that very source time the newest: that
+ * one, not the copy, is then what changed.
  */
 function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
-  if (!receivedBefore(incoming, existing)) return { outcome: "d", lowered: null, becameCurrent: false };
+  if (!receivedBefore(incoming, existing)) return { outcome: "d", lowered: null, becameCurrent: null };
   const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
   const siblings = versionsAt(known, incoming.sourceTime);
   siblings[siblings.indexOf(existing)] = lowered;
   if (known.current === null || known.current.sourceTime !== incoming.sourceTime) {
-    return { outcome: "d", lowered, becameCurrent: false };
+    return { outcome: "d", lowered, becameCurrent: null };
   }
   const newest = siblings.reduce((left, right) => (isNewer(right, left) ? right : left));
-  const becameCurrent = newest.contentHash !== known.current.contentHash;
+  const becameCurrent = newest.contentHash === known.current.contentHash ? null : newest;
   known.current = newest;
   return { outcome: "d", lowered, becameCurrent };
 }

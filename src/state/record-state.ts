@@ -204,16 +204,19 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
   }
 }
 
-/** Moves a version's receipt to an earlier one: a copy that another lane received first was applied later. */
-export async function lowerReceipts(
+/**
+ * Writes the receipts of versions that exist, where a copy that another lane received first was applied later, and the
+ * change number of one that became current by that (null leaves the number as it is).
+ */
+export async function writeReceipts(
   client: pg.ClientBase,
-  lowered: readonly {
+  received: readonly {
     readonly of: RecordKey;
     readonly version: Version;
     readonly changeNumber: string | null;
   }[],
 ): Promise<void> {
-  for (const { of, version, changeNumber } of lowered) {
+  for (const { of, version, changeNumber } of received) {
     await client.query(
       `update ${VERSION_TABLES[of.resource].table}
        set request_id = $6, record_index = $7, change_no = coalesce($8::bigint, change_no)

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import pg from "pg";
+import { applyRecords } from "../../src/apply/apply-records.ts";
+import type { ApplicableRecord } from "../../src/apply/record.ts";
+import { readRecord } from "../../src/contract/read-record.ts";
+import { reservation } from "../support/apply-bench.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import {
+  applyings,
+  contractOf,
+  type Ending,
+  incomingOf,
+  placeOf,
+  type Received,
+} from "../support/received-records.ts";
+import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
+
+const BUCKET = 7;
+const PROPERTY = 1;
+
+/** A real reservation's facts under the receipt, source time and content that the property is about. */
+function applicable(key: string, received: Received): ApplicableRecord {
+  const incoming = incomingOf(received);
+  const record = reservation(key, incoming.sourceTime, `content ${received.content}`);
+  const { facts } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
+  const of = { bucket: BUCKET, propertyId: PROPERTY, resource: "r", key } as const;
+  return { clientCode: "ACME", of, incoming, facts, roomTypeCodes: ["DLX"], warnings: [] };
+}
+
+describe("records of one key that lanes give to apply in any order", () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+  before(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client(database.clientConfig);
+    await client.connect();
+    await client.query("set search_path = bellhop_state");
+  });
+  after(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  let change = 0;
+  const nextChange = (): string => {
+    change += 1;
+    return String(change);
+  };
+
+  async function endingOf(key: string): Promise<Ending> {
+    const read = async (table: string): Promise<string[]> => {
+      const { rows } = await client.query<{
+        source_time: string;
+        content: string;
+        request_id: string;
+        record_index: number;
+      }>(
+        `select to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+          encode(content_hash, 'hex') as content, request_id, record_index
+        from ${table} where key = $1`,
+        [key],
+      );
+      return rows
+        .map((row) => {
+          const place = placeOf({ requestId: row.request_id, index: row.record_index });
+          return `${row.source_time} ${row.content} @${place}`;
+        })
+        .sort();
+    };
+    return { versions: await read("reservation_version"), current: (await read("current_record")).join() };
+  }
+
+  test("end in the same rows and in changes that lead to them, however transactions cut them", async () => {
+    let keys = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        applyings,
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1 }),
+        async ({ received, applied }, sizes) => {
+          keys += 1;
+          const key = `R${keys}`;
+          for (let at = 0, cut = 0; at < applied.length; cut += 1) {
+            const size = sizes[cut % sizes.length] as number;
+            const together = applied.slice(at, at + size).map((record) => applicable(key, record));
+            await client.query("begin");
+            await applyRecords(client, together, nextChange);
+            await client.query("commit");
+            at += size;
+          }
+          assert.deepEqual(await endingOf(key), contractOf(received));
+        },
+      ),
+      { numRuns: 250 },
+    );
+    assert.equal(await countChangesThatEndElsewhere(database.pool), 0);
+  });
+});
