@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { RawConnection } from "../support/raw-http.ts";
+import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -117,5 +118,29 @@ describe("the page", () => {
       const { status, counts } = (await service.get(`/api/public/v1/requests/${id}`, { as: partner })).json();
       return status === "applied" && (counts as Record<string, number>)["applied"] === 1;
     }, 20_000);
+  });
+  test("has an example of every operation that, pasted into a shell, is answered 2xx", async () => {
+    const partner = await service.newClient({
+      grants: [{ clientCode: "DEMO", propertyCode: "*" }],
+      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "introspect"],
+    });
+    const pushed = await service.post("groups", [groupRecord({ clientCode: "DEMO" })], { as: partner });
+    const operations = [
+      ...page.matchAll(/<section class="operation" aria-labelledby="(\w+)">([\s\S]*?)<\/section>/g),
+    ];
+    assert.ok(operations.length > 15);
+    for (const [, operation = "", section = ""] of operations) {
+      const command = unescaped(/<pre[^>]*><code>(curl [\s\S]*?)<\/code>/.exec(section)?.[1] ?? "");
+      const env = {
+        PATH: process.env["PATH"],
+        CLIENT_ID: partner.clientId,
+        CLIENT_SECRET: partner.clientSecret,
+        // One of the examples revokes it.
+        TOKEN: await partner.token("inventories:write reservations:write groups:write read"),
+        REQUEST: String(pushed.json()["requestId"]),
+      };
+      const { stdout } = await run("sh", ["-c", `${command} -sS -o /dev/null -w '%{http_code}'`], { env });
+      assert.match(stdout, /^2\d\d$/, `${operation}: ${command}`);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { highlightedJson } from "./code-block.ts";
 import { type Html, html, joined } from "./html.ts";
 
 /** The parameters that an example shows beside those that are required. */
-const SHOWN_PARAMETERS = new Set(["limit", "outcome"]);
+const SHOWN_PARAMETERS = new Set(["limit"]);
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
@@ -15,23 +15,19 @@ function exampleOf(document: OpenApiDocument, { schema }: Parameter): string {
   return String((examples as readonly unknown[] | undefined)?.[0] ?? "");
 }
 
-function addressOf(
-  document: OpenApiDocument,
-  server: string,
-  path: string,
-  parameters: readonly Parameter[],
-): string {
-  const query = parameters.filter(
+function addressOf(server: string, path: string): string {
+  if (!path.includes("{")) return server + path;
+  return `"${server}${path.replace("{requestId}", "$REQUEST")}"`;
+}
+
+/** The parameters of the address, one a line: a long address could not be read. */
+function queryLines(document: OpenApiDocument, parameters: readonly Parameter[]): Html[] {
+  const shown = parameters.filter(
     ({ name, in: place, required }) => place === "query" && (required === true || SHOWN_PARAMETERS.has(name)),
   );
-  const search = query.map(
-    (parameter) => `${parameter.name}=${encodeURIComponent(exampleOf(document, parameter))}`,
+  return shown.map(
+    (parameter) => html`-d ${parameter.name}=${encodeURIComponent(exampleOf(document, parameter))}`,
   );
-  const filled = path.replace(/\{(\w+)\}/g, (_whole, name) =>
-    name === "requestId" ? "$REQUEST" : `$${name}`,
-  );
-  const address = server + filled + (search.length === 0 ? "" : `?${search.join("&")}`);
-  return /[&?$]/.test(address) ? `"${address}"` : address;
 }
 
 function bodyLines(operation: Operation): Html[] {
@@ -63,9 +59,11 @@ export function curlOf(document: OpenApiDocument, server: string, path: string, 
     resolved(document, parameter),
   ) as Parameter[];
   const needsToken = operation.security.some((scheme) => "oauth2" in scheme);
+  const query = queryLines(document, parameters);
   const lines = [
-    html`curl ${addressOf(document, server, path, parameters)}`,
+    html`curl ${query.length === 0 ? "" : "-G "}${addressOf(server, path)}`,
     ...(needsToken ? [html`-H "Authorization: Bearer $TOKEN"`] : []),
+    ...query,
     ...bodyLines(operation),
   ];
   return joined(lines, " \\\n  ");
