@@ -155,12 +155,8 @@ class CloseLook {
     let to = from;
     while (to < this.#end && NUMBER_BYTE[this.#body[to] as number] === 1) to += 1;
     const source = this.#body.toString("latin1", from, to);
-    NUMBER.lastIndex = 0;
-    const valid = NUMBER.test(source) ? NUMBER.lastIndex : 0;
-    if (valid !== source.length) {
-      this.#at = from + valid;
-      this.#fail("a number as JSON writes it (no leading zero or plus, digits around the point)");
-    }
+    // What was parsed already is JSON.
+    if (this.#order.value === undefined) this.#checkNumber(source);
     this.#at = to;
     if (!needsExactNumber(source)) return;
     if (isUnsafeLiteral(source)) {
@@ -169,6 +165,14 @@ class CloseLook {
       this.#report("number.unsafe", message);
     }
     this.#keepExactly(source);
+  }
+
+  #checkNumber(source: string): void {
+    NUMBER.lastIndex = 0;
+    const valid = NUMBER.test(source) ? NUMBER.lastIndex : 0;
+    if (valid === source.length) return;
+    this.#at += valid;
+    this.#fail("a number as JSON writes it (no leading zero or plus, digits around the point)");
   }
 
   /** Puts the number's text in its place in the parsed value; where a repeated name hid it, there is no such place. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { ExactNumber } from "./decimal.ts";
-import { type BatchReading, readBatch, readBatchInTurns } from "./read-batch.ts";
+import { type BatchReading, type BatchRecord, readBatch, readBatchInTurns } from "./read-batch.ts";
 import { LIMITS, recordsOf } from "./test-records.ts";
 
 const read = (text: string | Buffer, limits = LIMITS) => readBatch(Buffer.from(text as string), limits);
@@ -123,7 +123,9 @@ test("reading in turns gives what reading at once gives", async () => {
     JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n, text: "x".repeat(200) }))),
   ];
   for (const body of bodies) {
-    assert.deepEqual(await readBatchInTurns(Buffer.from(body), LIMITS), read(body));
+    const visited: BatchRecord[] = [];
+    const refusal = await readBatchInTurns(Buffer.from(body), LIMITS, (record) => visited.push(record));
+    assert.deepEqual(refusal ?? { ok: true, records: visited }, read(body));
   }
 });
 
@@ -138,7 +140,7 @@ test("reading in turns lets other work run", async () => {
     if (!done) setImmediate(count);
   };
   setImmediate(count);
-  await readBatchInTurns(body, LIMITS);
+  await readBatchInTurns(body, LIMITS, () => undefined);
   done = true;
   assert.ok(turns > 10, `${turns} turns`);
 });
@@ -315,14 +317,31 @@ test("the codes of a record are given where they can be read, and only then", ()
     assert.deepEqual(codes(text), [undefined, undefined]);
 });
 
+const codesOf = (text: string) => {
+  const reading = read(text);
+  return reading.ok ? "ok" : reading.violations.map(({ pointer, code }) => `${pointer} ${code}`).join();
+};
+
 test("a record or a batch of more values than any hotel has is refused before it is parsed", () => {
-  const codes = (text: string) => {
-    const reading = read(text);
-    return reading.ok ? "ok" : reading.violations.map(({ pointer, code }) => `${pointer} ${code}`).join();
-  };
-  assert.equal(codes(`[{"a":[${"{},".repeat(499_998)}1]}]`), "ok");
-  assert.equal(codes(`[0,{"a":[${"{},".repeat(499_999)}1]}]`), "/1 json.values");
-  const record = `[${"1,".repeat(499_999)}1]`;
-  assert.equal(codes(`[${Array(8).fill(record).join(",")}]`), "ok");
-  assert.equal(codes(`[${Array(9).fill(record).join(",")}]`), "/8 json.values");
+  const items = (count: number) => `{"a":[${"1,".repeat(count - 1)}1]}`;
+  assert.equal(codesOf(`[${items(249_998)}]`), "ok");
+  assert.equal(codesOf(`[0,${items(249_999)}]`), "/1 json.values");
+  const record = `[${"1,".repeat(249_998)}1]`;
+  assert.equal(codesOf(`[${Array(16).fill(record).join(",")}]`), "ok");
+  assert.equal(codesOf(`[${Array(17).fill(record).join(",")}]`), "/16 json.values");
+});
+
+test("a field counts as one value, and an array as one however deep it stands", () => {
+  const fields = (count: number) => Array.from({ length: count }, (_, at) => `"f${at}":1`).join(",");
+  assert.equal(codesOf(`[{${fields(249_999)}}]`), "ok");
+  assert.equal(codesOf(`[{${fields(250_000)}}]`), "/0 json.values");
+  // Ten arrays for each comma.
+  assert.equal(codesOf(`[[${"[[[[[[[[[[]]]]]]]]]],".repeat(30_000)}1]]`), "/0 json.values");
+});
+
+test("a record of more than 8 MiB is refused before the rest of it is looked at", () => {
+  const record = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
+  assert.equal(codesOf(`[${record(8_388_608)}, 1]`), "ok");
+  assert.equal(codesOf(`[1,${record(8_388_609)}]`), "/1 json.size");
+  assert.equal(codesOf(`[1,${record(9_000_000).slice(0, -1)}`), "/1 json.size");
 });

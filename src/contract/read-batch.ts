@@ -57,9 +57,12 @@ export type BatchReading = { readonly ok: true; readonly records: readonly Batch
 // Messages for a hundred are more than a developer reads at once; a hostile batch of a million must not cost their memory.
 const LEXICAL_KEPT_MAX = 100;
 
-// Values cost memory and time that their bytes do not show: 64 MiB of `{},` parse for 13 s into 1.4 GB. A record of three
-// years, twenty room types and twenty fields each has 440,000; a full body of records with their field names 3,300,000.
-const VALUES_PER_RECORD_MAX = 500_000;
+// One record is parsed in one go, so its bounds are those of the time for which it holds the event loop: a quarter of a
+// second for the worst that fits. A group of a year, thirty room types and twenty fields each has 220,000 values in 5 MB.
+const RECORD_BYTES_MAX = 8_388_608;
+const VALUES_PER_RECORD_MAX = 250_000;
+// Values cost time that their bytes do not show: 64 MiB of `{},` parse for 13 s. A full body of records with their field
+// names has 3,300,000.
 const VALUES_PER_BATCH_MAX = 4_000_000;
 
 // A body that is no array is parsed whole only up to here, to tell "not JSON" from "not an array".
@@ -81,16 +84,24 @@ const TURN_BYTES = 131_072;
  * if (reading.ok) for (const record of reading.records) checkRecord("groups", record, 100);
  */
 export function readBatch(body: Buffer, limits: BatchLimits): BatchReading {
-  const run = new BatchRun(body, limits);
+  const records: BatchRecord[] = [];
+  const run = new BatchRun(body, limits, (record) => records.push(record));
   while (!run.turn(Number.POSITIVE_INFINITY)) {}
-  return run.reading();
+  return run.refusal ?? { ok: true, records };
 }
 
-/** As `readBatch`, giving way to other work after every 128 KiB, so that a large body does not hold the event loop. */
-export async function readBatchInTurns(body: Buffer, limits: BatchLimits): Promise<BatchReading> {
-  const run = new BatchRun(body, limits);
+/**
+ * As `readBatch`, for large bodies: gives way to other work after every 128 KiB, and keeps nothing of a record. Each is
+ * visited once, in order, as soon as it was parsed; a refusal may come after any of them. Undefined: the body is a batch.
+ */
+export async function readBatchInTurns(
+  body: Buffer,
+  limits: BatchLimits,
+  visit: (record: BatchRecord) => void,
+): Promise<BatchRefusal | undefined> {
+  const run = new BatchRun(body, limits, visit);
   while (!run.turn(TURN_BYTES)) await new Promise((resume) => setImmediate(resume));
-  return run.reading();
+  return run.refusal;
 }
 
 /** Four numbers an element: start, end, members, doubts. */
@@ -101,17 +112,19 @@ class BatchRun {
   readonly #limits: BatchLimits;
   readonly #spans: number[] = [];
   readonly #scan: ElementScan = newElementScan();
-  readonly #records: BatchRecord[] = [];
+  readonly #visit: (record: BatchRecord) => void;
   readonly #ascii: boolean;
   #at = 0;
+  #visited = 0;
   #values = 0;
   #scanned = false;
   #lexicalKept = 0;
   #refusal: BatchRefusal | undefined;
 
-  constructor(body: Buffer, limits: BatchLimits) {
+  constructor(body: Buffer, limits: BatchLimits, visit: (record: BatchRecord) => void) {
     this.#body = body;
     this.#limits = limits;
+    this.#visit = visit;
     this.#ascii = isAscii(body);
     this.#refusal = this.#open();
   }
@@ -124,7 +137,7 @@ class BatchRun {
         const from = this.#at;
         this.#refusal = this.#findElement();
         left -= this.#at - from;
-      } else if (this.#records.length * SPAN_NUMBERS < this.#spans.length) {
+      } else if (this.#visited * SPAN_NUMBERS < this.#spans.length) {
         left -= this.#parseElement();
       } else {
         return true;
@@ -133,8 +146,9 @@ class BatchRun {
     return this.#refusal !== undefined;
   }
 
-  reading(): BatchReading {
-    return this.#refusal ?? { ok: true, records: this.#records };
+  /** Why the body is no batch; undefined while nothing speaks against it. */
+  get refusal(): BatchRefusal | undefined {
+    return this.#refusal;
   }
 
   #open(): BatchRefusal | undefined {
@@ -182,7 +196,8 @@ class BatchRun {
       );
     }
     const start = this.#at;
-    scanElement(body, start, depthMax, scan);
+    scanElement(body, start, depthMax, scan, RECORD_BYTES_MAX);
+    if (scan.outcome === "too-long") return tooManyBytes(start, index);
     if (scan.outcome === "too-deep") {
       return malformed(
         scan.end,
@@ -192,9 +207,9 @@ class BatchRun {
       );
     }
     if (scan.outcome !== "element") return this.#faultIn(start, Math.min(scan.end, body.length), index);
-    this.#values += scan.separators + 1;
-    if (scan.separators >= VALUES_PER_RECORD_MAX || this.#values > VALUES_PER_BATCH_MAX) {
-      return tooManyValues(start, index, scan.separators >= VALUES_PER_RECORD_MAX);
+    this.#values += scan.values;
+    if (scan.values > VALUES_PER_RECORD_MAX || this.#values > VALUES_PER_BATCH_MAX) {
+      return tooManyValues(start, index, scan.values > VALUES_PER_RECORD_MAX);
     }
     let end = scan.end;
     while (end > start && isWhitespace(body[end - 1] as number)) end -= 1;
@@ -229,9 +244,9 @@ class BatchRun {
     );
   }
 
-  /** Parses the next element; gives its size in bytes. */
+  /** Parses the next element and has it visited; gives its size in bytes. */
   #parseElement(): number {
-    const index = this.#records.length;
+    const index = this.#visited;
     const span = index * SPAN_NUMBERS;
     const start = this.#spans[span] as number;
     const end = this.#spans[span + 1] as number;
@@ -257,7 +272,8 @@ class BatchRun {
     }
     const read = { index, start, end, value, lexical, lexicalTotal };
     const [clientCode, propertyCode] = [codeIn(read, "clientCode"), codeIn(read, "propertyCode")];
-    this.#records.push({ index, start, end, value, clientCode, propertyCode, lexical, lexicalTotal });
+    this.#visited += 1;
+    this.#visit({ index, start, end, value, clientCode, propertyCode, lexical, lexicalTotal });
     return end - start;
   }
 }
@@ -299,6 +315,10 @@ function codeIn(record: Omit<BatchRecord, "clientCode" | "propertyCode">, name: 
   // Where not all violations were kept, one of the code's own may be among the others.
   if (lexicalTotal > lexical.length) return undefined;
   return lexical.some(({ pointer }) => pointer === `/${index}/${name}`) ? undefined : code;
+}
+
+function tooManyBytes(start: number, index: number): BatchRefusal {
+  return malformed(start, `the record has more than ${RECORD_BYTES_MAX} bytes`, index, "json.size");
 }
 
 function tooManyValues(start: number, index: number, inRecord: boolean): BatchRefusal {

@@ -26,31 +26,38 @@ export const HAS_LONG_NUMBER = 2;
 
 /** What the scan of one element found. `end` is where the element's terminator stands, or where the scan stopped. */
 export interface ElementScan {
-  outcome: "element" | "unterminated" | "too-deep" | "unbalanced";
+  outcome: "element" | "unterminated" | "too-deep" | "too-long" | "unbalanced";
   end: number;
   /** Structural colons: as many as the element has members, if it is JSON. */
   members: number;
-  /** Commas and colons that are structure: at least as many as the element has values beyond its first. */
-  separators: number;
+  /** At least as many as the element has values, itself counted; more by one for each array and object that is empty. */
+  values: number;
   /** HAS_UNICODE_ESCAPE, HAS_LONG_NUMBER. */
   doubts: number;
 }
 
 /** A scan to be filled by `scanElement`, reused so that a batch costs one. */
 export function newElementScan(): ElementScan {
-  return { outcome: "element", end: 0, members: 0, separators: 0, doubts: 0 };
+  return { outcome: "element", end: 0, members: 0, values: 0, doubts: 0 };
 }
 
 /**
  * Finds the end of one element of the batch's array: the `,` or `]` at the array's own depth. It looks at brackets,
  * colons, texts and numbers only; whether the element is JSON is decided by parsing exactly the bytes found, and a batch
  * whose elements all parse is an array by construction. One pass over the bytes: about 1 GB/s (2 µs for 2 kB).
+ * It looks at no more than `bytesMax` bytes and the one after them.
  */
-export function scanElement(body: Uint8Array, start: number, depthMax: number, scan: ElementScan): void {
-  const length = body.length;
+export function scanElement(
+  body: Uint8Array,
+  start: number,
+  depthMax: number,
+  scan: ElementScan,
+  bytesMax = Number.POSITIVE_INFINITY,
+): void {
+  const length = Math.min(body.length, start + bytesMax + 1);
   let depth = 1;
   let members = 0;
-  let commas = 0;
+  let values = 1;
   let doubts = 0;
   let at = start;
   scan.outcome = "unterminated";
@@ -72,8 +79,10 @@ export function scanElement(body: Uint8Array, start: number, depthMax: number, s
         scan.outcome = "element";
         break;
       }
-      commas += 1;
+      values += 1;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      // What is in it has one value more than it has commas. Colons tell nothing: `[[[]]]` has none.
+      values += 1;
       depth += 1;
       if (depth > depthMax) {
         scan.outcome = "too-deep";
@@ -96,9 +105,10 @@ export function scanElement(body: Uint8Array, start: number, depthMax: number, s
       at -= 1;
     }
   }
+  if (scan.outcome === "unterminated" && length < body.length) scan.outcome = "too-long";
   scan.end = at;
   scan.members = members;
-  scan.separators = commas + members;
+  scan.values = values;
   scan.doubts = doubts;
 }
 

@@ -5,7 +5,8 @@
 export const VIOLATION_CODES = {
   "json.syntax": "The text is not JSON as RFC 8259 defines it; the message says where and what was expected.",
   "json.depth": "Arrays and objects are nested deeper than is allowed.",
-  "json.values": "A record has more than 500,000 values, or the batch more than 4,000,000.",
+  "json.size": "A record has more than 8 MiB.",
+  "json.values": "A record has more than 250,000 values, or the batch more than 4,000,000.",
   type: "The value has another JSON type than this field takes.",
   required: "A required field is missing.",
   null: "null was sent where the specification does not allow it; leave the field out instead.",

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Submission } from "../accept/submission.ts";
 import { recordAudit } from "../auth/audit.ts";
 import { type Principal, permits } from "../auth/principal.ts";
-import { type BatchRecord, readBatchInTurns } from "../contract/read-batch.ts";
+import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
 import { letterOf, RESOURCES, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { type HeaderParameters, prefersPlainText, readHeaderParameters } from "./header-parameters.ts";
-import { judgeBatch } from "./judge-batch.ts";
+import { BatchJudge } from "./judge-batch.ts";
 import { checkMediaType, receiveBody } from "./receive-body.ts";
 
 /** The longest code a record may carry (contract: "codes and ids 128"). */
@@ -20,11 +20,11 @@ function cutCode(code: string | undefined): string | undefined {
   return code?.slice(0, CODE_KEPT_CHARACTERS_MAX).toWellFormed();
 }
 
-/** The first record that names a property the client was not granted, as far as its codes can be read. */
-function findForeign(principal: Principal, records: readonly BatchRecord[]): BatchRecord | undefined {
+/** Watches a batch's records for one that names a property the client was not granted, as far as its codes can be read. */
+function watchForForeign(principal: Principal): (record: BatchRecord) => boolean {
   let lastClient: string | undefined;
   let lastProperty: string | undefined;
-  return records.find(({ clientCode, propertyCode }) => {
+  return ({ clientCode, propertyCode }) => {
     if (clientCode === undefined || propertyCode === undefined) return false;
     // Most batches name one property: its permission is looked up once.
     if (clientCode === lastClient && propertyCode === lastProperty) return false;
@@ -32,14 +32,16 @@ function findForeign(principal: Principal, records: readonly BatchRecord[]): Bat
     lastClient = clientCode;
     lastProperty = propertyCode;
     return false;
-  });
+  };
 }
+
+type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
 
 async function auditForeign(
   context: HttpContext,
   principal: Principal,
   resource: Resource,
-  record: BatchRecord,
+  record: ForeignRecord,
 ) {
   await recordAudit(context.pool, {
     who: `client:${principal.clientId}`,
@@ -75,6 +77,11 @@ function answerAccepted(request: FastifyRequest, reply: FastifyReply, requestId:
   return reply.type("application/json; charset=utf-8").send(`{"requestId":"${requestId}"}`);
 }
 
+function refusalError({ code, message, violations }: BatchRefusal): ServiceError {
+  if (violations.length === 0) return new ServiceError(code, { message });
+  return new ServiceError(code, { message, violations, violationTotal: violations.length });
+}
+
 async function acceptBody(
   context: HttpContext,
   resource: Resource,
@@ -84,21 +91,22 @@ async function acceptBody(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const principal = request.principal as Principal;
-  const batch = await readBatchInTurns(body, context.limits);
-  if (!batch.ok) {
-    throw new ServiceError(batch.code, {
-      message: batch.message,
-      ...(batch.violations.length > 0
-        ? { violations: batch.violations, violationTotal: batch.violations.length }
-        : {}),
-    });
-  }
-  const foreign = findForeign(principal, batch.records);
+  const isForeign = watchForForeign(principal);
+  const judge = new BatchJudge(resource, parameters.lenient);
+  let foreign: ForeignRecord | undefined;
+  const refusal = await readBatchInTurns(body, context.limits, (record) => {
+    if (foreign !== undefined) return;
+    if (isForeign(record)) {
+      const { index, clientCode, propertyCode } = record;
+      foreign = { index, clientCode, propertyCode };
+    } else judge.see(record);
+  });
+  if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
     await auditForeign(context, principal, resource, foreign);
     return refuseForbidden(reply, "insufficient_scope");
   }
-  const { records, rejected } = await judgeBatch(resource, batch.records, parameters.lenient);
+  const { records, rejected } = judge.judgement();
   await context.properties.register(principal.clientId, records);
   const { requestId, repeated } = await context.acceptLog.append({
     clientId: principal.clientId,

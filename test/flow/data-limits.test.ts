@@ -20,7 +20,7 @@ const head = async (lines: string) =>
 
 const record = JSON.stringify(inventoryRecord());
 /** A valid batch of exactly so many bytes. */
-const batchOfBytes = (bytes: number) => `[${record}${" ".repeat(bytes - record.length - 2)}]`;
+const batchOfBytes = (bytes: number) => `[${" ".repeat(bytes - record.length - 2)}${record}]`;
 
 describe("the size of a body", () => {
   test("16 MiB is taken and a byte more is 413", async () => {
