@@ -24,6 +24,8 @@ export interface KillOptions {
   readonly plant?: PlantedFault | undefined;
   /** From a crash to ready, and to the end of a drain; what takes longer is a problem. By default not judged. */
   readonly promisedMs?: number;
+  /** Ends the kills early; what was done until then is checked all the same. */
+  readonly enough?: AbortSignal;
   /** After each kill: how many so far, of what, and milliseconds until ready. */
   readonly told?: (kill: number, what: string, readyMs: number) => void;
 }
@@ -154,7 +156,7 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
     const { seed, senders: count = 8 } = options;
     senders = new Senders({ address, token, source, ledger, seed, senders: count });
     let lostOnTheWay = 0;
-    while (killer.kills < options.times) {
+    while (killer.kills < options.times && options.enough?.aborted !== true) {
       await killer.killOnce();
       lostOnTheWay += await withDatabaseOf(dataDir, (pool) =>
         countLost(pool, ledger, ledger.takeUnchecked()),

@@ -6,7 +6,8 @@ import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 const HELP = `npm run faults -- kill --target service|postgres|both [--times N] [--seed S] [--senders N] [--plant FAULT]
 
 Kills the service, its PostgreSQL or both outright, N times at random moments under load, and checks what became of
-every 202. Exit code 0 when nothing was lost, doubled or left behind, and ready came back within 10 s each time.
+every 202. Exit code 0 when nothing was lost, doubled or left behind, and ready came back within 10 s each time. SIGINT
+and SIGTERM end the kills early; what was done until then is checked all the same.
 
   --times N      kills; by default 20
   --seed S       of what is sent and when is killed; a failure prints it
@@ -49,11 +50,14 @@ export async function killCommand(args: readonly string[]): Promise<number> {
   const { target, times, seed, senders, plant } = options;
   const again = `npm run faults -- kill --target ${target} --times ${times} --seed ${seed} --senders ${senders}${plant === undefined ? "" : ` --plant ${plant}`}`;
   console.log(again);
+  const enough = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
   let report: KillReport;
   try {
     report = await runKills({
       ...options,
       promisedMs: READY_MS_PROMISED,
+      enough: enough.signal,
       told(kill, what, readyMs) {
         if (kill % 10 === 0 || readyMs > 3_000)
           console.log(`kill ${kill} (${what}): ready after ${(readyMs / 1000).toFixed(2)} s`);

@@ -42,6 +42,8 @@ export class ServiceProcess {
     this.#child = spawn(process.execPath, [...this.#planted(), MAIN, "serve", "--no-sandbox"], {
       cwd: "/",
       env: this.#environment(),
+      // A group of its own: the terminal's SIGINT to the harness is not for the service.
+      detached: true,
       stdio: ["ignore", log, log],
     });
     closeSync(log);
