@@ -13,6 +13,10 @@ export interface Batch {
 /** All that the load pushes is of this client code, so that one grant is enough. */
 export const CLIENT_CODE = "FAULTS";
 const PROPERTIES = 14;
+/** So many batches name a property that nobody has named before, to have its registration interrupted too. */
+const NEW_PROPERTY = 0.08;
+/** Below what a client may bring in a day. */
+const NEW_PROPERTIES_MAX = 900;
 const KEYS_A_PROPERTY = 30;
 /** Long past, so that no source time is ever ahead of its receipt. */
 const EPOCH_MS = Date.UTC(2024, 0, 1);
@@ -79,6 +83,7 @@ export class BatchSource {
   readonly #random: SeededRandom;
   readonly #things = new Map<Resource, Thing[]>();
   #made = 0;
+  #newProperties = 0;
 
   constructor(seed: number) {
     this.#random = SeededRandom.stream(seed, 1);
@@ -96,6 +101,11 @@ export class BatchSource {
     const pool =
       oneProperty === undefined ? things : things.filter(({ propertyCode }) => propertyCode === oneProperty);
     const records = Array.from({ length: size }, () => this.#record(random.pick(pool), number));
+    if (random.chance(NEW_PROPERTY) && this.#newProperties < NEW_PROPERTIES_MAX) {
+      this.#newProperties += 1;
+      const propertyCode = `N${this.#newProperties}`;
+      records[0] = this.#record({ resource, propertyCode, number: 0, seconds: 1, content: 1 }, number);
+    }
     const idempotencyKey = random.chance(0.5) ? `key-${number}` : undefined;
     return { number, resource, records, idempotencyKey };
   }

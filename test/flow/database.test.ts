@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -45,6 +46,18 @@ test("a transaction is rolled back when its work throws, and its connection is u
   await withTransaction(database.pool, (client) => client.query("insert into kept values (2)"));
   const { rows } = await database.pool.query("select n from kept");
   assert.deepEqual(rows, [{ n: 2 }]);
+});
+
+test("a connection that is lost in a transaction fails the transaction and not the process", async () => {
+  const lost = withTransaction(database.pool, async (client) => {
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const ended = once(client, "end");
+    await database.pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+    await ended;
+    await client.query("select 1");
+  });
+  await assert.rejects(lost, /not queryable|terminat/);
+  assert.equal((await database.pool.query("select 1")).rowCount, 1);
 });
 
 test("a transaction whose failure its work swallowed does not pass for committed", async () => {
