@@ -3,6 +3,7 @@ import { readStatement } from "../db/statement.ts";
 import { applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
+import { BucketTurns } from "./bucket-turns.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
@@ -36,6 +37,10 @@ export interface ApplierOptions {
   readonly events: ApplierEvents;
 }
 
+function bucketsOf(parts: readonly LogPart[]): readonly number[] {
+  return [...new Set(parts.map(({ bucket }) => bucket))];
+}
+
 /** What one session of an applier holds; all of it ends with the connection. */
 interface Session {
   readonly client: pg.Client;
@@ -50,8 +55,7 @@ interface Session {
  */
 export class Applier {
   readonly #options: ApplierOptions;
-  #hinted = new Set<number>();
-  #pollDue = true;
+  readonly #turns = new BucketTurns();
   #stopped = false;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
@@ -65,8 +69,8 @@ export class Applier {
   }
 
   wake(buckets: Iterable<number>): void {
-    for (const bucket of buckets) if (this.#options.buckets.includes(bucket)) this.#hinted.add(bucket);
-    if (this.#hinted.size > 0) this.#wakeUp?.();
+    this.#turns.hint([...buckets].filter((bucket) => this.#options.buckets.includes(bucket)));
+    if (this.#turns.waiting) this.#wakeUp?.();
   }
 
   /** Lets the running transaction end, then releases everything. */
@@ -95,7 +99,7 @@ export class Applier {
         }
       }
       failures += 1;
-      this.#pollDue = true;
+      this.#turns.poll();
       if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 6)));
     }
   }
@@ -121,61 +125,64 @@ export class Applier {
   async #applyUntilStopped(session: Session, succeeded: () => void): Promise<void> {
     while (!this.#stopped) {
       await this.#upkeep(session);
-      const polled = this.#pollDue;
-      const buckets = this.#nextBuckets(session.ownership.buckets);
+      const { buckets, polled } = this.#turns.next(session.ownership.buckets, performance.now());
       const parts = buckets.length === 0 ? [] : await readBacklog(session.client, buckets);
       if (parts.length > 0) {
         await this.#applyRun(session, parts);
         // There may be more where these came from.
-        for (const bucket of buckets) this.#hinted.add(bucket);
-        if (polled) this.#pollDue = true;
-        succeeded();
-      } else if (this.#hinted.size === 0 && !this.#pollDue) {
-        succeeded();
-        await this.#sleep(this.#options.pollMs);
-      }
+        this.#turns.hint(buckets);
+        if (polled) this.#turns.poll();
+      } else this.#turns.succeeded(buckets);
+      succeeded();
+      if (parts.length === 0 && !this.#turns.waiting) await this.#sleep(this.#options.pollMs);
     }
-  }
-
-  #nextBuckets(owned: readonly number[]): readonly number[] {
-    const buckets = this.#pollDue ? owned : owned.filter((bucket) => this.#hinted.has(bucket));
-    this.#pollDue = false;
-    this.#hinted = new Set();
-    return buckets;
   }
 
   async #upkeep(session: Session): Promise<void> {
     if (performance.now() < session.upkeepAt) return;
     session.upkeepAt = performance.now() + UPKEEP_MS;
     const taken = await session.ownership.take(this.#options.buckets);
-    if (taken.length > 0) this.#pollDue = true;
+    if (taken.length > 0) this.#turns.poll();
     await session.client.query(retireLanes);
   }
 
-  /** Applies a run of batches as one transaction, or one resolution as its own. */
+  /**
+   * Applies a run of batches as one transaction, or one resolution as its own. When that fails and the session lives,
+   * its buckets are tried again one by one.
+   */
   async #applyRun(session: Session, parts: readonly LogPart[]): Promise<void> {
-    const startedAt = performance.now();
-    const first = parts[0] as LogPart;
-    const read = first.kind === "b" ? await this.#readRun(parts) : [];
-    const run = read.length > 0 ? read.map(({ part }) => part) : [first];
-    const { client, ownership, context } = session;
-    await client.query("begin");
+    let run = parts;
     try {
-      const counters = await ownership.lock([...new Set(run.map(({ bucket }) => bucket))]);
-      const counts =
-        read.length > 0
-          ? await applyParts(client, read, counters, context)
-          : countOutcomes([
-              await applyResolution(client, first, counters, this.#options.properties, context),
-            ]);
-      await client.query("commit");
-      this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
+      const first = parts[0] as LogPart;
+      const read = first.kind === "b" ? await this.#readRun(parts) : [];
+      run = read.length > 0 ? read.map(({ part }) => part) : [first];
+      await this.#applyTransaction(session, run, read);
+      this.#turns.succeeded(bucketsOf(run));
     } catch (error) {
-      context.forget();
-      await client.query("rollback");
-      if (!(error instanceof OwnershipLost)) throw error;
+      session.context.forget();
       this.#options.events.failed?.(error);
+      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run), performance.now());
+      // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
+      await session.client.query("rollback");
     }
+  }
+
+  async #applyTransaction(
+    session: Session,
+    run: readonly LogPart[],
+    read: readonly ReadPart[],
+  ): Promise<void> {
+    const startedAt = performance.now();
+    const { client, ownership, context } = session;
+    const first = run[0] as LogPart;
+    await client.query("begin");
+    const counters = await ownership.lock(bucketsOf(run));
+    const counts =
+      read.length > 0
+        ? await applyParts(client, read, counters, context)
+        : countOutcomes([await applyResolution(client, first, counters, this.#options.properties, context)]);
+    await client.query("commit");
+    this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
   }
 
   /** Reads the batches before the first resolution, as many as one transaction may take. */
@@ -194,7 +201,7 @@ export class Applier {
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.#pollDue = true;
+        this.#turns.poll();
         done();
       }, ms);
       const done = () => {
@@ -203,7 +210,7 @@ export class Applier {
         resolve();
       };
       this.#wakeUp = done;
-      if (this.#stopped || this.#hinted.size > 0) done();
+      if (this.#stopped) done();
     });
   }
 }
