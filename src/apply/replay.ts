@@ -39,6 +39,8 @@ function stretchOf(bucket: number, goal: Position, from?: Position): Stretch {
   }));
 }
 
+type ReplayRow = LogRow & { readonly quarantined: readonly number[] };
+
 export interface ReplayOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly pool: pg.Pool;
@@ -88,13 +90,13 @@ class Rebuild {
   async replayBucket(bucket: number, stretch: Stretch, inTransaction: boolean): Promise<void> {
     let after = BEFORE_ALL;
     for (;;) {
-      const { rows } = await this.#client.query<LogRow>({
+      const { rows } = await this.#client.query<ReplayRow>({
         ...readLogForReplay,
         values: [bucket, after, JSON.stringify(stretch), PARTS_PER_TRANSACTION, STORED_BYTES_TARGET],
       });
       if (rows.length === 0) return;
       if (!inTransaction) await this.#client.query("begin");
-      for (const row of rows) await this.#replayPart(partOf(row));
+      for (const row of rows) await this.#replayPart(partOf(row), new Set(row.quarantined));
       await this.#context.write(this.#client);
       if (!inTransaction) await this.#client.query("commit");
       after = rows.at(-1)?.request_id ?? after;
@@ -102,7 +104,11 @@ class Rebuild {
     }
   }
 
-  async #replayPart(part: LogPart): Promise<void> {
+  /**
+   * A record that was held aside is passed over here, also where nothing speaks against it any more: only an operator's
+   * release, an entry of the log of its own, applies it, and a discard never does.
+   */
+  async #replayPart(part: LogPart, quarantined: ReadonlySet<number>): Promise<void> {
     if (part.kind === "d") return;
     // Change numbers are carried over from the live versions afterwards.
     const noChanges = { take: () => null };
@@ -116,7 +122,9 @@ class Rebuild {
       return;
     }
     const { records } = await readPart(part, this.#properties);
-    const applicable = records.flatMap((record) => (record.kind === "applicable" ? [record.record] : []));
+    const applicable = records.flatMap((record) =>
+      record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
+    );
     await applyIsolatingBadRecords(this.#client, applicable, noChanges.take);
     for (const record of applicable) await this.#context.of(record);
   }

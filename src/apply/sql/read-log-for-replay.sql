@@ -1,8 +1,13 @@
 -- The log of one bucket in the order of receipt, after $2, between each lane's positions in $3 (from_id exclusive): those
 -- are fixed, so what is accepted or applied meanwhile does not move the goal. At most $4 parts, up to about $5 stored bytes.
+-- quarantined: indexes of the records that were held aside when the part was applied, whatever became of them since.
 select
   log.bucket, log.lane_id::text as lane_id, log.request_id, log.kind, log.resource, log.received_at,
-  log.target_request_id, log.target_index, log.rejections, log.layout, log.body
+  log.target_request_id, log.target_index, log.rejections, log.layout, log.body,
+  array(
+    select held.record_index from bellhop.quarantine as held
+    where held.bucket = log.bucket and held.request_id = log.request_id
+  ) as quarantined
 from (
   select
     log.*,
