@@ -19,6 +19,9 @@ export interface PendingAppend {
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
 
+/** The names, quotes and commas around one violation in JSON. */
+const VIOLATION_FRAME_BYTES = 40;
+
 function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   const parts = new Map<number, RecordSlice[]>();
   let lastCodes = "";
@@ -35,6 +38,16 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
     else part.push(record);
   }
   return parts;
+}
+
+/** About what the violations of rejected records weigh: 30 kB of `{}` may have 20 MB of them. */
+function bytesOfViolations({ rejected }: Submission): number {
+  let bytes = 0;
+  for (const { violations } of rejected) {
+    for (const { pointer, code, message } of violations)
+      bytes += VIOLATION_FRAME_BYTES + pointer.length + code.length + message.length;
+  }
+  return bytes;
 }
 
 /**
@@ -76,7 +89,7 @@ export function entriesOf(submission: Submission): PendingAppend {
   });
   const bytes = entries.reduce(
     (sum, entry) => sum + (entry.body?.length ?? 0) + (entry.layout?.length ?? 0),
-    0,
+    bytesOfViolations(submission),
   );
   return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
 }

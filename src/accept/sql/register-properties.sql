@@ -1,4 +1,5 @@
 -- New properties of one client, unless they would exceed what it may bring in a day. Run under the client's advisory lock.
+-- Inserted in one order by all, so that two clients who bring the same ones cannot deadlock.
 with wanted as (
   select w.client_code, w.property_code, w.bucket
   from json_to_recordset($2::json) as w (client_code text, property_code text, bucket smallint)
@@ -15,6 +16,7 @@ with wanted as (
 ), added as (
   insert into bellhop.property (client_code, property_code, bucket, created_by)
   select client_code, property_code, bucket, $1 from wanted where (select yes from allowed)
+  order by client_code, property_code
   on conflict (client_code, property_code) do nothing
 )
 select yes from allowed

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entriesOf } from "./log-entry.ts";
+
+test("what is kept of rejected records counts as bytes of the append, or a flush of small bodies would be huge", () => {
+  const violation = { pointer: "/1/roomStays", code: "required", message: "roomStays is required" };
+  const record = { index: 0, start: 1, end: 3, clientCode: "ACME", propertyCode: "LON01" };
+  const rejected = Array.from({ length: 1_000 }, (_, n) => ({
+    index: n + 1,
+    start: 1,
+    end: 3,
+    violations: Array.from({ length: 10 }, () => violation),
+    violationTotal: 10,
+  }));
+  const { entries, bytes } = entriesOf({
+    clientId: "tester",
+    resource: "r",
+    body: Buffer.from("[{}]"),
+    records: [record],
+    rejected,
+    lenient: true,
+    correlationId: null,
+    replyTo: null,
+    idempotency: null,
+  });
+  const written = JSON.stringify(entries[0]?.fields).length;
+  assert.ok(bytes > 0.9 * written, `${bytes} bytes are counted of ${written}`);
+});
