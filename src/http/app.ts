@@ -4,10 +4,9 @@ import type { Socket } from "node:net";
 import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
-import { findFramingFault } from "./check-framing.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
-import { noteRequest, refuseConnection } from "./refuse-connection.ts";
+import { faultOf, followsFault, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { RouteIndex } from "./route-index.ts";
 
 /** Node's own default; a request line and headers beyond it are answered 431. */
@@ -57,6 +56,8 @@ function configureServer({ server }: FastifyInstance): void {
   server.on("checkExpectation", (request, response: ServerResponse) => {
     server.emit("request", request, response);
   });
+  // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
+  server.prependListener("request", noteRequest);
   server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
 }
 
@@ -68,13 +69,15 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     },
   });
   app.addHook("onRequest", async (request, reply) => {
-    noteRequest(request.raw, reply.raw);
+    // It gets no answer: the connection ends with the answer before it.
+    if (followsFault(request.raw)) return reply.hijack();
     reply.header("x-request-id", request.id);
-    const fault = findFramingFault(request.raw);
+    const fault = faultOf(request.raw);
     if (fault !== undefined) {
       reply.header("connection", "close");
       throw fault;
     }
+    return undefined;
   });
   app.addHook("onResponse", async (request, reply) => logRequest(context, request, reply));
 }

@@ -42,7 +42,7 @@ function announceRate(
  */
 export function authorize(context: HttpContext, scope: string) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    // There is at most one: `findFramingFault` refuses two.
+    // There is at most one: two are a fault of framing.
     const { authorization } = request.headers;
     const bearer = await context.authenticator.verifyBearer(
       authorization === undefined ? undefined : [authorization],

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type ErrorCode, ServiceError } from "../errors/registry.ts";
+import { findFramingFault } from "./check-framing.ts";
 import { errorBody } from "./error-body.ts";
 
 /** How long a refused client may take to read its answer before the connection is cut. */
@@ -18,9 +19,31 @@ interface ParserError {
 const latest = new WeakMap<Socket, ServerResponse>();
 const refused = new WeakSet<Socket>();
 
-/** Notes that a request came whose answer is owed, for `refuseConnection` to know whom a fault on the connection concerns. */
+/** A request whose framing is at fault; and, on its connection, whatever is taken for a request behind it. */
+const faults = new WeakMap<Socket, { readonly request: IncomingMessage; readonly fault: ServiceError }>();
+
+/**
+ * Notes that a request came whose answer is owed, for `refuseConnection` to know whom a fault on the connection concerns,
+ * and whether its framing can be trusted. To be called at once, in the server's `request` event.
+ */
 export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
-  latest.set(request.socket, response);
+  const { socket } = request;
+  if (faults.has(socket)) return;
+  latest.set(socket, response);
+  const fault = findFramingFault(request);
+  if (fault !== undefined) faults.set(socket, { request, fault });
+}
+
+/** What is wrong with a request's framing: it is to be refused and its connection closed. */
+export function faultOf(request: IncomingMessage): ServiceError | undefined {
+  const found = faults.get(request.socket);
+  return found?.request === request ? found.fault : undefined;
+}
+
+/** Whether a request came behind one whose framing is at fault: it may be part of that one's body, and is not to be done. */
+export function followsFault(request: IncomingMessage): boolean {
+  const found = faults.get(request.socket);
+  return found !== undefined && found.request !== request;
 }
 
 /**
