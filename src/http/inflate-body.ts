@@ -44,6 +44,11 @@ export async function inflateBody(
 ): Promise<void> {
   let frame = new Frame(MAKE[encoding](), collector);
   let frames = 1;
+  // A few bytes can be seconds of work, which nobody waits for any more.
+  const leave = () => {
+    if (!request.complete) frame.abort(new Error("The client went away in the middle of its body."));
+  };
+  request.once("close", leave);
   try {
     for await (const piece of piecesOf(request, collector)) {
       let rest = piece;
@@ -59,6 +64,7 @@ export async function inflateBody(
     }
     await frame.finish();
   } finally {
+    request.off("close", leave);
     frame.close();
   }
 }
@@ -93,20 +99,21 @@ class Frame {
 
   constructor(decompressor: Decompressor, collector: BodyCollector) {
     this.#decompressor = decompressor;
-    const failed = (error: unknown) => {
-      this.#failure ??= error;
-      this.#fail(error);
-    };
-    decompressor.on("error", failed);
+    decompressor.on("error", (error) => this.#stop(error));
     decompressor.on("data", (chunk: Buffer) => {
       if (this.#failure !== undefined) return;
       try {
         collector.add(chunk);
       } catch (error) {
-        failed(error);
-        decompressor.destroy();
+        this.abort(error);
       }
     });
+  }
+
+  /** Ends what it is doing, which then throws `error`. */
+  abort(error: unknown): void {
+    this.#stop(error);
+    this.#decompressor.destroy();
   }
 
   /** Decompresses; gives back the bytes that lie beyond the frame's end. */
@@ -126,6 +133,11 @@ class Frame {
 
   close(): void {
     this.#decompressor.destroy();
+  }
+
+  #stop(error: unknown): void {
+    this.#failure ??= error;
+    this.#fail(error);
   }
 
   async #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {

@@ -184,7 +184,7 @@ describe("the budget of all bodies", () => {
         connection.write(bytes);
         await until(async () => (await inFlight()) >= 400_000, 5_000);
         leave(connection);
-        await until(async () => (await inFlight()) === 0, 5_000).catch((error: unknown) => {
+        await until(async () => (await inFlight()) === 0, 20_000).catch((error: unknown) => {
           throw new Error(`${framing}: a client that ${departure}`, { cause: error });
         });
         connection.destroy();
