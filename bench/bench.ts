@@ -116,12 +116,19 @@ const machine = {
   system: `${process.platform} ${release()}`,
   node: process.version,
 };
+async function closeAll(): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close();
+}
+// Nothing is left running by a bench that is interrupted.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => void closeAll().finally(() => process.exit(1)));
+}
 let results: CaseResult[] = [];
 try {
   results = await measure(await open());
   await beforeClosing();
 } finally {
-  for (const close of closers.reverse()) await close();
+  await closeAll();
 }
 say(
   `bench of ${machine.commit}: ${machine.cores} x ${machine.cpu}, ${machine.memoryGb} GB, ${machine.system}, Node ${machine.node}`,
