@@ -227,7 +227,7 @@ export interface Config {
 export class ConfigError extends Error {}
 
 function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */

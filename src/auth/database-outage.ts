@@ -17,9 +17,13 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 const DRIVER_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
+/** The server ends the session with these, or lets none begin: shutting down, no such database, connections not allowed. */
+const ENDS_SESSION: ReadonlySet<unknown> = new Set(["FATAL", "PANIC"]);
+
 /** True when the error says that the database could not be reached, rather than that a statement is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if ("severity" in error && ENDS_SESSION.has(error.severity)) return true;
   const code: unknown = "code" in error ? error.code : undefined;
   if (typeof code === "string")
     return NETWORK_CODES.has(code) || (/^[0-9A-Z]{5}$/.test(code) && OUTAGE_STATES.test(code));

@@ -34,6 +34,16 @@ async function readSpecifiedFields(): Promise<SpecifiedField[]> {
 
 const specified = await readSpecifiedFields();
 
+interface Loose {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Loose>>;
+  readonly items?: Loose;
+  readonly anyOf?: readonly Loose[];
+}
+type Schemas = Readonly<Record<string, Loose>>;
+
 /** The schema of every field, by resource and path. */
 function fieldsOf(schema: FieldSchema, prefix: string): [path: string, field: FieldSchema][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
@@ -149,6 +159,52 @@ test("docs/records.md lists every field of the specification with its type", asy
     const cells = (row ?? assert.fail(`${resource} ${path}`)).split("|").map((cell) => cell.trim());
     assert.match(String(cells[2]), words[type] as RegExp, `${resource} ${path}`);
     assert.equal(cells[4] === "yes", nullable, `${resource} ${path}`);
+  }
+});
+
+test("docs/openapi.json has every field of the specification with its type", async () => {
+  const document = JSON.parse(await readDocument("openapi.json")) as { components: { schemas: Schemas } };
+  const { schemas } = document.components;
+  const whole = (schema: Loose): Loose => {
+    const named = schema.$ref === undefined ? {} : whole(schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
+    return { ...named, ...schema };
+  };
+  const typesOf = (schema: Loose): string[] =>
+    [schema.type ?? [], ...(schema.anyOf ?? []).map((variant) => typesOf(whole(variant)))].flat();
+  const types: Readonly<Record<string, readonly string[]>> = {
+    string: ["string"],
+    timestamp: ["string"],
+    date: ["string"],
+    integer: ["integer", "string"],
+    decimal: ["number", "string"],
+    numeric: ["number", "string"],
+    number: ["number", "string"],
+    boolean: ["boolean"],
+    array: ["array"],
+    object: ["object"],
+  };
+  const formats: Readonly<Record<string, string>> = { timestamp: "date-time", date: "date" };
+  const names: Readonly<Record<Resource, string>> = {
+    inventories: "Inventory",
+    reservations: "Reservation",
+    groups: "Group",
+  };
+  for (const { resource, path, type, nullable } of specified) {
+    const where = `${resource} ${path}`;
+    let at: Loose = whole(schemas[names[resource]] ?? assert.fail(resource));
+    for (const step of path.split(".")) {
+      at = whole(at.properties?.[step.replace("[]", "")] ?? assert.fail(`${where} is not in the document`));
+      if (step.endsWith("[]")) at = whole(at.items ?? assert.fail(where));
+    }
+    // A whole number of children may be sent where the specification says numeric.
+    const found = typesOf(at).map((one) => (one === "integer" && type === "numeric" ? "number" : one));
+    assert.deepEqual(found.sort(), [...(types[type] ?? []), ...(nullable ? ["null"] : [])].sort(), where);
+    const variants = [at, ...(at.anyOf ?? []).map(whole)];
+    if (formats[type] !== undefined)
+      assert.ok(
+        variants.some(({ format }) => format === formats[type]),
+        `${where}: format`,
+      );
   }
 });
 

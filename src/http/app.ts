@@ -13,6 +13,11 @@ import { RouteIndex } from "./route-index.ts";
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
+/** For the one answer that Helmet's hook does not reach. */
+const BARE_HEADERS = {
+  "content-security-policy": "default-src 'none';frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+};
 
 /** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
 export function buildApp(context: HttpContext): FastifyInstance {
@@ -29,7 +34,10 @@ export function buildApp(context: HttpContext): FastifyInstance {
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
     // An address that cannot be decoded: the router refuses it before any hook.
-    frameworkErrors: (error, request, reply) => handleError(context, error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      reply.headers({ ...BARE_HEADERS, "x-request-id": request.id });
+      return handleError(context, error, request, reply);
+    },
     http: {
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,

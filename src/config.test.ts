@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Config, ConfigError, readConfig } from "./config.ts";
+
+const MIB = 1_048_576;
+
+/** Each limit of the contract: its setting, where it stands in the configuration, and its default. */
+const LIMITS: readonly [name: string, of: (config: Config) => unknown, fallback: number][] = [
+  ["REQUEST_RATE", (config) => config.requestRate, 50],
+  ["REQUEST_BURST", (config) => config.requestBurst, 100],
+  ["TOKEN_BURST", (config) => config.tokenBurst, 6],
+  ["BODY_LIMIT_BYTES", (config) => config.limits.bodyBytesMax, 16 * MIB],
+  ["INFLATED_LIMIT_BYTES", (config) => config.limits.inflatedBytesMax, 64 * MIB],
+  ["BODIES_IN_FLIGHT_BYTES", (config) => config.limits.bodiesInFlightBytesMax, 256 * MIB],
+  ["RECORDS_PER_BATCH_MAX", (config) => config.limits.recordsMax, 10_000],
+  ["NESTING_DEPTH_MAX", (config) => config.limits.depthMax, 16],
+  ["HEADERS_TIMEOUT_MS", (config) => config.limits.headersTimeoutMs, 10_000],
+  ["REQUEST_TIMEOUT_MS", (config) => config.limits.requestTimeoutMs, 60_000],
+  ["KEEP_ALIVE_TIMEOUT_MS", (config) => config.limits.keepAliveTimeoutMs, 65_000],
+  ["NEW_PROPERTIES_PER_DAY", (config) => config.newPropertiesPerDay, 1_000],
+];
+
+describe("the configuration", () => {
+  test("has the contract's limits where nothing is set", () => {
+    const config = readConfig({});
+    for (const [name, of, fallback] of LIMITS) assert.equal(of(config), fallback, name);
+    assert.equal(config.tokenStrictHour, false);
+  });
+
+  test("takes each limit from its own setting", () => {
+    for (const [name, of] of LIMITS) {
+      const config = readConfig({ [name]: "7" });
+      assert.equal(of(config), 7, name);
+      for (const [other, ofOther, fallback] of LIMITS)
+        if (other !== name) assert.equal(ofOther(config), fallback, `${other} beside ${name}`);
+    }
+    assert.equal(readConfig({ TOKEN_STRICT_HOUR: "yes" }).tokenStrictHour, true);
+  });
+
+  test("refuses a limit that cannot be one, by its name", () => {
+    for (const [name] of LIMITS) {
+      for (const value of ["0", "-1", "1.5", "many", "1e3", " 5", "9".repeat(16)]) {
+        const named = (error: unknown) => error instanceof ConfigError && error.message.startsWith(name);
+        assert.throws(() => readConfig({ [name]: value }), named, `${name}=${value}`);
+      }
+    }
+    assert.throws(() => readConfig({ TOKEN_STRICT_HOUR: "maybe" }), /^ConfigError|TOKEN_STRICT_HOUR/);
+  });
+
+  test("takes an empty setting for one that is not set", () => {
+    for (const [name, of, fallback] of LIMITS) assert.equal(of(readConfig({ [name]: "" })), fallback, name);
+  });
+
+  test("wants a key of 32 bytes, a port that there is, and an hour that is strict or not", () => {
+    assert.throws(() => readConfig({ KEY_ENCRYPTION_KEY: "c2hvcnQ=" }), /KEY_ENCRYPTION_KEY/);
+    assert.throws(() => readConfig({ PORT: "65536" }), /PORT/);
+    assert.equal(readConfig({ KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") }).production, false);
+  });
+
+  test("has a sandbox with the embedded database on a loopback address alone, never in production", () => {
+    for (const settings of [{}, { HOST: "localhost" }, { HOST: "::1" }, { HOST: "127.8.8.8" }])
+      assert.equal(readConfig(settings).sandbox, true, JSON.stringify(settings));
+    for (const settings of [
+      { NODE_ENV: "production" },
+      { DATABASE_URL: "postgresql://localhost/x" },
+      { HOST: "0.0.0.0" },
+      { HOST: "::" },
+      { HOST: "192.168.1.7" },
+      { HOST: "127.0.0.1.example" },
+    ]) {
+      assert.equal(readConfig(settings).sandbox, false, JSON.stringify(settings));
+    }
+    assert.equal(readConfig({}, { sandbox: false }).sandbox, false);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { rm, stat } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { untilFound } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const SANDBOX = /Sandbox client +id (\S+) +secret (\S+)/;
+
+interface Run {
+  readonly address: string;
+  readonly said: string;
+}
+
+/** Runs `bellhop serve` with these settings until it listens, asks something of it, and stops it. */
+async function serve<Result>(
+  settings: Record<string, string>,
+  args: string[],
+  ask: (run: Run) => Promise<Result>,
+) {
+  const child = spawn(process.execPath, [MAIN, "serve", ...args], {
+    env: { PATH: process.env["PATH"], PORT: "0", ...settings },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  try {
+    const address = await untilFound(async () => {
+      const line = said.split("\n").find((one) => one.startsWith("{") && one.includes('"msg":"listening"'));
+      return line === undefined ? undefined : (JSON.parse(line) as { address: string }).address;
+    }, 30_000);
+    // What is said to a person follows the line of the log; in production nothing does.
+    if (settings["NODE_ENV"] !== "production")
+      await untilFound(async () =>
+        /Bellhop listens on/.test(said) && said.endsWith("\n") ? said : undefined,
+      );
+    return await ask({ address, said });
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+async function tokenStatus(address: string, said: string): Promise<number> {
+  const [, id = "", secret = ""] = SANDBOX.exec(said) ?? [];
+  const response = await fetch(new URL("/api/oauth2/token", address), {
+    method: "POST",
+    body: new URLSearchParams({ grant_type: "client_credentials", client_id: id, client_secret: secret }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describe("the sandbox client", () => {
+  let dataDir: string;
+  let database: TestDatabase;
+  before(async () => {
+    dataDir = await temporaryDirectory("sandbox");
+    database = await createTestDatabase();
+  });
+  after(async () => {
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const clients = async () => (await database.pool.query("select from bellhop.client")).rowCount;
+
+  test("is there with the embedded database on a loopback address, the same at every start, its secret for its owner's eyes", async () => {
+    const ask = async ({ address, said }: Run) => {
+      assert.equal(await tokenStatus(address, said), 200);
+      return SANDBOX.exec(said)?.slice(1);
+    };
+    const first = await serve({ DATA_DIR: dataDir }, [], ask);
+    assert.deepEqual(await serve({ DATA_DIR: dataDir, HOST: "127.0.0.1" }, [], ask), first);
+    assert.equal((await stat(`${dataDir}/sandbox-client.json`)).mode & 0o777, 0o600);
+  });
+
+  test("is not used on an address that others can reach, in production, or where it is switched off", async () => {
+    for (const [settings, args] of [
+      [{ HOST: "0.0.0.0" }, []],
+      [{ NODE_ENV: "production" }, []],
+      [{}, ["--no-sandbox"]],
+    ] as [Record<string, string>, string[]][]) {
+      await serve({ DATA_DIR: dataDir, ...settings }, args, async ({ said }) => {
+        assert.doesNotMatch(said, SANDBOX);
+        assert.doesNotMatch(said, /secret/i);
+      });
+    }
+  });
+
+  test("is never made in a database of the operator's own", async () => {
+    await serve({ DATA_DIR: dataDir, DATABASE_URL: database.url }, [], async ({ said }) => {
+      assert.doesNotMatch(said, SANDBOX);
+    });
+    assert.equal(await clients(), 0);
+  });
+});
