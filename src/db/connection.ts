@@ -37,9 +37,30 @@ const types: pg.CustomTypesConfig = {
 /** The synchronous_commit levels under which a commit that was answered is on this server's disk. */
 export type DurableCommit = "on" | "remote_apply";
 
-/** What every session of the service sets from its birth, whatever the server's or the role's defaults are. */
+/**
+ * What every session of the service sets from its birth, whatever the server's or the role's defaults are. A read-only
+ * default is left alone: hosts switch it on when a disk is nearly full.
+ */
+const SESSION_SETTINGS = [
+  "timezone=UTC",
+  "datestyle=ISO",
+  "default_transaction_isolation=read\\ committed",
+  "standard_conforming_strings=on",
+  "extra_float_digits=1",
+  // Bounds meant for other programs: what needs one here (lanes, appliers) sets its own.
+  "statement_timeout=0",
+  "lock_timeout=0",
+  "idle_in_transaction_session_timeout=0",
+  // A node that vanished without a word (power, network) holds its buckets and lanes until the server has noticed, which
+  // by the defaults of an operating system takes two hours: about half a minute here. No effect on Unix sockets.
+  "tcp_keepalives_idle=10",
+  "tcp_keepalives_interval=5",
+  "tcp_keepalives_count=4",
+  "tcp_user_timeout=30000",
+] as const;
+
 function sessionOptions(synchronousCommit: DurableCommit | undefined): string {
-  const settings = ["timezone=UTC", "datestyle=ISO", "default_transaction_isolation=read\\ committed"];
+  const settings: string[] = [...SESSION_SETTINGS];
   if (synchronousCommit !== undefined) settings.push(`synchronous_commit=${synchronousCommit}`);
   return settings.map((setting) => `-c ${setting}`).join(" ");
 }
