@@ -15,6 +15,9 @@ const DELETE_SECRETS = readStatement(new URL("./sql/delete-secrets.sql", import.
 const INSERT_GRANTS = readStatement(new URL("./sql/insert-grants.sql", import.meta.url));
 const DELETE_GRANTS = readStatement(new URL("./sql/delete-grants.sql", import.meta.url));
 
+const SECRET_SECONDS_MIN = 3_600;
+const SECRET_SECONDS_MAX = 730 * 86_400;
+
 /** A client as its operator sees it. Times are of the database's clock. */
 export interface ClientSummary extends ClientSettings {
   readonly clientId: string;
@@ -32,15 +35,26 @@ export interface SecretSummary {
   readonly live: boolean;
 }
 
+/** Seconds until a new secret ends by itself; null for never. Throws AuthInputError outside an hour to two years. */
+export function checkSecretExpiry(seconds: number | undefined): number | null {
+  if (seconds === undefined) return null;
+  if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
+    throw new AuthInputError("A secret that ends by itself lives an hour to 730 days.");
+  }
+  return seconds;
+}
+
 /**
- * Creates a client. The secret is shown here and never again: the database keeps its digest. Throws AuthInputError
- * for settings that cannot be.
+ * Creates a client. The secret is shown here and never again: the database keeps its digest. It ends by itself after
+ * `secretExpiresSeconds`, or never. Throws AuthInputError for settings that cannot be.
  */
 export async function createClient(
   admin: AuthAdmin,
   input: ClientSettings,
+  options: { readonly secretExpiresSeconds?: number } = {},
 ): Promise<{ clientId: string; clientSecret: string; client: ClientSummary }> {
   const settings = checkClientSettings(input);
+  const expiresSeconds = checkSecretExpiry(options.secretExpiresSeconds);
   const clientId = newClientId();
   const clientSecret = newClientSecret();
   const { internals, who } = admin;
@@ -50,7 +64,7 @@ export async function createClient(
     await putGrants(change, clientId, settings.grants);
     await change.connection.query({
       ...PUT_SECRET,
-      values: [clientId, 1, digestSecret(pepper, clientId, clientSecret)],
+      values: [clientId, 1, digestSecret(pepper, clientId, clientSecret), expiresSeconds],
     });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
   });

@@ -1,7 +1,7 @@
 import { readStatement } from "../db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { changeAuth } from "./change.ts";
-import { readForChange, type SecretSummary } from "./client-admin.ts";
+import { checkSecretExpiry, readForChange, type SecretSummary } from "./client-admin.ts";
 import { digestSecret, newClientSecret } from "./secrets.ts";
 
 const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));
@@ -26,17 +26,19 @@ export interface RotatedSecret {
 
 /**
  * Gives a client a new secret. The one used until now stays good for `overlapSeconds`, so that nothing is refused
- * while the partner changes over; 0 ends it at once (it leaked). Throws AuthInputError.
+ * while the partner changes over; 0 ends it at once (it leaked). The new one ends by itself after `expiresSeconds`, or
+ * never. Throws AuthInputError.
  */
 export async function rotateSecret(
   { internals, who }: AuthAdmin,
   clientId: string,
-  options: { readonly overlapSeconds?: number } = {},
+  options: { readonly overlapSeconds?: number; readonly expiresSeconds?: number } = {},
 ): Promise<RotatedSecret> {
   const overlapSeconds = options.overlapSeconds ?? ROTATION_OVERLAP_SECONDS;
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX) {
     throw new AuthInputError("The overlap is 0 seconds to 90 days.");
   }
+  const expiresSeconds = checkSecretExpiry(options.expiresSeconds);
   const clientSecret = newClientSecret();
   const digest = digestSecret(await internals.pepper(), clientId, clientSecret);
   return changeAuth(internals.pool, async (change) => {
@@ -46,7 +48,7 @@ export async function rotateSecret(
     const previous = live.at(-1);
     const ended = live.length > 1 ? live[0] : undefined;
     const slot = previous?.slot === 1 ? 2 : 1;
-    await change.connection.query({ ...PUT_SECRET, values: [clientId, slot, digest] });
+    await change.connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds] });
     let previousExpiresAt: Date | null = null;
     if (previous !== undefined) {
       const values = [clientId, previous.slot, overlapSeconds];

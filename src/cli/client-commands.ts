@@ -32,9 +32,14 @@ const ID_OPTION = { "client-id": { type: "string" } } as const;
 
 const create: Verb = {
   usage:
-    "bellhop client create --name NAME --grant CLIENTCODE/PROPERTYCODE|CLIENTCODE/* … [--scope SCOPE …] [--rate N] [--burst N] [--token-burst N] [--reply-to-origin ORIGIN …] [--json]",
+    "bellhop client create --name NAME --grant CLIENTCODE/PROPERTYCODE|CLIENTCODE/* … [--scope SCOPE …] [--rate N] [--burst N] [--token-burst N] [--reply-to-origin ORIGIN …] [--expires 90d] [--json]",
   async run(args, { out, withAdmin }) {
-    const options = { ...SETTINGS, ...JSON_OPTION, grant: { type: "string", multiple: true } } as const;
+    const options = {
+      ...SETTINGS,
+      ...JSON_OPTION,
+      grant: { type: "string", multiple: true },
+      expires: { type: "string" },
+    } as const;
     const { values } = readArgs({ args: [...args], options });
     if (values.name === undefined) throw new UsageError("--name is missing.");
     const settings: ClientSettings = {
@@ -46,8 +51,13 @@ const create: Verb = {
       tokenBurst: readCount("token-burst", values["token-burst"]) ?? null,
       replyToOrigins: values["reply-to-origin"] ?? [],
     };
+    const secretExpiresSeconds = readDuration("expires", values.expires);
     return withAdmin(async (admin) => {
-      const { clientId, clientSecret, client } = await createClient(admin, settings);
+      const { clientId, clientSecret, client } = await createClient(
+        admin,
+        settings,
+        secretExpiresSeconds === undefined ? {} : { secretExpiresSeconds },
+      );
       if (values.json) {
         out(JSON.stringify({ client_id: clientId, client_secret: clientSecret, ...clientJson(client) }));
         return 0;
@@ -159,18 +169,19 @@ const update: Verb = {
 };
 
 const rotate: Verb = {
-  usage: "bellhop client rotate-secret CLIENT_ID [--overlap 24h] [--json]",
+  usage: "bellhop client rotate-secret CLIENT_ID [--overlap 24h] [--expires 90d] [--json]",
   async run(args, { out, withAdmin }) {
-    const options = { ...JSON_OPTION, ...ID_OPTION, overlap: { type: "string" } } as const;
+    const duration = { type: "string" } as const;
+    const options = { ...JSON_OPTION, ...ID_OPTION, overlap: duration, expires: duration } as const;
     const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true });
     const clientId = readOne("CLIENT_ID", positionals, values["client-id"]);
     const overlapSeconds = readDuration("overlap", values.overlap);
+    const expiresSeconds = readDuration("expires", values.expires);
     return withAdmin(async (admin) => {
-      const rotated = await rotateSecret(
-        admin,
-        clientId,
-        overlapSeconds === undefined ? {} : { overlapSeconds },
-      );
+      const rotated = await rotateSecret(admin, clientId, {
+        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
+        ...(expiresSeconds === undefined ? {} : { expiresSeconds }),
+      });
       const { clientSecret, previousExpiresAt, endedCreatedAt } = rotated;
       if (values.json) {
         const rest = {

@@ -102,6 +102,28 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal((await requestToken(service.url, next)).status, 200);
   });
 
+  it("ends a secret by itself when it was given an expiry, and not before", async () => {
+    const client = await newTestClient(service.admin);
+    const next = await rotateSecret(service.admin, client.clientId, {
+      overlapSeconds: 0,
+      expiresSeconds: 3_600,
+    });
+    const { secrets } = await showClient(service.admin, client.clientId);
+    const expiresAt = secrets.find((secret) => secret.live)?.expiresAt?.getTime() ?? 0;
+    assert.ok(Math.abs(expiresAt - Date.now() - 3_600_000) < 60_000);
+    assert.equal((await requestToken(service.url, next)).status, 200);
+    // The hour passes.
+    await service.pool.query(
+      "update bellhop.client_secret set expires_at = expires_at - interval '1 hour' where client_id = $1",
+      [client.clientId],
+    );
+    assert.equal((await requestToken(service.url, next)).status, 401);
+    for (const expiresSeconds of [0, 3_599, 0.5, 730 * 86_400 + 1]) {
+      const refused = rotateSecret(service.admin, client.clientId, { expiresSeconds });
+      await assert.rejects(refused, /lives an hour to 730 days/);
+    }
+  });
+
   it("revokes a client's own token by RFC 7009, on other nodes within a second, and no other client's", async () => {
     const [mine, theirs] = [await newTestClient(service.admin), await newTestClient(service.admin)];
     const [token, foreign, kept] = [

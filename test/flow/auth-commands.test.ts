@@ -122,6 +122,11 @@ describe("the commands on clients, tokens and keys", () => {
     const second = { clientId: first.clientId, clientSecret: String(rotated["client_secret"]) };
     for (const credentials of [first, second])
       assert.equal((await requestToken(node.url, credentials)).status, 200);
+    await runJson(clientCommand, "rotate-secret", first.clientId, "--expires", "90d");
+    const { secrets } = (await runJson(clientCommand, "show", first.clientId)) as {
+      secrets: { expiresAt: string | null }[];
+    };
+    assert.equal(secrets.filter(({ expiresAt }) => expiresAt !== null).length, 2);
     await runJson(clientCommand, "revoke", "--client-id", first.clientId);
     assert.equal((await requestToken(node.url, second)).status, 401);
     const again = await run(clientCommand, "rotate-secret", first.clientId);
@@ -185,6 +190,11 @@ describe("the commands on clients, tokens and keys", () => {
       [clientCommand, ["show"], /CLIENT_ID is missing/],
       [clientCommand, ["show", "a", "b"], /One CLIENT_ID at a time/],
       [clientCommand, ["rotate-secret", "a", "--overlap", "soon"], /90s, 15m, 24h or 7d/],
+      [
+        clientCommand,
+        ["create", "--name", "A", "--grant", "A/*", "--expires", "soon"],
+        /--expires is a duration/,
+      ],
       [tokenCommand, [], /--client-id is missing/],
       [tokenCommand, ["revoke"], /TOKEN is missing/],
       [keyCommand, ["rotate", "--leaked", "--announce", "1h"], /does not go with it/],
