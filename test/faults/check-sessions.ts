@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
-import { LOOKER } from "./database-of-service.ts";
+import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
 
 /** Lanes are sealed and buckets taken at the applier's upkeep, every two seconds. */
 const TIDY_MS_MAX = 10_000;
@@ -51,6 +51,21 @@ const TIDY: Readonly<Record<string, string>> = {
     having count(change_no) <> lease.next_change - 1 or count(distinct change_no) <> count(change_no)
       or max(change_no) >= lease.next_change`,
 };
+
+/** Whether a lane's backend lives; false also while PostgreSQL takes no connections. */
+export async function hasOpenLane(dataDir: string): Promise<boolean> {
+  try {
+    return await withDatabaseOf(dataDir, async (pool) => {
+      const { rowCount } = await pool.query(
+        `select from bellhop.lane join pg_stat_activity writer on writer.pid = lane.backend_pid
+        and writer.backend_start = lane.backend_start where lane.sealed_at is null`,
+      );
+      return rowCount !== 0;
+    });
+  } catch {
+    return false;
+  }
+}
 
 /** Waits until no part of the log lacks its outcomes. */
 export async function untilApplied(pool: pg.Pool, waitMsMax: number): Promise<void> {

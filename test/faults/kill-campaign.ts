@@ -6,7 +6,7 @@ import { SeededRandom } from "../workload/seeded-random.ts";
 import { BatchSource } from "./batch-source.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
-import { checkSessions, longestLagMs, untilApplied } from "./check-sessions.ts";
+import { checkSessions, hasOpenLane, longestLagMs, untilApplied } from "./check-sessions.ts";
 import { clusterOf, withDatabaseOf } from "./database-of-service.ts";
 import type { KillReport, KillTarget } from "./kill-report.ts";
 import { Ledger } from "./ledger.ts";
@@ -114,12 +114,16 @@ class Killer {
     return victim;
   }
 
-  /** Ready counts only once every backend of before is gone: until then the service may not have noticed yet. */
+  /**
+   * Back is a PostgreSQL without any backend of before, an open lane in it, and a service that says it is ready: its
+   * word alone may still be that from before the kill, as long as it has not noticed.
+   */
   async #untilBack(what: string): Promise<void> {
-    const cluster = await clusterOf(this.#service.dataDir);
+    const { dataDir } = this.#service;
+    const cluster = await clusterOf(dataDir);
     await until(async () => {
       const alive = new Set(await serverProcesses(cluster));
-      return !this.#backends.some((pid) => alive.has(pid));
+      return !this.#backends.some((pid) => alive.has(pid)) && (await hasOpenLane(dataDir));
     }, READY_MS_MAX);
     await this.#service.untilReady(READY_MS_MAX);
     this.#ready(what, performance.now() - this.#killedAt);
