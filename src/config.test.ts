@@ -62,6 +62,7 @@ describe("the configuration", () => {
       assert.equal(readConfig(settings).sandbox, true, JSON.stringify(settings));
     for (const settings of [
       { NODE_ENV: "production" },
+      { NODE_ENV: "prod" },
       { DATABASE_URL: "postgresql://localhost/x" },
       { HOST: "0.0.0.0" },
       { HOST: "::" },
@@ -72,4 +73,44 @@ describe("the configuration", () => {
     }
     assert.equal(readConfig({}, { sandbox: false }).sandbox, false);
   });
+});
+
+const refusals: readonly [setting: string, value: string, message: RegExp][] = [
+  ["PORT", "abc", /^PORT must be a whole number/],
+  ["PORT", "65536", /^PORT must be at most 65535/],
+  ["AUTH_PORT", "99999", /^AUTH_PORT must be at most 65535/],
+  ["AUTH_PORT", "8080", /^AUTH_PORT must be another port than PORT/],
+  ["LOG_LEVEL", "loud", /^LOG_LEVEL must be one of .*debug/],
+  ["BASE_URL", "hotels.example", /^BASE_URL must be an http or https address/],
+  ["BASE_URL", "http:hotels.example", /^BASE_URL must be/],
+  ["BASE_URL", "https://ops:s3cret@hotels.example", /^BASE_URL must be/],
+  ["AUTH_URL", "ftp://hotels.example", /^AUTH_URL must be/],
+  ["AUTH_URL", "https://hotels.example/?x=1", /^AUTH_URL must be/],
+  ["KEY_ENCRYPTION_KEY", "s3cret", /^KEY_ENCRYPTION_KEY must be 32 bytes/],
+  ["REQUEST_RATE", "0", /^REQUEST_RATE must be at least 1/],
+  ["TOKEN_STRICT_HOUR", "maybe", /^TOKEN_STRICT_HOUR must be yes or no/],
+];
+
+test("a setting that cannot be used is refused in one line that names it and shows no secret", () => {
+  for (const [setting, value, message] of refusals) {
+    assert.throws(
+      () => readConfig({ [setting]: value }),
+      (error) =>
+        error instanceof ConfigError && message.test(error.message) && !/s3cret|\n/.test(error.message),
+      `${setting}=${value}`,
+    );
+  }
+});
+
+test("addresses lose the slash at their end, and both ports may be free ones", () => {
+  const config = readConfig({
+    BASE_URL: "https://hotels.example/in/",
+    AUTH_URL: "http://[::1]:9000",
+    PORT: "0",
+    AUTH_PORT: "0",
+  });
+  assert.deepEqual(
+    [config.baseUrl, config.authUrl, config.authPort],
+    ["https://hotels.example/in", "http://[::1]:9000", 0],
+  );
 });

@@ -37,7 +37,8 @@ export const SETTINGS = [
     name: "NODE_ENV",
     kind: "text",
     fallback: "development",
-    meaning: "`production` switches the sandbox client off and the log to JSON.",
+    meaning:
+      "`development` or `test`; whatever else it says is production: no sandbox client, and the log in JSON.",
   },
   {
     name: "BASE_URL",
@@ -226,6 +227,20 @@ export interface Config {
 /** A setting that cannot be used; the message names it and says what it takes. */
 export class ConfigError extends Error {}
 
+const PORT_MAX = 65_535;
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
+
+/** An address that documents and tokens name: http or https, without credentials, query or fragment, no slash at the end. */
+function readAddress(name: SettingName, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
+  if (!isPlain || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value) || /[?#\s]/.test(value)) {
+    throw new ConfigError(`${name} must be an http or https address such as https://hotels.example.`);
+  }
+  return value.replace(/\/+$/, "");
+}
+
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
@@ -254,9 +269,22 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     if (["0", "no", "false", "off"].includes(value)) return false;
     throw new ConfigError(`${name} must be yes or no, not "${value}".`);
   };
-  const production = text("NODE_ENV") === "production";
-  const port = number("PORT");
-  if (port > 65_535) throw new ConfigError("PORT must be at most 65535.");
+  // A misspelt "production" must not open a sandbox.
+  const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
+  const portOf = (name: "PORT" | "AUTH_PORT"): number => {
+    const value = number(name);
+    if (value > PORT_MAX) throw new ConfigError(`${name} must be at most ${PORT_MAX}.`);
+    return value;
+  };
+  const port = portOf("PORT");
+  const authPort = text("AUTH_PORT") === undefined ? undefined : portOf("AUTH_PORT");
+  if (authPort !== undefined && authPort !== 0 && authPort === port) {
+    throw new ConfigError("AUTH_PORT must be another port than PORT.");
+  }
+  const logLevel = text("LOG_LEVEL") ?? "info";
+  if (!LOG_LEVELS.includes(logLevel)) {
+    throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}, not "${logLevel}".`);
+  }
   const keyEncryptionKey = text("KEY_ENCRYPTION_KEY");
   if (keyEncryptionKey !== undefined && Buffer.from(keyEncryptionKey, "base64").length !== 32) {
     throw new ConfigError("KEY_ENCRYPTION_KEY must be 32 bytes in base64.");
@@ -270,10 +298,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     databaseUrl: text("DATABASE_URL"),
     production,
     sandbox: !production && alone && (options.sandbox ?? true),
-    baseUrl: text("BASE_URL")?.replace(/\/+$/, ""),
-    authUrl: text("AUTH_URL")?.replace(/\/+$/, ""),
-    authPort: text("AUTH_PORT") === undefined ? undefined : number("AUTH_PORT"),
-    logLevel: text("LOG_LEVEL") ?? "info",
+    baseUrl: readAddress("BASE_URL", text("BASE_URL")),
+    authUrl: readAddress("AUTH_URL", text("AUTH_URL")),
+    authPort,
+    logLevel,
     keyEncryptionKey,
     allowUnsafeDurability: yes("ALLOW_UNSAFE_DURABILITY"),
     minFreeDiskBytes: number("MIN_FREE_DISK_MIB") * MIB,

@@ -1,7 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuthInternals } from "../auth/authenticator.ts";
-import { createClient, listClients } from "../auth/client-admin.ts";
+import { createClient, listClients, revokeClient } from "../auth/client-admin.ts";
 import { TOKEN_SCOPES } from "../auth/scopes.ts";
 
 /** The codes that the sandbox client may push; the README's example uses them. */
@@ -11,6 +11,11 @@ interface SandboxClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
+
+/** Who makes and ends the sandbox client, in the audit. */
+const WHO = "serve:sandbox";
+
+const fileIn = (dataDir: string): string => join(dataDir, "sandbox-client.json");
 
 async function readKept(file: string): Promise<SandboxClient | undefined> {
   try {
@@ -28,8 +33,8 @@ export async function openSandbox(
   internals: AuthInternals,
   dataDir: string,
 ): Promise<SandboxClient | undefined> {
-  const admin = { internals, who: "serve:sandbox" };
-  const file = join(dataDir, "sandbox-client.json");
+  const admin = { internals, who: WHO };
+  const file = fileIn(dataDir);
   const kept = await readKept(file);
   const known =
     kept === undefined
@@ -47,4 +52,20 @@ export async function openSandbox(
   });
   await writeFile(file, `${JSON.stringify({ clientId, clientSecret }, null, 2)}\n`, { mode: 0o600 });
   return { clientId, clientSecret };
+}
+
+/**
+ * Ends the sandbox client that an earlier start on a laptop left in this database: its secret was printed to a terminal.
+ * A later start that may have one makes another. Answers the id of the client that was revoked.
+ */
+export async function closeSandbox(internals: AuthInternals, dataDir: string): Promise<string | undefined> {
+  const admin = { internals, who: WHO };
+  const file = fileIn(dataDir);
+  const kept = await readKept(file);
+  if (kept === undefined) return undefined;
+  const known = (await listClients(admin)).find(({ clientId }) => clientId === kept.clientId);
+  if (known === undefined || known.revokedAt !== null) return undefined;
+  await revokeClient(admin, kept.clientId);
+  await rm(file, { force: true });
+  return kept.clientId;
 }

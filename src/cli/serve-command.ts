@@ -1,14 +1,15 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../config.ts";
-import { createLogger } from "../observe/log.ts";
+import { createLogger, type Logger } from "../observe/log.ts";
 import { type Service, startService } from "../service.ts";
-import { openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
+import { closeSandbox, openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
 
 const HELP = `bellhop serve [--no-sandbox]
 
 Runs the service until SIGTERM, SIGINT or SIGHUP, then answers what is in flight and stops (10 s at most).
 
-  --no-sandbox   make no sandbox client, and use none; NODE_ENV=production implies it
+  --no-sandbox   make no sandbox client, and revoke one of an earlier start; production, DATABASE_URL and a HOST
+                 that others can reach imply it
 
 Settings come from the environment: docs/configuration.md.
 `;
@@ -55,6 +56,14 @@ function untilToldToStop(): Promise<string> {
   });
 }
 
+async function settleSandbox(service: Service, config: Config, log: Logger) {
+  const { internals } = service.authenticator;
+  if (config.sandbox) return await openSandbox(internals, config.dataDir);
+  const clientId = await closeSandbox(internals, config.dataDir);
+  if (clientId !== undefined) log.warn({ clientId }, "the sandbox client of an earlier start was revoked");
+  return undefined;
+}
+
 /** `bellhop serve [--no-sandbox]`: runs the service until it is told to stop; answers the exit code. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({
@@ -72,9 +81,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const told = untilToldToStop();
   const service = await startService(config, log);
   const { embedded } = service.database;
-  const client = config.sandbox
-    ? await openSandbox(service.authenticator.internals, config.dataDir)
-    : undefined;
+  const client = await settleSandbox(service, config, log);
   log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
   if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);
   const reason = await told;

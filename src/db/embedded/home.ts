@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { canEnter, chooseServerUser, EmbeddedPostgresError, type ServerUser } from "./server-user.ts";
 
 /** Where the parts of an embedded server live. */
@@ -27,7 +27,7 @@ const STATE_DIRECTORY = process.platform === "darwin" ? "/var/db/bellhop" : "/va
  */
 export async function prepareHome(dataDir: string): Promise<ServerHome> {
   const isRoot = process.getuid?.() === 0;
-  await mkdir(dataDir, { recursive: true, mode: isRoot ? 0o755 : 0o700 });
+  await makeDataDirectory(dataDir, isRoot ? 0o755 : 0o700);
   const directory = await locate(dataDir, isRoot);
   const dataDirectory = join(directory, "postgres");
   const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
@@ -72,6 +72,34 @@ async function followPointer(pointer: string, directory: string): Promise<string
   throw new EmbeddedPostgresError(
     `${pointer} points to ${directory}, which is not there: restore it, or remove the pointer to start empty.`,
   );
+}
+
+/** Throws EmbeddedPostgresError where DATA_DIR is no directory and cannot be made one. */
+async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
+  try {
+    await makeWithParents(dataDir, mode);
+    if ((await stat(dataDir)).isDirectory()) return;
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `DATA_DIR ${dataDir} cannot be made (${(error as NodeJS.ErrnoException).code}): set it to a directory that can be written.`,
+      { cause: error },
+    );
+  }
+  throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} is a file: set it to a directory.`);
+}
+
+/** As `mkdir` with `recursive`, which never returns where a file system answers ENOENT to making an entry (/proc does). */
+async function makeWithParents(directory: string, mode: number): Promise<void> {
+  try {
+    await mkdir(directory, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    const parent = dirname(directory);
+    if (code !== "ENOENT" || (await exists(parent))) throw error;
+    await makeWithParents(parent, mode);
+    await mkdir(directory, { mode });
+  }
 }
 
 async function makeReachable(directory: string): Promise<string> {

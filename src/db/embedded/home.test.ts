@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { prepareHome } from "./home.ts";
+import { EmbeddedPostgresError } from "./server-user.ts";
+
+test("a DATA_DIR that cannot be a directory is refused in one line", async () => {
+  // Linux answers ENOENT to making a directory in /proc, and Node's recursive mkdir then never returns.
+  for (const dataDir of [import.meta.filename, `${import.meta.filename}/below`, "/proc/bellhop/data"]) {
+    await assert.rejects(
+      prepareHome(dataDir),
+      (error) => error instanceof EmbeddedPostgresError && error.message.includes(dataDir),
+    );
+  }
+});
