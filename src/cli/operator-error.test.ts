@@ -62,4 +62,16 @@ describe("what an operator is told of a failed start", () => {
     assert.equal(operatorMessage(new TypeError("x is not a function"), {}), undefined);
     assert.equal(operatorMessage("text", {}), undefined);
   });
+
+  test("names DATABASE_URL when what listens there cuts the connection", async () => {
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resume) => server.listen(0, "127.0.0.1", resume));
+    const { port } = server.address() as { port: number };
+    const environment = { DATABASE_URL: `postgresql://u:s3cret@127.0.0.1:${port}/x` };
+    const error = await rejectionOf(new pg.Client({ connectionString: environment.DATABASE_URL }).connect());
+    server.close();
+    const message = operatorMessage(error, environment);
+    assert.match(message ?? "", /^The database of DATABASE_URL did not answer[^\n]*$/);
+    assert.doesNotMatch(message ?? "", /s3cret/);
+  });
 });

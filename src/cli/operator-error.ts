@@ -56,6 +56,9 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
   return undefined;
 }
 
+/** What node-postgres says, without a code, of a connection that was cut or that nobody answered. */
+const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
+
 /**
  * One line for the operator about why the service or a command could not go on, or undefined when the error is a fault of
  * ours, which shows its stack.
@@ -66,6 +69,9 @@ export function operatorMessage(error: unknown, environment: NodeJS.ProcessEnv):
   // Several addresses of one host, none of which answered.
   const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   if (isSocketError(first)) return ofSocket(first, environment);
+  if (environment["DATABASE_URL"] && LOST_CONNECTION.test(first.message)) {
+    return "The database of DATABASE_URL did not answer in time or closed the connection: is its address right, and is it PostgreSQL?";
+  }
   if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
   return undefined;
 }
