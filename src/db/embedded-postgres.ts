@@ -195,6 +195,8 @@ async function bringUp(context: BringUp, before: ListenAddress | undefined): Pro
     signal.throwIfAborted();
     const running = await findServer(home.dataDirectory);
     if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
+    // Whoever told it to stop is gone, for the start lock is ours.
+    if (running?.stopping) await stopServer(home.dataDirectory);
     if (child?.exited !== undefined) {
       throw new EmbeddedPostgresError(
         `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home)} (${child.exited}).`,

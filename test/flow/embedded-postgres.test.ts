@@ -172,6 +172,33 @@ test("a service that starts while a command is just stopping the server gets one
   await service.kill("SIGTERM");
 });
 
+/** A server that cannot write the checkpoint of its shutdown, and so does not end by being asked. */
+async function keepFromStopping(holder: HeldDatabase): Promise<void> {
+  const { rows } = await holder.query("select pid from pg_stat_activity where backend_type = 'checkpointer'");
+  process.kill(Number(rows?.[0]?.["pid"]), "SIGSTOP");
+}
+
+test("a server that hangs in its shutdown is ended, and nothing committed is lost", async () => {
+  const service = await heldAndReady();
+  await service.query("insert into public.kept values (3)");
+  await keepFromStopping(service);
+  await service.kill("SIGTERM");
+  assert.deepEqual(await serverProcesses(cluster), []);
+  const next = await heldAndReady();
+  assert.deepEqual((await next.query("select max(n) as n from public.kept")).rows, [{ n: 3 }]);
+  await next.kill("SIGTERM");
+});
+
+test("a server that hangs in a shutdown which nobody waits for any more does not keep the next start", async () => {
+  const service = await heldAndReady();
+  await keepFromStopping(service);
+  await service.kill("SIGKILL");
+  process.kill(await postmaster(), "SIGINT");
+  const next = await heldAndReady();
+  assert.equal(isBack(await next.query("select 1 as one")), true);
+  await next.kill("SIGTERM");
+});
+
 test("the terminal's SIGINT to the service's whole process group does not stop PostgreSQL during the drain", async () => {
   const service = await heldAndReady();
   process.kill(-Number(service.process.pid), "SIGINT");

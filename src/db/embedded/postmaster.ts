@@ -14,6 +14,8 @@ export interface RunningServer {
   readonly pid: number;
   readonly listen: ListenAddress;
   readonly ready: boolean;
+  /** It was told to stop and has not yet. */
+  readonly stopping: boolean;
 }
 
 /** The server that runs on a data directory, or undefined. A file left by a dead one is not believed. */
@@ -26,7 +28,8 @@ export async function findServer(dataDirectory: string): Promise<RunningServer |
   if (!Number.isInteger(pid) || pid <= 0 || !(await isServerProcess(pid, dataDirectory))) return undefined;
   const [socketDirectory, host] = [lines[4]?.trim(), lines[5]?.trim()];
   const listen = socketDirectory ? { socketDirectory, port } : { host: host || "127.0.0.1", port };
-  return { pid, listen, ready: lines[7]?.trim() === "ready" };
+  const status = lines[7]?.trim();
+  return { pid, listen, ready: status === "ready", stopping: status === "stopping" };
 }
 
 /** A process number may be reused: it counts only if that process is PostgreSQL, on this very directory. */
@@ -150,17 +153,30 @@ export async function lastWords(home: ServerHome): Promise<string> {
   return fatal.at(-1)?.replace(/^.*?(FATAL|PANIC): +/, "") ?? "it did not say why";
 }
 
-/** Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). */
+/** A drain has 10 s for everything. What a shorter stop leaves undone, recovery does at the next start. */
+const FAST_STOP_MS_MAX = 4_000;
+const IMMEDIATE_STOP_MS_MAX = 1_500;
+
+/**
+ * Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). One
+ * that does not get there (a slow disk; told to stop as its recovery began, it was seen to hang) is ended without its
+ * checkpoint, then outright: nothing committed is lost either way.
+ */
 export async function stopServer(dataDirectory: string): Promise<void> {
   const running = await findServer(dataDirectory);
   if (running === undefined) return;
-  killQuietly(running.pid, "SIGINT");
-  const deadline = Date.now() + 60_000;
-  while (await isServerProcess(running.pid, dataDirectory)) {
-    // A checkpoint that takes longer than a minute is left to recovery: nothing committed is lost either way.
-    if (Date.now() > deadline) killQuietly(running.pid, "SIGQUIT");
-    await delay(20);
+  for (const [signal, waitMs] of [
+    ["SIGINT", FAST_STOP_MS_MAX],
+    ["SIGQUIT", IMMEDIATE_STOP_MS_MAX],
+  ] as const) {
+    killQuietly(running.pid, signal);
+    const deadline = Date.now() + waitMs;
+    while (Date.now() < deadline) {
+      if (!(await isServerProcess(running.pid, dataDirectory))) return;
+      await delay(20);
+    }
   }
+  await endSurvivors(dataDirectory);
 }
 
 function killQuietly(pid: number, signal: NodeJS.Signals): void {
