@@ -115,9 +115,19 @@ export async function startService(config: Config, log: Logger): Promise<Service
     authUrl: config.authUrl ?? config.baseUrl ?? listening.auth,
   });
   const authenticator = createAuthenticator({ pool: database.pool, config, log, addresses });
-  await authenticator.prepare();
+  // What cannot go on must not leave the embedded PostgreSQL behind.
+  await authenticator.prepare().catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
   const appliers = startAppliers(config, database, metrics, log);
-  const acceptLog = await openAcceptLog(config, database, metrics, log, appliers);
+  const acceptLog = await openAcceptLog(config, database, metrics, log, appliers).catch(
+    async (error: unknown) => {
+      await Promise.all(appliers.map((applier) => applier.stop()));
+      await database.close();
+      throw error;
+    },
+  );
   const upkeep = keepUpAcceptLog(database.pool, (error) =>
     log.warn({ err: error }, "upkeep of the log failed"),
   );
