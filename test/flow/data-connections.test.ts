@@ -175,6 +175,8 @@ describe("requests that two readers could understand differently", () => {
     "a bare line feed": ["X: a\nTransfer-Encoding: chunked"],
     "a NUL": ["X: a\0"],
     "two hosts": ["Host: b", "Content-Length: 5"],
+    "two Authorization headers": ["Authorization: Bearer x", "Content-Length: 5"],
+    "a folded header (obs-fold)": ["X: a", " b", "Content-Length: 5"],
   };
   for (const [shape, lines] of Object.entries(shapes)) {
     test(`${shape}: 400, and nothing behind it is taken for a request`, async () => {
@@ -190,6 +192,15 @@ describe("requests that two readers could understand differently", () => {
       assert.equal(await countRequests(), before + 1);
     });
   }
+
+  test("lines that all end in a bare line feed: 400, and nothing of it is stored", async () => {
+    const before = await countRequests();
+    const connection = await RawConnection.open(service.address);
+    connection.write((await withLength()).replaceAll("\r\n", "\n"));
+    refusedWith(await connection.answer(), 400, "bellhop.http.BadRequest");
+    await connection.closing();
+    assert.equal(await countRequests(), before);
+  });
 
   test("headers beyond 16 kB are 431, in one line or in many, and trailers are bounded too", async () => {
     for (const lines of [[`X: ${"x".repeat(17_000)}`], Array.from({ length: 3_000 }, (_, n) => `X${n}: y`)]) {
