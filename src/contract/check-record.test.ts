@@ -251,6 +251,11 @@ test("texts have their greatest length in characters, and identities are not emp
   }
 });
 
+test("a message counts the characters of a text as its bound does", () => {
+  const tooLong = changed(fullRecord("reservations"), "/channel", `${"😀".repeat(128)}xy`);
+  assert.match(messageOf("reservations", tooLong) ?? "", /at most 128 characters; got 130$/);
+});
+
 test("a long text that is within its characters is not reported beside another violation", () => {
   const record = {
     ...fullRecord("reservations"),

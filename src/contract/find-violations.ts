@@ -2,6 +2,7 @@ import { isCalendarDate, isUtcTimestamp } from "./calendar.ts";
 import { ExactNumber, integerValue, isDecimal, isInteger, isUnsafeLiteral } from "./decimal.ts";
 import {
   CODE_CHARACTERS_MAX,
+  countCharacters,
   type FieldKind,
   type FieldSchema,
   hasAtMost,
@@ -191,7 +192,7 @@ function ofLength(value: unknown, charactersMax: number, found: ViolationList): 
     return;
   }
   if (hasAtMost(value, charactersMax)) return;
-  found.add("length", () => `must have at most ${charactersMax} characters; got ${value.length}`);
+  found.add("length", () => `must have at most ${charactersMax} characters; got ${countCharacters(value)}`);
 }
 
 /** Says which type was sent, never the value: it may be a guest's name. */

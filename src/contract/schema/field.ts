@@ -33,10 +33,22 @@ const TIMESTAMP_FORMAT = "utc-timestamp";
 Format.Set(DATE_FORMAT, isCalendarDate);
 Format.Set(TIMESTAMP_FORMAT, isUtcTimestamp);
 
-/** Whether a text has at most so many characters (Unicode code points, as JSON Schema counts). */
+/** How many characters a text has: Unicode code points, as JSON Schema counts. */
+export function countCharacters(value: string): number {
+  let count = value.length;
+  for (let at = 0; at < value.length - 1; at += 1) {
+    if (value.charCodeAt(at) >>> 10 !== 0xd800 >>> 10 || value.charCodeAt(at + 1) >>> 10 !== 0xdc00 >>> 10)
+      continue;
+    count -= 1;
+    at += 1;
+  }
+  return count;
+}
+
+/** Whether a text has at most so many characters (see countCharacters). */
 export function hasAtMost(value: string, charactersMax: number): boolean {
   if (value.length <= charactersMax) return true;
-  return value.length <= 2 * charactersMax && [...value].length <= charactersMax;
+  return value.length <= 2 * charactersMax && countCharacters(value) <= charactersMax;
 }
 
 /** Whether a value is a JSON object. */
