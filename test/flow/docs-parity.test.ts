@@ -26,10 +26,10 @@ const QUARANTINE_CODES: Record<QuarantineCode, true> = {
 const read = (path: string): Promise<string> => readFile(join(root, path), "utf8");
 
 const documents = (
-  await Array.fromAsync(glob(["*.md", "docs/**/*.md", "src/*.md", "test/**/*.md"], { cwd: root }))
-)
-  .filter((path) => path !== "docs/plan.md")
-  .sort();
+  await Array.fromAsync(
+    glob(["*.md", "docs/**/*.md", "src/*.md", "test/**/*.md", "bench/*.md"], { cwd: root }),
+  )
+).sort();
 
 /** The rows of the table between `<!-- checked: name -->` and `<!-- end -->`, each as its cells without backticks. */
 async function checkedRows(path: string, name: string): Promise<string[][]> {
