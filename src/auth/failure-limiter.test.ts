@@ -18,4 +18,13 @@ describe("the limiter of failed authentications", () => {
     assert.equal(limiter.fail("1.2.3.4", "a"), 0, "the first of them left the minute");
     assert.equal(limiter.fail("1.2.3.4", "a"), 1, "the second leaves it a second later");
   });
+
+  it("remembers ids that no client can have as one, however long and many they are", () => {
+    const limiter = createFailureLimiter(() => 0);
+    for (let failure = 0; failure < 20; failure += 1) {
+      assert.equal(limiter.fail("1.2.3.4", String(failure).repeat(4000)), 0);
+    }
+    assert.equal(limiter.fail("1.2.3.4", "\0"), 60);
+    assert.equal(limiter.fail("1.2.3.4", "a"), 0, "an id that a client could have is counted by itself");
+  });
 });

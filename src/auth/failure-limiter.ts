@@ -1,4 +1,5 @@
 import { BoundedMap } from "./bounded-map.ts";
+import { looksLikeCredential } from "./secrets.ts";
 
 /** Failed authentications a minute for each address and client id (contract, "Limits"). */
 const FAILURES_PER_MINUTE = 20;
@@ -14,6 +15,7 @@ const PAIRS_MAX = 10_000;
 export interface FailureLimiter {
   /**
    * Notes a failed authentication. Returns 0 when it is within the limit, else the seconds until another would be.
+   * Ids that no client can have count as one.
    * Never asked about a correct secret, so nobody can lock a partner out by failing in its name.
    */
   fail(address: string, clientId: string): number;
@@ -25,7 +27,8 @@ export function createFailureLimiter(clock: () => number = () => performance.now
   return {
     fail(address, clientId) {
       const now = clock();
-      const pair = `${address} ${clientId}`;
+      // An id that no client can have is as long as its form: remembered as sent, 10,000 of them would be over 80 MB.
+      const pair = `${address} ${looksLikeCredential(clientId) ? clientId : ""}`;
       const recent = (failures.get(pair) ?? []).filter((time) => time > now - MINUTE_MS);
       const oldest = recent[0];
       if (oldest !== undefined && recent.length >= FAILURES_PER_MINUTE) {

@@ -42,6 +42,14 @@ test("a record with every field is valid, and so is one with the required fields
   }
 });
 
+test("only a field that is not required is advised to be left out", () => {
+  for (const { resource, pointer, field, required } of everyField) {
+    if (field.nullable === true) continue;
+    const advice = messageOf(resource, changed(fullRecord(resource), pointer, null));
+    assert.equal(advice?.includes("leave it out"), !required, `${resource}${pointer}: ${advice}`);
+  }
+});
+
 test("the required fields are those of the contract", () => {
   const required = everyField
     .filter((one) => one.required)

@@ -46,13 +46,18 @@ export class ViolationList {
 /**
  * Walks a record beside its schema and reports all that is wrong with it. It runs only on records that the compiled check
  * refuses, and must agree with that check (a property test holds the two together). Only the fields that the schema names
- * are walked, so every step of a pointer is a name of the contract.
+ * are walked, so every step of a pointer is a name of the contract. `required`: the value is a field that must be there.
  */
-export function findViolations(schema: FieldSchema, value: unknown, found: ViolationList): void {
+export function findViolations(
+  schema: FieldSchema,
+  value: unknown,
+  found: ViolationList,
+  required = false,
+): void {
   if (value === null) {
-    if (schema.nullable !== true) {
-      found.add("null", () => "must not be null; leave it out or send a value");
-    }
+    if (schema.nullable === true) return;
+    const advice = required ? "send a value" : "leave it out or send a value";
+    found.add("null", () => `must not be null; ${advice}`);
     return;
   }
   // What is unsafe was reported by the close look already, with the number as it was sent.
@@ -77,7 +82,7 @@ function inObject(schema: FieldSchema, value: unknown, found: ViolationList): vo
   for (const name in properties) {
     if (!Object.hasOwn(value, name)) continue;
     found.path.push(name);
-    findViolations(properties[name] as FieldSchema, value[name], found);
+    findViolations(properties[name] as FieldSchema, value[name], found, schema.required?.includes(name));
     found.path.pop();
   }
   if (schema.period !== undefined) inPeriod(schema.period, value, found);

@@ -161,7 +161,7 @@ class CloseLook {
     if (!needsExactNumber(source)) return;
     if (isUnsafeLiteral(source)) {
       const message = () =>
-        `${this.#place()} is a number that JSON readers cannot keep exactly; got ${quoted(source)}`;
+        `${this.#place()} is a number that JSON readers cannot keep exactly; a text is kept as sent; got ${quoted(source)}`;
       this.#report("number.unsafe", message);
     }
     this.#keepExactly(source);

@@ -9,7 +9,7 @@ export const VIOLATION_CODES = {
   "json.values": "A record has more than 250,000 values, or the batch more than 4,000,000.",
   type: "The value has another JSON type than this field takes.",
   required: "A required field is missing.",
-  null: "null was sent where the specification does not allow it; leave the field out instead.",
+  null: "null was sent where the specification does not allow it; send a value, or leave out what is not required.",
   length: "A text or an array is longer than is allowed, or a required code is empty.",
   enum: "The word is not one of those this field takes.",
   "format.date": "Not a calendar date as YYYY-MM-DD, years 0001 to 9999.",

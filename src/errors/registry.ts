@@ -21,7 +21,7 @@ export const ERRORS = {
   "bellhop.http.MethodNotAllowed": { status: 405, text: "This address does not take that method." },
   "bellhop.http.RequestTimeout": { status: 408, text: "The request took too long to arrive." },
   "bellhop.http.PayloadTooLarge": { status: 413, text: "The body is larger than is allowed." },
-  "bellhop.http.UnsupportedMediaType": { status: 415, text: "Send the body as application/json." },
+  "bellhop.http.UnsupportedMediaType": { status: 415, text: "Send the body as application/json in UTF-8." },
   "bellhop.http.UnsupportedEncoding": {
     status: 415,
     text: "Content-Encoding must be gzip, br, zstd or identity.",

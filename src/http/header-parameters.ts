@@ -34,7 +34,7 @@ function visibleText(request: Headers, name: string, charactersMax: number): str
   const value = request.headers[name.toLowerCase()];
   if (typeof value !== "string") return null;
   if (value.length > charactersMax || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
-    throw invalid(`${name} must be 1 to ${charactersMax} visible ASCII characters.`);
+    throw invalid(`${name} must be 1 to ${charactersMax} visible ASCII characters, spaces only within.`);
   }
   // Node joins a repeated header with ", ", which one value may contain too.
   if (value.includes(", ") && countOf(request.rawHeaders, name) > 1)

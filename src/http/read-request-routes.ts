@@ -80,15 +80,14 @@ async function answerOne(
   const ask = async () =>
     isUuid(requestId) ? (await readSummariesOf(context.pool, clientId, [requestId], null))[0] : undefined;
   let found = await ask();
-  if (found?.summary.status === "accepted") {
-    const applied = await wait(request, async () => {
-      found = await ask();
-      return found?.summary.status !== "accepted";
-    });
-    if (applied !== null) reply.header("preference-applied", applied);
-  }
   // Another client's request is answered as one that does not exist: ids are not to be probed.
   if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");
+  const isFinal = () => found?.summary.status !== "accepted";
+  const applied = await wait(request, async () => {
+    if (!isFinal()) found = (await ask()) ?? found;
+    return isFinal();
+  });
+  if (applied !== null) reply.header("preference-applied", applied);
   const summary = JSON.stringify(found.summary);
   return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
     head: `${summary.slice(0, -1)},"records":[`,

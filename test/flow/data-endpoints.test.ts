@@ -96,7 +96,8 @@ describe("a batch that is accepted", () => {
       const answer = await service.post("inventories", [inventoryRecord()], {
         headers: { "content-type": type },
       });
-      errorObject(answer, 415, "bellhop.http.UnsupportedMediaType");
+      const error = errorObject(answer, 415, "bellhop.http.UnsupportedMediaType");
+      assert.match(String(error["message"]), /application\/json in UTF-8/);
     }
   });
 });

@@ -63,3 +63,10 @@ test("a wait that is over answers what is known then, and one that cannot be rea
   }
   await held.query("commit");
 });
+
+test("a wait for a request that is applied already says so too", async () => {
+  const requestId = await accept(service, "reservations", [reservation("w3", "2026-01-01T00:00:00Z")]);
+  await until(async () => (await ask(requestId, "")).json()["status"] === "applied", 10_000);
+  assert.equal((await ask(requestId, "wait=5")).headers.get("preference-applied"), "wait=5");
+  assert.equal((await ask(requestId, "")).headers.get("preference-applied"), null);
+});

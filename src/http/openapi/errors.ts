@@ -32,7 +32,9 @@ const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string
     violationTotal: 1,
   },
   "bellhop.http.InvalidParameter": { message: "limit takes a whole number from 1 to 1000." },
-  "bellhop.http.InvalidHeader": { message: "Idempotency-Key must be 1 to 255 visible ASCII characters." },
+  "bellhop.http.InvalidHeader": {
+    message: "Idempotency-Key must be 1 to 255 visible ASCII characters, spaces only within.",
+  },
 };
 
 /** The error object of a code as the service sends it. */

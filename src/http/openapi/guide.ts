@@ -15,8 +15,8 @@ export function introduction({ requestRate, requestBurst, tokenBurst }: Document
 
 ## Sending safely
 
-- Give each batch an \`Idempotency-Key\` and send it again, the same, after any answer but a 4xx, and after no answer at all: it is stored once.
-- A **503** means that nothing was accepted. A **429** means wait. Both have \`Retry-After\` in seconds.
+- Give each batch an \`Idempotency-Key\` and send it again, the same, after a 408, 429, 500 or 503 and after no answer at all: it is stored once.
+- A **503** means that it is not known to be on disk; a **429** that nothing was accepted. Both have \`Retry-After\`, in seconds: wait, then send it again.
 - Compress large batches: \`Content-Encoding: gzip\`, \`br\` or \`zstd\`.
 
 ## Limits

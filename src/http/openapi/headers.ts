@@ -40,7 +40,7 @@ export const HEADERS = {
   },
   RateLimit: {
     description:
-      "How many requests are left now (`r`) and in how many seconds all are back (`t`), as in the IETF draft RateLimit header fields.",
+      "How many requests are left now (`r`) and in how many seconds one more comes back (`t`), as in the IETF draft RateLimit header fields.",
     schema: {
       type: "string",
       maxLength: 128,
