@@ -4,8 +4,10 @@ import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
 import { migrate, readMigrations } from "../../src/db/migrate.ts";
 import { createPool, type Database } from "../../src/db/open-database.ts";
+import { sqlState } from "../../src/db/sql-state.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { startTestServer } from "./test-server.ts";
+import { until } from "./until.ts";
 
 /** A database of a test file's own: migrated, empty, and a Database like the service's. */
 export interface TestDatabase extends Database {
@@ -61,7 +63,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const drop = async () => {
     await pool.end();
     if (testFailed) return console.error(`kept for a look: ${url}`);
-    await withClient(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
+    await dropDatabase(serverUrl, name);
   };
   return {
     name,
@@ -80,10 +82,25 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   const serverUrl = await testServerUrl();
   const name = `bellhop_empty_${randomBytes(6).toString("hex")}`;
   await withClient(serverUrl, (client) => client.query(`create database ${name} template template0`));
-  const drop = async () => {
-    await withClient(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
-  };
+  const drop = () => dropDatabase(serverUrl, name);
   return { url: withDatabase(serverUrl, name), drop };
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** Ends the sessions of a database and drops it. Autovacuum's worker is the superuser's and cannot be ended: it is waited for. */
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await withClient(serverUrl, (client) =>
+    until(async () => {
+      try {
+        await client.query(`drop database ${name} with (force)`);
+        return true;
+      } catch (error) {
+        if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+        return false;
+      }
+    }, 60_000),
+  );
 }
 
 /** "bellhop test" in bytes: whoever makes the template holds this lock; the others wait for it. */
