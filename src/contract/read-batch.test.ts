@@ -210,6 +210,10 @@ test("a byte order mark, ill-formed UTF-8 and other encodings are refused with t
   };
   assert.equal(at(Buffer.from("\ufeff[1]")), 0);
   assert.match(JSON.stringify(read(`\ufeff[${" ".repeat(70_000)}1]`)), /byte order mark/);
+  for (const utf16 of [Buffer.from("[{}]", "utf16le"), Buffer.from("[{}]", "utf16le").swap16()]) {
+    assert.equal(at(utf16), 0);
+    assert.match(JSON.stringify(read(utf16)), /UTF-16/);
+  }
   assert.equal(at(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])), 2);
   assert.equal(at(Buffer.from([0x5b, 0x22, 0xc0, 0x80, 0x22, 0x5d])), 2);
   assert.equal(

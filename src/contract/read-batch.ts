@@ -157,6 +157,8 @@ class BatchRun {
     if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
       return malformed(0, "there is a byte order mark; send UTF-8 without one");
     }
+    // JSON begins with two characters of ASCII, so a NUL there is half of one (RFC 4627 section 3).
+    if (body[0] === 0 || body[1] === 0) return malformed(0, "the text is UTF-16 or UTF-32; send UTF-8");
     const at = skipWhitespace(body, 0);
     if (at === body.length) return malformed(at, "the body is empty; send a JSON array of records");
     if (body[at] !== 0x5b) return this.#notAnArray(at);
