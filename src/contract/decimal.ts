@@ -89,7 +89,7 @@ export function needsExactNumber(source: string): boolean {
 
 /**
  * Whether a JSON reader with doubles would silently change this literal: infinite, turned into zero, or a number of
- * 2^53 and above that is not exactly a double. Fractions may need more digits than a double has: fields read them exactly.
+ * 2^53 and above with more digits than a double gives back. Fractions may need more digits than a double has: fields read them exactly.
  */
 export function isUnsafeLiteral(source: string): boolean {
   const value = Number(source);
@@ -98,6 +98,8 @@ export function isUnsafeLiteral(source: string): boolean {
   const parts = decompose(source);
   if (parts === undefined) return true;
   if (parts.digits === "") return false;
+  // Whoever reads it into a double and writes it again gives the same decimal back.
+  if (value !== 0 && parts.digits.length <= DOUBLE_DIGITS) return false;
   // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one; nor is one that became zero.
   // No BigInt of hostile length: the value is finite, so a whole literal has at most 309 digits.
   if (parts.exponent < 0) return true;
