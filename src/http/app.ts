@@ -7,6 +7,7 @@ import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
 import { faultOf, followsFault, noteRequest, refuseConnection } from "./refuse-connection.ts";
+import { logRequests } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
 
 /** Node's own default; a request line and headers beyond it are answered 431. */
@@ -87,7 +88,7 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     }
     return undefined;
   });
-  app.addHook("onResponse", async (request, reply) => logRequest(context, request, reply));
+  logRequests(app, context);
 }
 
 function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
@@ -114,28 +115,4 @@ function handleError(context: HttpContext, thrown: unknown, request: FastifyRequ
     );
   }
   return sendError(reply, error);
-}
-
-function logRequest(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? "unknown";
-  const seconds = reply.elapsedTime / 1000;
-  context.metrics.requests.inc({ method: request.method, route, status: reply.statusCode });
-  context.metrics.requestSeconds.observe({ route }, seconds);
-  const level = reply.statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
-  // The route, never the address: an address can carry a key or a code.
-  context.log[level](
-    {
-      httpRequestId: request.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      ...(request.principal === undefined ? {} : { clientId: request.principal.clientId }),
-      ...(request.acceptedRequestId === undefined ? {} : { requestId: request.acceptedRequestId }),
-      ...(request.headers["x-correlation-id"] === undefined
-        ? {}
-        : { correlationId: String(request.headers["x-correlation-id"]).slice(0, 128) }),
-    },
-    "request",
-  );
 }
