@@ -17,7 +17,8 @@ export const VIOLATION_CODES = {
   "number.integer": "Not a whole number, as a JSON number or as a text of digits.",
   "number.range": "A whole number that does not fit 32 bits.",
   "number.decimal": "Not a decimal number of at most 38 digits, as a JSON number or as a text of digits.",
-  "number.unsafe": "A JSON number that readers would silently change: too large, or of more digits from 2^53 on than a double gives back.",
+  "number.unsafe":
+    "A JSON number that readers would silently change: too large, or of more digits from 2^53 on than a double gives back.",
   "order.dates": "A period ends before it starts.",
   "name.duplicate": "A field name occurs twice in one object.",
   "name.forbidden": "__proto__, constructor and prototype are not allowed as field names.",
