@@ -49,8 +49,10 @@ function countOf(rawHeaders: readonly string[], name: string): number {
 function replyToOf(request: Headers): string | null {
   const value = visibleText(request, "ReplyTo", 2_048);
   if (value === null) return null;
-  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
-    throw invalid("ReplyTo must be an absolute http or https address.");
+  const address = URL.parse(value);
+  // It is shown to whoever reads the request: nobody's password belongs there.
+  if (address === null || !/^https?:$/.test(address.protocol) || address.username || address.password) {
+    throw invalid("ReplyTo must be an absolute http or https address without a user name or password.");
   }
   return value;
 }

@@ -75,6 +75,8 @@ describe("ReplyTo", () => {
     const overlong = `https://a.example/${"x".repeat(2_048)}`;
     for (const bad of [
       "/answers",
+      "https://user:secret@a.example/",
+      "https://user@a.example/",
       "partner.example",
       "ftp://a.example/",
       "javascript:alert(1)",

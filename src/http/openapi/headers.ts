@@ -124,7 +124,7 @@ export const HEADER_PARAMETERS = {
     name: "ReplyTo",
     in: "header",
     description:
-      "An absolute http or https address that is kept with the request and shown in its status. No callback is sent to it today.",
+      "An absolute http or https address without a user name or password that is kept with the request and shown in its status. No callback is sent to it today.",
     schema: {
       type: "string",
       format: "uri",
