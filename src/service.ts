@@ -105,9 +105,28 @@ function addressOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** How each thing that was started is stopped, in the order of the starts. */
+type Stops = (() => unknown)[];
+
+/** Stops what was started, the last first. */
+async function stopAll(stops: Stops): Promise<void> {
+  for (const stop of stops.splice(0).reverse()) await stop();
+}
+
 /** Starts everything in the order of its needs; what was started is stopped again when a later step fails. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
+  const stops: Stops = [];
+  try {
+    return await startInOrder(config, log, stops);
+  } catch (error) {
+    await stopAll(stops).catch((cause: unknown) => log.warn({ err: cause }, "a failed start left something"));
+    throw error;
+  }
+}
+
+async function startInOrder(config: Config, log: Logger, stops: Stops): Promise<Service> {
   const database = await openDatabase(config, log, { role: "service" });
+  stops.push(() => database.close());
   const metrics = createMetrics();
   let listening = { base: "", auth: "" };
   const addresses = () => ({
@@ -115,23 +134,17 @@ export async function startService(config: Config, log: Logger): Promise<Service
     authUrl: config.authUrl ?? config.baseUrl ?? listening.auth,
   });
   const authenticator = createAuthenticator({ pool: database.pool, config, log, addresses });
-  // What cannot go on must not leave the embedded PostgreSQL behind.
-  await authenticator.prepare().catch(async (error: unknown) => {
-    await database.close();
-    throw error;
-  });
+  await authenticator.prepare();
   const appliers = startAppliers(config, database, metrics, log);
-  const acceptLog = await openAcceptLog(config, database, metrics, log, appliers).catch(
-    async (error: unknown) => {
-      await Promise.all(appliers.map((applier) => applier.stop()));
-      await database.close();
-      throw error;
-    },
-  );
+  stops.push(() => Promise.all(appliers.map((applier) => applier.stop())));
+  const acceptLog = await openAcceptLog(config, database, metrics, log, appliers);
+  stops.push(() => acceptLog.close());
   const upkeep = keepUpAcceptLog(database.pool, (error) =>
     log.warn({ err: error }, "upkeep of the log failed"),
   );
+  stops.push(() => upkeep.stop());
   const diskWatch = new DiskWatch(database.dataDirectory, config.minFreeDiskBytes);
+  stops.push(() => diskWatch.stop());
   const context: HttpContext = {
     pool: database.pool,
     log,
@@ -163,6 +176,12 @@ export async function startService(config: Config, log: Logger): Promise<Service
   app.server.once("listening", () => {
     listening = { base: addressAt(app), auth: addressAt(authApp) };
   });
+  stops.push(() =>
+    Promise.race([
+      Promise.all([...new Set([app, authApp])].map((listener) => listener.close())),
+      new Promise((resolve) => setTimeout(resolve, DRAIN_REQUESTS_MS_MAX).unref()),
+    ]),
+  );
   if (authApp !== app) await authApp.listen({ host: config.host, port: config.authPort ?? 0 });
   await app.listen({ host: config.host, port: config.port });
   return {
@@ -170,17 +189,6 @@ export async function startService(config: Config, log: Logger): Promise<Service
     authAddress: listening.auth,
     database,
     authenticator,
-    async stop() {
-      const closed = Promise.all([app.close(), authApp === app ? undefined : authApp.close()]);
-      await Promise.race([
-        closed,
-        new Promise((resolve) => setTimeout(resolve, DRAIN_REQUESTS_MS_MAX).unref()),
-      ]);
-      diskWatch.stop();
-      upkeep.stop();
-      await acceptLog.close();
-      await Promise.all(appliers.map((applier) => applier.stop()));
-      await database.close();
-    },
+    stop: () => stopAll(stops),
   };
 }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { AddressInfo, Server } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { test } from "node:test";
+import { createTestDatabase } from "../support/database.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { startTestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 /** Node tells here that a server listens, before anything else of the program hears of it. */
 const LISTENING = "tracing:net.server.listen:asyncEnd";
@@ -35,4 +38,21 @@ test("a request in the moment in which the service begins to listen knows who is
       await service.stop();
     }
   }
+});
+
+test("a start that fails at its last step, the port, leaves no session in the database", async () => {
+  const database = await createTestDatabase();
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  await assert.rejects(startTestService({ port }, { database }), { code: "EADDRINUSE" });
+  await until(async () => {
+    const { rows } = await database.pool.query(
+      `select from pg_stat_activity where datname = current_database()
+        and application_name in ('bellhop accept', 'bellhop apply')`,
+    );
+    return rows.length === 0;
+  }, 10_000);
+  taken.close();
+  await database.drop();
 });
