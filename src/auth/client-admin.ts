@@ -1,7 +1,7 @@
 import { readStatement } from "../db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./change.ts";
-import { type ClientSettings, checkClientSettings } from "./client-input.ts";
+import { type ClientSettings, checkClientSettings, checkSecretExpiry } from "./client-input.ts";
 import type { Grant } from "./grants.ts";
 import { digestSecret, newClientId, newClientSecret } from "./secrets.ts";
 
@@ -14,9 +14,6 @@ const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url
 const DELETE_SECRETS = readStatement(new URL("./sql/delete-secrets.sql", import.meta.url));
 const INSERT_GRANTS = readStatement(new URL("./sql/insert-grants.sql", import.meta.url));
 const DELETE_GRANTS = readStatement(new URL("./sql/delete-grants.sql", import.meta.url));
-
-const SECRET_SECONDS_MIN = 3_600;
-const SECRET_SECONDS_MAX = 730 * 86_400;
 
 /** A client as its operator sees it. Times are of the database's clock. */
 export interface ClientSummary extends ClientSettings {
@@ -33,15 +30,6 @@ export interface SecretSummary {
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
   readonly live: boolean;
-}
-
-/** Seconds until a new secret ends by itself; null for never. Throws AuthInputError outside an hour to two years. */
-export function checkSecretExpiry(seconds: number | undefined): number | null {
-  if (seconds === undefined) return null;
-  if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
-    throw new AuthInputError("A secret that ends by itself lives an hour to 730 days.");
-  }
-  return seconds;
 }
 
 /**

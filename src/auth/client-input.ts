@@ -26,6 +26,18 @@ const REQUEST_RATE_MAX = 100_000;
 /** The strict variant keeps the times of an hour's tokens in the client's row. */
 const TOKEN_BURST_MAX = 1000;
 
+const SECRET_SECONDS_MIN = 3_600;
+const SECRET_SECONDS_MAX = 730 * 86_400;
+
+/** Seconds until a new secret ends by itself; null for never. Throws AuthInputError outside an hour to two years. */
+export function checkSecretExpiry(seconds: number | undefined): number | null {
+  if (seconds === undefined) return null;
+  if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
+    throw new AuthInputError("A secret that ends by itself lives an hour to 730 days.");
+  }
+  return seconds;
+}
+
 /** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be. */
 export function checkClientSettings(settings: ClientSettings): ClientSettings {
   const scopes = [...new Set(settings.scopes)];

@@ -1,7 +1,8 @@
 import { readStatement } from "../db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { changeAuth } from "./change.ts";
-import { checkSecretExpiry, readForChange, type SecretSummary } from "./client-admin.ts";
+import { readForChange, type SecretSummary } from "./client-admin.ts";
+import { checkSecretExpiry } from "./client-input.ts";
 import { digestSecret, newClientSecret } from "./secrets.ts";
 
 const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));

@@ -15,8 +15,8 @@ import {
   type Verb,
   type Verbs,
 } from "./auth-command.ts";
-import { fieldLines, momentText, tableLines } from "./auth-output.ts";
 import { clientFields, clientJson, grantText, secretLines } from "./client-output.ts";
+import { fieldLines, momentText, tableLines } from "./text-output.ts";
 
 const SETTINGS = {
   name: { type: "string" },

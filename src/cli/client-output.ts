@@ -1,6 +1,6 @@
 import type { ClientSummary, SecretSummary } from "../auth/client-admin.ts";
 import type { Grant } from "../auth/grants.ts";
-import { momentText, tableLines } from "./auth-output.ts";
+import { momentText, tableLines } from "./text-output.ts";
 
 /** A grant as the command line takes it. */
 export function grantText({ clientCode, propertyCode }: Grant): string {

@@ -8,7 +8,7 @@ import {
   UsageError,
   type Verb,
 } from "./auth-command.ts";
-import { momentText, tableLines } from "./auth-output.ts";
+import { momentText, tableLines } from "./text-output.ts";
 
 const list: Verb = {
   usage: "bellhop key list [--json]",

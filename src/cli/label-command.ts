@@ -2,8 +2,8 @@ import { recordAudit } from "../auth/audit.ts";
 import { withTransaction } from "../db/transaction.ts";
 import { type LabelMeaning, type LabelOf, listLabels, mapLabel, unmapLabel } from "../state/label-mapping.ts";
 import { readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./auth-command.ts";
-import { tableLines } from "./auth-output.ts";
 import { openForCommand } from "./open-for-command.ts";
+import { tableLines } from "./text-output.ts";
 
 const TEXT_CHARACTERS_MAX = 128;
 

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { AcceptLog } from "../accept/accept-log.ts";
 import { recordAudit } from "../auth/audit.ts";
 import { type HeldEntry, listHeld, readHeld } from "../state/quarantine.ts";
-import { tableLines } from "./auth-output.ts";
 import { type CommandContext, openForCommand } from "./open-for-command.ts";
+import { tableLines } from "./text-output.ts";
 
 const USAGE = `bellhop quarantine list [--client CODE] [--property CODE] [--limit N] [--json]
 bellhop quarantine release REQUEST_ID INDEX [--json]

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { canonicalLabel } from "../contract/labels.ts";
+import { letterOf } from "../contract/resource.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 
@@ -52,11 +53,7 @@ export async function listLabels(pool: pg.Pool, clientCode: string | null): Prom
   return rows.map(meaningOf);
 }
 
-const lettered = ({ clientCode, resource, label }: LabelOf) => [
-  clientCode,
-  resource === "reservations" ? "r" : "g",
-  label,
-];
+const lettered = ({ clientCode, resource, label }: LabelOf) => [clientCode, letterOf(resource), label];
 
 /** Says what a label means to a client code; it replaces what was said before. */
 export async function mapLabel(connection: Queryable, of: LabelOf, deducts: boolean): Promise<void> {
