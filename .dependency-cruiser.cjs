@@ -1,6 +1,7 @@
 // The layers of src/README.md, enforced. A folder may import only what is listed for it here.
 const allowed = {
   main: null,
+  threads: null,
   http: ["auth", "contract", "accept", "read", "feed", "errors", "observe", "db"],
   auth: ["db", "errors", "observe"],
   accept: ["contract", "db", "errors", "observe"],

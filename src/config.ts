@@ -167,6 +167,12 @@ export const SETTINGS = [
     meaning: "Connections (lanes) that append accepted batches.",
   },
   {
+    name: "APPLY",
+    kind: "yes or no",
+    fallback: "on",
+    meaning: "Apply here what is accepted; off, this node accepts alone and another has to apply.",
+  },
+  {
     name: "APPLY_WRITERS",
     kind: "whole number",
     fallback: "1",
@@ -219,6 +225,7 @@ export interface Config {
   readonly tokenStrictHour: boolean;
   readonly newPropertiesPerDay: number;
   readonly acceptWriters: number;
+  readonly apply: boolean;
   readonly applyWriters: number;
   readonly applyPollMs: number;
   readonly metricsToken: string | undefined;
@@ -321,6 +328,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
     acceptWriters: positive("ACCEPT_WRITERS"),
+    apply: yes("APPLY"),
     applyWriters: positive("APPLY_WRITERS"),
     applyPollMs: positive("APPLY_POLL_MS"),
     metricsToken: text("METRICS_TOKEN"),

@@ -76,20 +76,25 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   }
   const config = readConfig(environment, { sandbox: values["no-sandbox"] !== true });
   const pretty = process.stdout.isTTY === true && !config.production;
-  const log = createLogger({ level: config.logLevel, pretty });
+  const logOptions = { level: config.logLevel, pretty };
+  const log = createLogger(logOptions);
   // From here on a signal is an orderly stop, also while the service is still starting.
   const told = untilToldToStop();
-  const service = await startService(config, log);
+  const service = await startService(config, log, logOptions);
   const { embedded } = service.database;
   const client = await settleSandbox(service, config, log);
   log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
   if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);
-  const reason = await told;
-  log.info({ reason }, "draining");
+  const failure = await Promise.race([
+    told.then((reason) => log.info({ reason }, "draining")),
+    service.failed,
+  ]);
+  if (failure instanceof Error)
+    log.fatal({ err: failure }, "a thread failed: stopping, the next start recovers");
   const drained = service.stop().then(() => true);
   const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
   if (!(await Promise.race([drained, late])))
     log.warn("the drain took too long; what was accepted is in the log");
   else log.info("stopped");
-  return 0;
+  return failure instanceof Error ? 1 : 0;
 }

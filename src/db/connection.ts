@@ -76,6 +76,12 @@ export type ServerAddress =
       readonly database: string;
     };
 
+/** What `clientConfig` is made of, for a thread that makes its own. */
+export interface SessionSource {
+  readonly address: ServerAddress;
+  readonly synchronousCommit: DurableCommit;
+}
+
 /**
  * The pg configuration of a session of the service. `synchronousCommit` is left out only while the server's own level
  * is still being asked for (`src/db/server-checks.ts`). Options that the address itself carries come first, so ours win.

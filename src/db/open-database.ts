@@ -1,9 +1,10 @@
 import { statfs } from "node:fs/promises";
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "../observe/log.ts";
-import { clientConfig, type ServerAddress } from "./connection.ts";
+import { clientConfig, type ServerAddress, type SessionSource } from "./connection.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
 import { migrate } from "./migrate.ts";
+import { createPool } from "./pool.ts";
 import { checkServer, UnusableDatabaseError } from "./server-checks.ts";
 
 /** What of the configuration (src/config.ts) the database needs. */
@@ -25,6 +26,8 @@ export interface Database {
   readonly pool: pg.Pool;
   /** For connections of one's own (lanes, appliers): `new pg.Client(database.clientConfig)`. */
   readonly clientConfig: pg.ClientConfig;
+  /** What another thread makes its own `clientConfig` of, which cannot be handed over. */
+  readonly session: SessionSource;
   readonly embedded: boolean;
   /** The embedded server's data directory, to watch its free space (`freeDiskBytes`). */
   readonly dataDirectory: string | undefined;
@@ -82,23 +85,11 @@ async function openServer(
   return {
     pool,
     clientConfig: sessionConfig,
+    session: { address, synchronousCommit: level },
     embedded: false,
     dataDirectory: undefined,
     close: () => pool.end(),
   };
-}
-
-/**
- * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
- * taken out fails the statements of whoever has it.
- */
-export function createPool(config: pg.ClientConfig, log: Logger, size: number): pg.Pool {
-  const pool = new pg.Pool({ ...config, max: size, idleTimeoutMillis: 30_000 });
-  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
-  // the process: a PostgreSQL killed during a transaction did.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  return pool;
 }
 
 /** Bytes that an ordinary process may still write on the file system of a directory. */

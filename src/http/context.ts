@@ -25,6 +25,8 @@ export interface HttpContext {
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
   };
+  /** The metrics of the whole process in the Prometheus text format. */
+  metricsText(): Promise<string>;
   /** Why no batch can be accepted now; undefined when one can. */
   blockedReason(): string | undefined;
 }

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
+import { Registry } from "prom-client";
 import type { HttpContext } from "./context.ts";
 
 function sameText(left: string, right: string): boolean {
@@ -13,15 +14,10 @@ export function registerMetricsRoute(
   context: HttpContext,
   token: string | undefined,
 ): void {
-  const { metrics, pool, budget } = context;
   app.get("/metrics", async (request, reply) => {
     if (token !== undefined && !sameText(request.headers.authorization ?? "", `Bearer ${token}`)) {
       return reply.code(401).header("www-authenticate", 'Bearer realm="metrics"').send();
     }
-    metrics.poolConnections.set({ state: "idle" }, pool.idleCount);
-    metrics.poolConnections.set({ state: "busy" }, pool.totalCount - pool.idleCount);
-    metrics.poolConnections.set({ state: "waiting" }, pool.waitingCount);
-    metrics.bodyBytesInFlight.set(budget.bytesInUse);
-    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await context.metricsText());
   });
 }

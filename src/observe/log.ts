@@ -104,6 +104,13 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
   return log;
 }
 
+/** Writes lines that a logger of another thread made to where `log` writes its own. */
+export function writeLines(log: Logger, lines: string): void {
+  (log as unknown as { readonly [pino.symbols.streamSym]: DestinationStream })[pino.symbols.streamSym].write(
+    lines,
+  );
+}
+
 function logged(error: unknown): unknown {
   return serializeError(error);
 }

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -28,11 +28,23 @@ export interface Metrics {
   readonly poolConnections: Gauge<"state">;
 }
 
-/** Makes the metrics of one service; its own registry, so that two services in a test do not share counters. */
+/** The values of one thread's metrics, as they go from thread to thread. */
+export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+
+/** The metrics of a whole process in the Prometheus text format: values of the same name and labels are added up. */
+export function renderMetrics(ofThreads: readonly MetricValues[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...ofThreads]).metrics();
+}
+
+/** Adds what prom-client knows of the process, its memory and its main thread's loop. */
+export function measureProcess({ registry }: Metrics): void {
+  collectDefaultMetrics({ register: registry });
+}
+
+/** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
   const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
     new Counter({ name: `bellhop_${name}`, help, labelNames, registers });
   const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>

@@ -146,7 +146,7 @@ class Killer {
  */
 export async function runKills(options: KillOptions): Promise<KillReport> {
   const startedAt = performance.now();
-  const service = await ServiceProcess.prepare(options.plant);
+  const service = await ServiceProcess.prepare({ plant: options.plant });
   const { dataDir } = service;
   const ledger = new Ledger();
   const killer = new Killer(service, options);

@@ -13,24 +13,32 @@ import type { PlantedFault } from "./plant.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+export interface ServiceProcessOptions {
+  readonly plant?: PlantedFault | undefined;
+  /** Modules that it loads first (`--import`), in the place of `plant`. */
+  readonly imports?: readonly string[];
+  /** Further settings. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** `bellhop serve` in a process of its own, and the next one after each end of it. Its log is `<dataDir>/service.log`. */
 export class ServiceProcess {
   readonly address: string;
   readonly dataDir: string;
   readonly #port: number;
-  readonly #plant: PlantedFault | undefined;
+  readonly #options: ServiceProcessOptions;
   #child: ChildProcess | undefined;
 
-  private constructor(dataDir: string, port: number, plant: PlantedFault | undefined) {
+  private constructor(dataDir: string, port: number, options: ServiceProcessOptions) {
     this.dataDir = dataDir;
     this.address = `http://127.0.0.1:${port}`;
     this.#port = port;
-    this.#plant = plant;
+    this.#options = options;
   }
 
   /** On a data directory and a port of its own, which stay the same at every start; not started yet. */
-  static async prepare(plant?: PlantedFault): Promise<ServiceProcess> {
-    return new ServiceProcess(await temporaryDirectory("faults"), await freePort(), plant);
+  static async prepare(options: ServiceProcessOptions = {}): Promise<ServiceProcess> {
+    return new ServiceProcess(await temporaryDirectory("faults"), await freePort(), options);
   }
 
   get logPath(): string {
@@ -70,6 +78,13 @@ export class ServiceProcess {
         );
       return await this.isReady();
     }, waitMsMax);
+  }
+
+  /** Waits for its end, which nobody asked for here; answers the exit code, null where a signal ended it. */
+  async ended(): Promise<number | null> {
+    const child = this.#running();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    return child.exitCode;
   }
 
   /** Sends the signal and waits for the end; answers the exit code, null where the signal ended it. */
@@ -115,12 +130,15 @@ export class ServiceProcess {
       LOG_LEVEL: "warn",
       DATA_DIR: this.dataDir,
       PORT: String(this.#port),
+      ...this.#options.environment,
     };
   }
 
   #planted(): string[] {
-    if (this.#plant === undefined) return [];
-    return ["--import", new URL(`./plant.ts?fault=${this.#plant}`, import.meta.url).href];
+    const { plant, imports = [] } = this.#options;
+    const planted =
+      plant === undefined ? imports : [new URL(`./plant.ts?fault=${plant}`, import.meta.url).href];
+    return planted.flatMap((module) => ["--import", module]);
   }
 }
 

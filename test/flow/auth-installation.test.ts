@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, beforeEach, describe, it } from "node:test";
 import { rotateKey } from "../../src/auth/key-admin.ts";
 import { clientConfig } from "../../src/db/connection.ts";
-import { createPool } from "../../src/db/open-database.ts";
+import { createPool } from "../../src/db/pool.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";

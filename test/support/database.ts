@@ -3,7 +3,8 @@ import { afterEach } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
 import { migrate, readMigrations } from "../../src/db/migrate.ts";
-import { createPool, type Database } from "../../src/db/open-database.ts";
+import type { Database } from "../../src/db/open-database.ts";
+import { createPool } from "../../src/db/pool.ts";
 import { sqlState } from "../../src/db/sql-state.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { startTestServer } from "./test-server.ts";
@@ -58,7 +59,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await client.query(`create database ${name} template ${template}`);
   });
   const url = withDatabase(serverUrl, name);
-  const config = clientConfig({ connectionString: url }, "on");
+  const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
+  const config = clientConfig(session.address, session.synchronousCommit);
   const pool = createPool(config, silentLog, 10);
   const drop = async () => {
     await pool.end();
@@ -70,6 +72,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     url,
     pool,
     clientConfig: config,
+    session,
     embedded: false,
     dataDirectory: undefined,
     close: drop,

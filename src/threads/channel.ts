@@ -1,0 +1,84 @@
+import { type CarriedError, carryError, unpackError } from "./carried-error.ts";
+
+/** What one side of a channel answers, by name; arguments and answers are such as can be cloned. */
+export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
+
+type Argument<Theirs extends Calls, Name extends keyof Theirs> = Parameters<Theirs[Name]>[0];
+type Answer<Theirs extends Calls, Name extends keyof Theirs> = Awaited<ReturnType<Theirs[Name]>>;
+
+type Message =
+  | {
+      readonly kind: "call";
+      readonly id: number | undefined;
+      readonly name: string;
+      readonly argument: unknown;
+    }
+  | { readonly kind: "answer"; readonly id: number; readonly result: unknown }
+  | { readonly kind: "failure"; readonly id: number; readonly error: CarriedError };
+
+/** A Worker as its parent has it, or a thread's port to its parent. */
+export interface Port {
+  postMessage(message: unknown): void;
+  on(event: "message", listener: (message: Message) => void): unknown;
+}
+
+/** Calls between a thread and the one that started it, in both directions; each side answers `own` and calls `Theirs`. */
+export class Channel<Theirs extends Calls> {
+  readonly #port: Port;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #lastId = 0;
+  #closed: Error | undefined;
+
+  constructor(port: Port, own: Calls) {
+    this.#port = port;
+    port.on("message", (message) => {
+      if (message.kind === "call") void this.#answer(own, message.id, message.name, message.argument);
+      else this.#settle(message);
+    });
+  }
+
+  /** Asks the other side. Rejects with its error, or when the channel is closed first. */
+  async call<Name extends keyof Theirs & string>(
+    name: Name,
+    argument: Argument<Theirs, Name>,
+  ): Promise<Answer<Theirs, Name>> {
+    if (this.#closed !== undefined) throw this.#closed;
+    this.#lastId += 1;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(this.#lastId, waiting);
+    this.#port.postMessage({ kind: "call", id: this.#lastId, name, argument });
+    return (await waiting.promise) as Answer<Theirs, Name>;
+  }
+
+  /** Tells the other side something that it does not answer. */
+  tell<Name extends keyof Theirs & string>(name: Name, argument: Argument<Theirs, Name>): void {
+    this.#port.postMessage({ kind: "call", id: undefined, name, argument });
+  }
+
+  /** The other side is gone: what waits for it, and whatever is asked from now on, gets this error. */
+  close(error: Error): void {
+    this.#closed = error;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  async #answer(own: Calls, id: number | undefined, name: string, argument: unknown): Promise<void> {
+    if (id === undefined) {
+      await own[name]?.(argument as never);
+      return;
+    }
+    try {
+      const result = await own[name]?.(argument as never);
+      this.#port.postMessage({ kind: "answer", id, result });
+    } catch (error) {
+      this.#port.postMessage({ kind: "failure", id, error: carryError(error) });
+    }
+  }
+
+  #settle(message: Exclude<Message, { kind: "call" }>): void {
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.kind === "answer") waiting?.resolve(message.result);
+    else waiting?.reject(unpackError(message.error));
+  }
+}

@@ -1,0 +1,60 @@
+import { Worker } from "node:worker_threads";
+import { type Logger, writeLines } from "../observe/log.ts";
+import { type Calls, Channel } from "./channel.ts";
+import type { ThreadData, ThreadKind } from "./thread-data.ts";
+import type { ThreadLog } from "./thread-log.ts";
+
+/** A thread that was told to go and has nothing left to do is gone at once; what hangs is ended. */
+const LEAVE_MS_MAX = 1_000;
+
+/**
+ * A thread of the service, as the main thread sees it. It begins to load its modules at once and does nothing before its
+ * first call. `died` settles when it ends without being told to: an error nobody caught, or its heap's limit.
+ */
+export class ServiceThread<Theirs extends Calls> {
+  readonly name: string;
+  readonly died: Promise<Error>;
+  readonly #worker: Worker;
+  readonly #channel: Channel<Theirs & { leave(_: undefined): void }>;
+  #leaving = false;
+
+  constructor(kind: ThreadKind, name: string, threadLog: ThreadLog, log: Logger) {
+    this.name = name;
+    const workerData: ThreadData = { kind, name, log: threadLog };
+    this.#worker = new Worker(new URL("./thread-entry.ts", import.meta.url), { name, workerData });
+    this.#channel = new Channel(this.#worker, { log: (lines: string) => writeLines(log, lines) });
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    this.died = promise;
+    this.#worker.on("error", (cause) =>
+      this.#end(new Error(`The thread ${name} failed.`, { cause }), resolve),
+    );
+    this.#worker.once("exit", () => this.#end(new Error(`The thread ${name} ended by itself.`), resolve));
+  }
+
+  call: Channel<Theirs>["call"] = (name, argument) => this.#channel.call(name as never, argument as never);
+
+  /** Asks it to stop what it does; a thread that has ended has stopped. */
+  async stop(): Promise<void> {
+    await this.call("stop", undefined as never).catch((error: unknown) => {
+      if (!this.#leaving) throw error;
+    });
+  }
+
+  /** Ends the thread, which has stopped what it did: at once, or by force after a second. */
+  async leave(): Promise<void> {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    const ended = new Promise((resolve) => this.#worker.once("exit", resolve));
+    this.#channel.tell("leave", undefined as never);
+    const late = setTimeout(() => void this.#worker.terminate(), LEAVE_MS_MAX);
+    await ended;
+    clearTimeout(late);
+  }
+
+  #end(error: Error, died: (error: Error) => void): void {
+    this.#channel.close(error);
+    if (this.#leaving) return;
+    this.#leaving = true;
+    died(error);
+  }
+}

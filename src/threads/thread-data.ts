@@ -1,0 +1,18 @@
+import type { Logger } from "../observe/log.ts";
+import type { ThreadLog } from "./thread-log.ts";
+
+/** The threads a service has beside its main one. */
+export type ThreadKind = "apply" | "http";
+
+/** What a thread is started with; everything else comes with its first call. */
+export interface ThreadData {
+  readonly kind: ThreadKind;
+  readonly name: string;
+  readonly log: ThreadLog;
+}
+
+/** What a thread's own module begins with. */
+export interface ThreadContext {
+  readonly name: string;
+  readonly log: Logger;
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ServiceProcess } from "../faults/service-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { startTestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
+
+const metricOf = (text: string, series: string): number =>
+  Number(
+    text
+      .split("\n")
+      .find((line) => line.startsWith(`${series} `))
+      ?.split(" ")[1] ?? Number.NaN,
+  );
+
+describe("the thread that applies", () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+
+  test("is left out with APPLY=off: the node accepts, and another one applies", async () => {
+    const accepting = await startTestService({ apply: false }, { database });
+    const accepted = await accepting.post("inventories", [inventoryRecord()]);
+    assert.equal(accepted.status, 202);
+    const { rows } = await database.pool.query(
+      "select from pg_stat_activity where datname = current_database() and application_name = 'bellhop apply'",
+    );
+    assert.equal(rows.length, 0);
+    const status = `/api/public/v1/requests/${accepted.json()["requestId"]}`;
+    assert.equal((await accepting.get(status)).json()["status"], "accepted");
+    const applying = await startTestService({}, { database });
+    await until(async () => (await accepting.get(status)).json()["status"] === "applied", 20_000);
+    assert.equal(
+      metricOf((await applying.get("/metrics")).text, 'bellhop_applied_records_total{outcome="applied"}'),
+      1,
+    );
+    await applying.stop();
+    await accepting.stop();
+  });
+
+  test("says in the service's log and metrics what failed, and goes on once it can", async () => {
+    const service = await startTestService({}, { database });
+    await database.pool.query("alter table bellhop.request_outcome rename to request_outcome_gone");
+    assert.equal(
+      (await service.post("inventories", [inventoryRecord({ propertyCode: "LON02" })])).status,
+      202,
+    );
+    const failures = async () =>
+      metricOf((await service.get("/metrics")).text, "bellhop_apply_failures_total");
+    await until(async () => (await failures()) > 0, 20_000);
+    const lines = service.logLines().map((line) => JSON.parse(line) as Record<string, unknown>);
+    const line = lines.find(({ msg }) => msg === "apply failed and is tried again");
+    assert.equal(line?.["thread"], "apply");
+    assert.match(JSON.stringify(line?.["err"]), /42P01/);
+    await database.pool.query("alter table bellhop.request_outcome_gone rename to request_outcome");
+    await until(async () => {
+      const { rowCount } = await database.pool.query("select from bellhop.request_outcome");
+      return rowCount === 2;
+    }, 20_000);
+    await service.stop();
+  });
+
+  test("takes the process down when it crashes, which says so; the next start serves again", async () => {
+    const file = join(await temporaryDirectory("crash"), "now");
+    const crash = new URL("../faults/crash-thread.ts", import.meta.url);
+    crash.search = String(new URLSearchParams({ thread: "apply", file }));
+    const service = await ServiceProcess.prepare({ imports: [crash.href] });
+    try {
+      service.start();
+      await service.untilReady(60_000);
+      await writeFile(file, "");
+      assert.equal(await service.ended(), 1);
+      const fatal = (await readFile(service.logPath, "utf8"))
+        .split("\n")
+        .find((line) => line.includes('"level":60'));
+      assert.match(fatal ?? "", /The thread apply failed.*a planted crash.*a thread failed: stopping/);
+      await rm(file);
+      service.start();
+      await service.untilReady(60_000);
+      assert.equal(await service.end("SIGTERM"), 0);
+    } finally {
+      await service.remove();
+    }
+  });
+});
