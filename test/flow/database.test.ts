@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -51,7 +50,7 @@ test("a transaction is rolled back when its work throws, and its connection is u
 test("a connection that is lost in a transaction fails the transaction and not the process", async () => {
   const lost = withTransaction(database.pool, async (client) => {
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const ended = once(client, "end");
+    const ended = new Promise((resolve) => client.once("end", resolve));
     await database.pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
     await ended;
     await client.query("select 1");
