@@ -33,6 +33,11 @@ interface Chunk {
   readonly recordCount: number;
 }
 
+/** Inflates into one buffer. One byte more than is needed, or the end is found only by a second turn with a second buffer. */
+function inflateFrame(frame: Buffer, inflatedBytes: number): Buffer {
+  return zstdDecompressSync(frame, { maxOutputLength: inflatedBytes, chunkSize: inflatedBytes + 1 });
+}
+
 function chunkBounds(slices: readonly RecordSlice[]): number[] {
   const bounds: number[] = [];
   let bytes = 0;
@@ -137,9 +142,7 @@ export class BodyLayout {
   *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
     const { inflatedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
     const plain =
-      storedBytes.length === inflatedBytes
-        ? storedBytes
-        : zstdDecompressSync(storedBytes, { maxOutputLength: inflatedBytes });
+      storedBytes.length === inflatedBytes ? storedBytes : inflateFrame(storedBytes, inflatedBytes);
     let from = 0;
     for (let position = firstRecord; position < firstRecord + recordCount; position += 1) {
       const length = this.#word(2 + this.#chunks.length * 3 + position);

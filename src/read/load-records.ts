@@ -3,7 +3,7 @@ import { BodyLayout } from "../accept/body-layout.ts";
 import { readStatement } from "../db/statement.ts";
 import { InflatedChunks } from "./inflated-chunks.ts";
 
-const readLayouts = readStatement(new URL("./sql/read-layouts.sql", import.meta.url));
+const readParts = readStatement(new URL("./sql/read-parts.sql", import.meta.url));
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
 
 /** Where a record lies in the log. */
@@ -13,10 +13,20 @@ export interface RecordPointer {
   readonly index: number;
 }
 
-/** Pointers resolved at once; a layout has 8 bytes a record of its batch, so these hold at most 5 MB. */
-const POINTERS_AT_ONCE = 64;
-/** Stored bytes fetched at once. One chunk may be larger: then it is fetched alone. */
+/** Parts read at once; a layout has 8 bytes a record of its batch, so theirs hold at most 5 MB. */
+const PARTS_AT_ONCE = 64;
+/** Records whose places are held at once. */
+const POINTERS_AT_ONCE = 1_024;
+/** A stored body up to this size comes with its layout: a second statement would cost more than its bytes. */
+const WHOLE_BODY_BYTES_MAX = 65_536;
+/** Stored bytes fetched at once of larger bodies. One chunk may be larger: then it is fetched alone. */
 const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
+
+/** What is known of one part of a batch: where its records lie, and its body where that is small. */
+interface Part {
+  readonly layout: BodyLayout;
+  readonly body: Buffer | null;
+}
 
 /** One stored chunk, and the records that are wanted of it. */
 interface Place {
@@ -33,30 +43,53 @@ function partOf({ bucket, requestId }: RecordPointer): string {
   return `${requestId}/${bucket}`;
 }
 
-async function loadLayouts(
+async function loadParts(
   pool: pg.Pool,
   pointers: readonly RecordPointer[],
-): Promise<Map<string, BodyLayout>> {
+  wholeBodyBytesMax: number,
+): Promise<Map<string, Part>> {
   const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
-  const { rows } = await pool.query<{ bucket: number; request_id: string; layout: Buffer }>({
-    ...readLayouts,
-    values: [parts.map(({ bucket }) => bucket), parts.map(({ requestId }) => requestId)],
+  const { rows } = await pool.query<{
+    bucket: number;
+    request_id: string;
+    layout: Buffer;
+    body: Buffer | null;
+  }>({
+    ...readParts,
+    values: [parts.map(({ bucket }) => bucket), parts.map(({ requestId }) => requestId), wholeBodyBytesMax],
   });
   return new Map(
-    rows.map((row) => [
-      partOf({ bucket: row.bucket, requestId: row.request_id, index: 0 }),
-      new BodyLayout(row.layout),
+    rows.map(({ bucket, request_id, layout, body }) => [
+      partOf({ bucket, requestId: request_id, index: 0 }),
+      { layout: new BodyLayout(layout), body },
     ]),
   );
 }
 
-function locate(pointer: RecordPointer, layouts: ReadonlyMap<string, BodyLayout>): Place {
+function locate(pointer: RecordPointer, parts: ReadonlyMap<string, Part>): Place {
   const part = partOf(pointer);
-  const layout = layouts.get(part);
+  const layout = parts.get(part)?.layout;
   const position = layout?.positionOf(pointer.index) ?? -1;
   if (layout === undefined || position < 0)
     throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
   return { part, pointer, layout, position, ...layout.rangeOf(position) };
+}
+
+/** Splits pointers, in their order, into groups that name so few parts that they are read by one statement. */
+function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPointer[]> {
+  let group: RecordPointer[] = [];
+  let parts = new Set<string>();
+  for (const pointer of pointers) {
+    const part = partOf(pointer);
+    if (group.length === POINTERS_AT_ONCE || (parts.size === PARTS_AT_ONCE && !parts.has(part))) {
+      yield group;
+      group = [];
+      parts = new Set();
+    }
+    group.push(pointer);
+    parts.add(part);
+  }
+  if (group.length > 0) yield group;
 }
 
 /** Splits places, in their order, so that the distinct chunks of each group stay within the bytes fetched at once. */
@@ -96,23 +129,43 @@ async function fetchChunks(pool: pg.Pool, chunks: ReadonlyMap<string, Place>): P
   return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
 }
 
+/** The chunks of places whose bodies did not come with their layouts. */
+function storedChunks(
+  pool: pg.Pool,
+  chunks: ReadonlyMap<string, Place>,
+  parts: ReadonlyMap<string, Part>,
+): Promise<Map<string, Buffer>> | Map<string, Buffer> {
+  const missing = new Map([...chunks].filter(([, { part }]) => parts.get(part)?.body === null));
+  return missing.size === 0 ? new Map() : fetchChunks(pool, missing);
+}
+
 /**
- * Yields the bytes of records as they were sent, in the order of the pointers. Only the chunks that hold them are
- * fetched, some at a time, and inflated one by one: memory does not grow with the number of records.
+ * Yields the bytes of records as they were sent, in the order of the pointers. Some parts are read at a time, the next
+ * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records.
  */
 export async function* loadRecords(
   pool: pg.Pool,
   pointers: readonly RecordPointer[],
 ): AsyncGenerator<Buffer, void> {
   const inflated = new InflatedChunks();
-  for (let at = 0; at < pointers.length; at += POINTERS_AT_ONCE) {
-    const some = pointers.slice(at, at + POINTERS_AT_ONCE);
-    const layouts = await loadLayouts(pool, some);
-    for (const { places, chunks } of groupByBytes(some.map((pointer) => locate(pointer, layouts)))) {
-      const stored = await fetchChunks(pool, chunks);
-      for (const { part, chunk, layout, position } of places) {
+  const groups = groupByParts(pointers);
+  const readNext = (): Promise<{ group: RecordPointer[]; parts: Map<string, Part> }> | undefined => {
+    const { value: group } = groups.next();
+    if (group === undefined) return undefined;
+    const reading = loadParts(pool, group, WHOLE_BODY_BYTES_MAX).then((parts) => ({ group, parts }));
+    // Whoever asked may be gone before it is awaited.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  for (let next = readNext(); next !== undefined; ) {
+    const { group, parts } = await next;
+    next = readNext();
+    for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts)))) {
+      const fetched = await storedChunks(pool, chunks, parts);
+      for (const { part, chunk, layout, position, from, bytes } of places) {
         const id = `${part}/${chunk}`;
-        yield inflated.recordAt(id, layout, chunk, position, stored.get(id) as Buffer);
+        const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
+        yield inflated.recordAt(id, layout, chunk, position, stored);
       }
     }
   }
@@ -124,13 +177,13 @@ export async function* loadPart(
   bucket: number,
   requestId: string,
 ): AsyncGenerator<{ readonly index: number; readonly bytes: Buffer }, void> {
-  const part = { bucket, requestId, index: 0 };
-  const layout = (await loadLayouts(pool, [part])).get(partOf(part));
+  const pointer = { bucket, requestId, index: 0 };
+  const layout = (await loadParts(pool, [pointer], 0)).get(partOf(pointer))?.layout;
   if (layout === undefined)
     throw new Error(`The log has no part of request ${requestId} in bucket ${bucket}.`);
   let position = 0;
   while (position < layout.recordCount) {
-    const place = { part: "", pointer: part, layout, position, ...layout.rangeOf(position) };
+    const place = { part: "", pointer, layout, position, ...layout.rangeOf(position) };
     const stored = (await fetchChunks(pool, new Map([["", place]]))).get("") as Buffer;
     for (const record of layout.recordsOf(place.chunk, stored)) {
       yield { index: layout.indexAt(record.position), bytes: record.bytes };

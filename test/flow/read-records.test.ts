@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -34,6 +35,26 @@ describe("the current records of a property", () => {
       { as: client },
     );
     assert.ok(history.text.endsWith(`,"record":${records[1]}}],"nextCursor":null}`), history.text);
+  });
+
+  test("come back as sent from many batches, small ones and one whose body is too large to be fetched whole", async () => {
+    const of = (id: string, noise: string) => ({
+      ...reservation(id, "2026-01-01T00:00:00Z", { noise }),
+      propertyCode: "MANY",
+    });
+    // What does not compress: four bodies' worth of chunks beyond what comes with a layout.
+    const large = Array.from({ length: 150 }, (_, at) =>
+      of(`L${String(at * 10).padStart(4, "0")}`, randomBytes(1_500).toString("hex")),
+    );
+    await apply(service, "reservations", large);
+    const small = Array.from({ length: 150 }, (_, at) =>
+      of(`L${String(at * 10 + 5).padStart(4, "0")}`, `${at}`),
+    );
+    for (let at = 0; at < small.length; at += 2)
+      await apply(service, "reservations", small.slice(at, at + 2));
+    const { items } = await readPage(service, "reservations?clientCode=ACME&propertyCode=MANY&limit=1000");
+    const sent = [...large, ...small].sort((a, b) => (a.reservationId < b.reservationId ? -1 : 1));
+    assert.deepEqual(items, sent);
   });
 
   test("are the newest by source time, in the order of keys, of each resource", async () => {
