@@ -1,58 +1,93 @@
-import type { Message } from "../test/workload/message.ts";
-import { generateWorkload } from "../test/workload/workload.ts";
 import type { BenchCase } from "./cases.ts";
-import { inventoryPushes } from "./inventory-push.ts";
+import { contentText, keyText, recordTemplates, SLOTS } from "./record-templates.ts";
 
-const SEED = 20_260_101;
-/** Makes about 29,000 reservations of two hotels' bookings, dealt to so many properties. */
-const FEED_RECORDS = 40_000;
-const FEED_PROPERTIES = 12;
+/** Where the slots of one record lie in its batch's body. */
+interface RecordPlaces {
+  readonly time: number;
+  readonly correlation: number;
+  readonly key: number;
+  readonly content: number;
+}
 
-let feed: readonly Message[] | undefined;
+interface PreparedBatch {
+  readonly body: Buffer;
+  readonly records: readonly RecordPlaces[];
+}
 
-/** Batches of one resource and one property each, in the order of the feed, the properties taking turns. */
-function feedBatches({ resource, recordsPerBatch }: BenchCase): string[][] {
-  feed ??= generateWorkload({ seed: SEED, records: FEED_RECORDS, properties: FEED_PROPERTIES });
-  const ofProperty = Map.groupBy(
-    feed.filter((message) => message.resource === resource),
-    ({ propertyCode }) => propertyCode,
-  );
-  const lines = [...ofProperty.values()].map((messages) => messages.map(({ json }) => json));
-  const longest = Math.max(...lines.map((line) => line.length));
-  const batches: string[][] = [];
-  for (let from = 0; from < longest; from += recordsPerBatch) {
-    for (const line of lines) {
-      const batch = line.slice(from, from + recordsPerBatch);
-      // Only full ones, so that the case is what its name says.
-      if (batch.length === recordsPerBatch) batches.push(batch);
+/** Each round is an hour later in the partner's world, and all of them long ago: a time ahead is quarantined. */
+const FIRST_ROUND_MS = Date.UTC(2020, 0, 1);
+const HOUR_MS = 3_600_000;
+/** Of a nightly push, one record in so many has other content than the night before. */
+const CHANGED_ONE_IN = 10;
+/** No record has the mark of another, and none its own of a round before. */
+const MARKS_PER_ROUND = 1_000_003;
+
+/** The bodies of a case, made once and patched in place for each round: nothing is built while a clock runs. */
+export class Batches {
+  readonly #case: BenchCase;
+  readonly #batches: PreparedBatch[] = [];
+
+  constructor(benchCase: BenchCase) {
+    this.#case = benchCase;
+    const { resource, recordsPerBatch, recordsPerRound, hotels, firstHotel } = benchCase;
+    const templates = recordTemplates(resource);
+    let next = 0;
+    for (let batch = 0; batch < recordsPerRound / recordsPerBatch; batch += 1) {
+      const property = `H${String(firstHotel + (batch % hotels)).padStart(SLOTS.property.length - 1, "0")}`;
+      const records = Array.from({ length: recordsPerBatch }, () =>
+        (templates[next++ % templates.length] as string).replace(SLOTS.property, property),
+      );
+      this.#batches.push(this.#locate(records));
     }
   }
-  return batches;
-}
 
-const prepared = new Map<string, string[][]>();
+  /** The bodies of a round. Rounds come in order from 0, which sends every key for the first time. */
+  bodiesOf(round: number): Buffer[] {
+    const { resource, variant, hotels, recordsPerBatch } = this.#case;
+    const keysPerRound = Math.ceil(this.#batches.length / hotels) * recordsPerBatch;
+    const time = new Date(FIRST_ROUND_MS + round * HOUR_MS).toISOString().replace(".000Z", "Z");
+    const sentAs = round.toString(16).padStart(4, "0");
+    this.#batches.forEach(({ body, records }, batch) => {
+      const firstOfHotel = Math.floor(batch / hotels) * recordsPerBatch;
+      const firstKey = firstOfHotel + (variant === "new" ? round * keysPerRound : 0);
+      records.forEach((places, at) => {
+        body.write(time, places.time, "latin1");
+        body.write(sentAs, places.correlation + 2, "latin1");
+        if (variant === "new" || round === 0)
+          body.write(keyText(resource, firstKey + at), places.key, "latin1");
+        const changes =
+          round === 0 ||
+          variant === "changed" ||
+          (variant === "unchanged90" && (at + round) % CHANGED_ONE_IN === 0);
+        if (changes)
+          body.write(
+            contentText(resource, batch * recordsPerBatch + at + round * MARKS_PER_ROUND),
+            places.content,
+            "latin1",
+          );
+      });
+    });
+    return this.#batches.map(({ body }) => body);
+  }
 
-function batchesOf(benchCase: BenchCase): string[][] {
-  const known = prepared.get(benchCase.name);
-  if (known !== undefined) return known;
-  const wanted = benchCase.recordsPerRound / benchCase.recordsPerBatch;
-  const made = benchCase.source === "push" ? inventoryPushes(SEED, wanted) : feedBatches(benchCase);
-  if (made.length < wanted) throw new Error(`${benchCase.name}: only ${made.length} batches of ${wanted}.`);
-  prepared.set(benchCase.name, made.slice(0, wanted));
-  return made.slice(0, wanted);
-}
-
-/** Ends every property code of a case's round, so that each round is the same work at hotels of its own. */
-export function roundMark(caseNumber: number, round: number): string {
-  return `-${caseNumber}-${round}`;
-}
-
-/** The bodies of a round, ready to be sent. */
-export function roundBodies(benchCase: BenchCase, mark: string): Buffer[] {
-  return batchesOf(benchCase).map((batch) => {
-    const records = batch.map((json) =>
-      json.replace(/"propertyCode":"([^"]+)"/, `"propertyCode":"$1${mark}"`),
-    );
-    return Buffer.from(`[${records.join(",")}]`);
-  });
+  #locate(records: readonly string[]): PreparedBatch {
+    const { resource } = this.#case;
+    const body = Buffer.from(`[${records.join(",")}]`);
+    let at = 1;
+    const places = records.map((record) => {
+      const start = at;
+      at += Buffer.byteLength(record) + 1;
+      const placeOf = (slot: string) => body.indexOf(slot, start);
+      return {
+        time: placeOf(SLOTS.time),
+        correlation: placeOf(SLOTS.correlation),
+        key: placeOf(SLOTS.key[resource]),
+        content: placeOf(SLOTS.content[resource]),
+      };
+    });
+    places.forEach(({ correlation }, record) => {
+      body.write(`0000${record.toString(16).padStart(4, "0")}`, correlation + 2, "latin1");
+    });
+    return { body, records: places };
+  }
 }

@@ -1,78 +1,85 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-export interface Answered {
-  readonly status: number;
-  readonly body: string;
-}
-
 const HEAD_END = "\r\n\r\n";
+const LENGTH = /\r\ncontent-length: *(\d+)/i;
+const RECEIVED_BYTES = 65_536;
+const STATUS_AT = 9;
 
 /**
  * One keep-alive HTTP/1.1 connection with one request at a time. It does as little as a client can, so that on a
- * machine shared with the service the client's own cost does not become the figure. Understands answers with a
- * Content-Length only; throws for any other.
+ * machine shared with the service the client's own cost does not become the figure: what is sent lies ready in Buffers,
+ * what comes is read into one that is reused. Understands answers with a Content-Length only; throws for any other.
  */
 export class HttpConnection {
   readonly #socket: Socket;
-  #received = "";
-  #waiting: { resolve: (answered: Answered) => void; reject: (error: Error) => void } | undefined;
+  readonly #received = Buffer.allocUnsafe(RECEIVED_BYTES);
+  #filled = 0;
+  #done: ((error: Error | undefined, status: number) => void) | undefined;
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    socket.setEncoding("latin1");
-    socket.on("data", (text: string) => this.#receive(text));
-    socket.on("error", (error) => this.#fail(error));
-    socket.on("close", () => this.#fail(new Error("The connection was closed.")));
-  }
-
-  static async open(host: string, port: number): Promise<HttpConnection> {
-    const socket = connect(port, host);
-    await once(socket, "connect");
-    return new HttpConnection(socket);
-  }
-
-  /** Sends a head (without its empty line) and a body; answers once the whole answer is there. */
-  send(head: string, body: Buffer): Promise<Answered> {
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-      this.#socket.cork();
-      this.#socket.write(head + HEAD_END, "latin1");
-      this.#socket.write(body);
-      this.#socket.uncork();
+  private constructor(host: string, port: number) {
+    this.#socket = connect({
+      host,
+      port,
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafe(RECEIVED_BYTES),
+        callback: (length, bytes) => {
+          this.#receive(bytes as Buffer, length);
+          return true;
+        },
+      },
     });
   }
 
+  static async open(host: string, port: number): Promise<HttpConnection> {
+    const connection = new HttpConnection(host, port);
+    await once(connection.#socket, "connect");
+    connection.#socket.on("error", (error) => connection.#end(error, 0));
+    connection.#socket.on("close", () => connection.#end(new Error("The connection was closed."), 0));
+    return connection;
+  }
+
+  /** Sends the parts of one request, which must not change until its answer is there; `done` is told the status. */
+  send(parts: readonly Buffer[], done: (error: Error | undefined, status: number) => void): void {
+    this.#done = done;
+    this.#filled = 0;
+    this.#socket.cork();
+    for (const part of parts) this.#socket.write(part);
+    this.#socket.uncork();
+  }
+
+  /** What was answered last, whole. */
+  get answer(): string {
+    return this.#received.toString("utf8", 0, this.#filled);
+  }
+
   close(): void {
-    this.#waiting = undefined;
+    this.#done = undefined;
     this.#socket.destroy();
   }
 
-  #receive(text: string): void {
-    this.#received += text;
-    const headEnd = this.#received.indexOf(HEAD_END);
+  #receive(bytes: Buffer, length: number): void {
+    // Nobody waits: closed, or failed before.
+    if (this.#done === undefined) return;
+    bytes.copy(this.#received, this.#filled, 0, length);
+    this.#filled += length;
+    const headEnd = this.#received.subarray(0, this.#filled).indexOf(HEAD_END, 0, "latin1");
     if (headEnd < 0) return;
-    const length = /\r\ncontent-length: *(\d+)/i.exec(this.#received.slice(0, headEnd))?.[1];
-    if (length === undefined) {
-      this.#fail(new Error("An answer without a Content-Length."));
+    const head = this.#received.toString("latin1", 0, headEnd);
+    const bodyBytes = LENGTH.exec(head)?.[1];
+    if (bodyBytes === undefined) {
+      this.#end(new Error(`An answer without a Content-Length: ${head}`), 0);
       return;
     }
-    const bodyEnd = headEnd + HEAD_END.length + Number(length);
-    if (this.#received.length < bodyEnd) return;
-    const answered = {
-      status: Number(this.#received.slice(9, 12)),
-      body: this.#received.slice(headEnd + HEAD_END.length, bodyEnd),
-    };
-    this.#received = this.#received.slice(bodyEnd);
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.resolve(answered);
+    const end = headEnd + HEAD_END.length + Number(bodyBytes);
+    if (end > RECEIVED_BYTES) this.#end(new Error("An answer that is too long."), 0);
+    else if (this.#filled >= end) this.#end(undefined, Number(head.slice(STATUS_AT, STATUS_AT + 3)));
   }
 
-  #fail(error: Error): void {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.reject(error);
+  #end(error: Error | undefined, status: number): void {
+    const done = this.#done;
+    this.#done = undefined;
+    done?.(error, status);
   }
 }

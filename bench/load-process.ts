@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { LoadOrder, Prepared, Sent } from "./load.ts";
+import type { SendOrder } from "./sending.ts";
 
 /** The process of load.ts, as its parent sees it. */
 export class LoadProcess {
@@ -20,12 +21,8 @@ export class LoadProcess {
     return (await this.#order({ kind: "prepare", ...order })) as Prepared;
   }
 
-  async introduce(order: Omit<Extract<LoadOrder, { kind: "introduce" }>, "kind">): Promise<void> {
-    await this.#order({ kind: "introduce", ...order });
-  }
-
-  /** Throws when any answer was other than 202. */
-  async send(order: Omit<Extract<LoadOrder, { kind: "send" }>, "kind">): Promise<Sent> {
+  /** Throws when any answer was other than the target says. */
+  async send(order: SendOrder): Promise<Sent> {
     return (await this.#order({ kind: "send", ...order })) as Sent;
   }
 

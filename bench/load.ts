@@ -1,26 +1,17 @@
 /**
- * The load: a process of its own that prepares a round's bodies first and then sends them as fast as they are answered.
- * Its parent (load-process.ts) tells it what to do; each order is answered once.
+ * The load: a process of its own that patches a round's bodies first and then sends them as fast as they are answered,
+ * or at a pace. Its parent (load-process.ts) tells it what to do; each order is answered once.
  */
-import { randomUUID } from "node:crypto";
-import { roundBodies } from "./batches.ts";
+import { gzipSync } from "node:zlib";
+import { Batches } from "./batches.ts";
 import type { BenchCase } from "./cases.ts";
 import { HttpConnection } from "./http-connection.ts";
+import { Sender, Sending, type SendOrder } from "./sending.ts";
 import { percentile } from "./statistics.ts";
 
 export type LoadOrder =
-  | { readonly kind: "prepare"; readonly benchCase: BenchCase; readonly mark: string }
-  /** Sends one record of each property of the prepared bodies, so that the service knows the hotels, as of a partner's. */
-  | { readonly kind: "introduce"; readonly port: number; readonly path: string; readonly token: string }
-  | {
-      readonly kind: "send";
-      readonly port: number;
-      readonly path: string;
-      readonly token: string;
-      readonly connections: number;
-      /** The bodies are sent again from the first until so much time has passed; 0 sends each once. */
-      readonly atLeastMs: number;
-    };
+  | { readonly kind: "prepare"; readonly benchCase: BenchCase; readonly round: number }
+  | ({ readonly kind: "send" } & SendOrder);
 
 export interface Prepared {
   readonly batches: number;
@@ -33,90 +24,70 @@ export interface Sent {
   readonly endedAt: number;
   readonly batches: number;
   readonly bytes: number;
+  readonly cpuSeconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
 }
 
 const HOST = "127.0.0.1";
 
+const cases = new Map<string, Batches>();
 let bodies: Buffer[] = [];
+let zipped: Buffer[] = [];
 
 function epochMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-function headOf({ port, path, token }: { port: number; path: string; token: string }): string {
-  return `POST ${path} HTTP/1.1\r\nHost: ${HOST}:${port}\r\nContent-Type: application/json\r\nAuthorization: Bearer ${token}`;
-}
-
-async function post(connection: HttpConnection, head: string, body: Buffer): Promise<void> {
-  const answered = await connection.send(
-    `${head}\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${randomUUID()}`,
-    body,
-  );
-  if (answered.status !== 202) throw new Error(`Answered ${answered.status}: ${answered.body.slice(0, 500)}`);
-}
-
-async function introduce(order: Extract<LoadOrder, { kind: "introduce" }>): Promise<void> {
-  const connection = await HttpConnection.open(HOST, order.port);
-  const firsts = new Map<string, unknown>();
-  for (const body of bodies) {
-    const property = /"propertyCode":"[^"]+"/.exec(body.toString("utf8", 0, 512))?.[0] ?? "";
-    if (!firsts.has(property)) firsts.set(property, (JSON.parse(body.toString("utf8")) as unknown[])[0]);
-  }
-  for (const record of firsts.values()) {
-    await post(connection, headOf(order), Buffer.from(JSON.stringify([record])));
-  }
-  connection.close();
-}
-
-async function send(order: Extract<LoadOrder, { kind: "send" }>): Promise<Sent> {
+async function send(order: SendOrder): Promise<Sent> {
   const connections = await Promise.all(
-    Array.from({ length: order.connections }, () => HttpConnection.open(HOST, order.port)),
+    Array.from({ length: order.connections }, () => HttpConnection.open(HOST, order.target.port)),
   );
-  const head = headOf(order);
-  const durations: number[] = [];
+  const senders = connections.map((connection) => new Sender(connection, HOST, order.target));
+  const cpu = process.cpuUsage();
   const startedAt = epochMs();
-  let next = 0;
-  let bytes = 0;
-  const sendOn = async (connection: HttpConnection): Promise<void> => {
-    while (next < bodies.length || epochMs() - startedAt < order.atLeastMs) {
-      const body = bodies[next % bodies.length] as Buffer;
-      next += 1;
-      bytes += body.length;
-      const sentAt = performance.now();
-      await post(connection, head, body);
-      durations.push(performance.now() - sentAt);
-    }
-  };
-  await Promise.all(connections.map(sendOn));
+  const sending = new Sending(order, senders, order.target.gzip ? zipped : bodies);
+  try {
+    await sending.run();
+  } finally {
+    for (const connection of connections) connection.close();
+  }
   const endedAt = epochMs();
-  for (const connection of connections) connection.close();
+  const { user, system } = process.cpuUsage(cpu);
+  const { durations, batches, bytes } = sending;
   durations.sort((left, right) => left - right);
   return {
     startedAt,
     endedAt,
-    batches: next,
+    batches,
     bytes,
+    cpuSeconds: (user + system) / 1e6,
     p50Ms: percentile(durations, 0.5),
     p99Ms: percentile(durations, 0.99),
+    p999Ms: percentile(durations, 0.999),
   };
 }
 
-async function obey(order: LoadOrder): Promise<Prepared | Sent | undefined> {
-  if (order.kind === "introduce") {
-    await introduce(order);
-    return undefined;
+function prepare(benchCase: BenchCase, round: number): Prepared {
+  let batches = cases.get(benchCase.name);
+  if (batches === undefined) {
+    batches = new Batches(benchCase);
+    cases.set(benchCase.name, batches);
   }
-  if (order.kind === "send") return await send(order);
-  bodies = roundBodies(order.benchCase, order.mark);
+  bodies = batches.bodiesOf(round);
+  zipped = benchCase.gzip ? bodies.map((body) => gzipSync(body)) : [];
   return { batches: bodies.length, bytes: bodies.reduce((sum, body) => sum + body.length, 0) };
+}
+
+async function obey(order: LoadOrder): Promise<Prepared | Sent> {
+  return order.kind === "send" ? await send(order) : prepare(order.benchCase, order.round);
 }
 
 process.on("message", (order: LoadOrder) => {
   obey(order).then(
     (result) => process.send?.({ result }),
-    (error: Error) => process.send?.({ error: error.message }),
+    (error: Error) => process.send?.({ error: error.stack }),
   );
 });
 // Nobody is left to give orders.

@@ -1,4 +1,5 @@
 import type { BenchCase } from "./cases.ts";
+import type { Figures } from "./contestant.ts";
 import type { RoundFigures } from "./measure-round.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 
@@ -12,57 +13,66 @@ function whole(value: number): string {
 }
 
 function short(value: number): string {
-  return value >= 100 ? whole(value) : value.toPrecision(3);
+  if (Number.isNaN(value)) return "-";
+  return Math.abs(value) >= 100 ? whole(value) : value.toPrecision(3);
 }
 
 function ranged({ median, min, max }: Spread): string {
   return min === max ? short(median) : `${short(median)} [${short(min)} to ${short(max)}]`;
 }
 
-function percent(of: number, limit: number): string {
-  return `${((100 * of) / limit).toFixed(1)} %`;
+const MEGABYTE = 1e6;
+
+const COLUMNS: readonly (readonly [title: string, pick: (figures: Figures) => number, ranged: boolean])[] = [
+  ["accepted/s", (figures) => figures.acceptedPerSecond, true],
+  ["applied/s", (figures) => figures.appliedPerSecond, true],
+  ["MB/s", (figures) => figures.megabytesPerSecond, false],
+  ["p50 ms", (figures) => figures.p50Ms, false],
+  ["p99 ms", (figures) => figures.p99Ms, false],
+  ["p99.9 ms", (figures) => figures.p999Ms, false],
+  ["node µs", (figures) => figures.nodeMicros, false],
+  ["PostgreSQL µs", (figures) => figures.postgresMicros, false],
+  ["load µs", (figures) => figures.loadMicros, false],
+  ["WAL B", (figures) => figures.walBytes, false],
+  ["disk B", (figures) => figures.diskBytes, false],
+  ["node MB", (figures) => figures.nodePeakBytes / MEGABYTE, false],
+  ["PostgreSQL MB", (figures) => figures.postgresPeakBytes / MEGABYTE, false],
+];
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map(
+    (row) =>
+      `  ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ")}`,
+  );
 }
 
-/** A case's figures: the median of its rounds, with the least and the greatest, and the two limits beside them. */
+/** A case's figures, a row a contestant: the median of its rounds, and for rates the least and the greatest. */
 export function caseLines({ benchCase, rounds }: CaseResult): string[] {
   const [first] = rounds;
   if (first === undefined) return [];
-  const spread = (pick: (round: RoundFigures) => number) => spreadOf(rounds.map(pick));
-  const perRecord = (pick: (round: RoundFigures) => number | undefined) =>
-    ranged(spread((round) => (pick(round) ?? Number.NaN) / round.records));
-  const accepted = spread((round) => round.acceptedPerSecond);
-  const applied = spread((round) => round.appliedPerSecond);
-  const bare = spread((round) => round.bare.recordsPerSecond);
-  const copy = spread((round) => round.copy.recordsPerSecond);
-  const microseconds = (usage: { cpuSeconds: number } | undefined) =>
-    usage === undefined ? undefined : usage.cpuSeconds * 1e6;
-  const megabytes = (usage: { peakBytes: number } | undefined) => (usage?.peakBytes ?? Number.NaN) / 1e6;
+  const names = Object.keys(first.contestants);
+  const cells = names.map((name) => {
+    const all = rounds.map((round) => round.contestants[name] as Figures);
+    return [
+      name,
+      ...COLUMNS.map(([, pick, withRange]) => {
+        const spread = spreadOf(all.map(pick));
+        return withRange ? ranged(spread) : short(spread.median);
+      }),
+    ];
+  });
+  const copies = rounds.flatMap(({ copy }) => (copy === undefined ? [] : [copy]));
+  if (copies.length > 0) {
+    const copy = ranged(spreadOf(copies.map(({ recordsPerSecond }) => recordsPerSecond)));
+    cells.push(["copy-limit", "", copy, ...COLUMNS.slice(2).map(() => "")]);
+  }
+  const own = first.contestants["bellhop"];
   const outcomes = Object.entries(first.outcomes)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${percent(count, first.records)} ${name}`);
-  const lines: [string, string][] = [
-    [
-      "accepted records/s",
-      `${ranged(accepted)}   ${percent(accepted.median, bare.median)} of the bare server`,
-    ],
-    ["applied records/s", `${ranged(applied)}   ${percent(applied.median, copy.median)} of COPY`],
-    ["JSON accepted MB/s", ranged(spread((round) => round.megabytesPerSecond))],
-    ["answer p50 ms", ranged(spread((round) => round.p50Ms))],
-    ["answer p99 ms", ranged(spread((round) => round.p99Ms))],
-    ["node CPU µs a record", perRecord((round) => microseconds(round.node))],
-    ["PostgreSQL CPU µs a record", perRecord((round) => microseconds(round.postgres))],
-    ["node memory MB", ranged(spread((round) => megabytes(round.node)))],
-    ["PostgreSQL memory MB", ranged(spread((round) => megabytes(round.postgres)))],
-    ["WAL bytes a record", perRecord((round) => round.walBytes)],
-    ["disk bytes a record", perRecord((round) => round.diskBytes)],
-    ["limit: bare node:http records/s", `${ranged(bare)}   p50 ${short(first.bare.p50Ms)} ms`],
-    [
-      "limit: COPY records/s",
-      `${ranged(copy)}   ${whole(spread((round) => round.copy.rowsPerSecond).median)} rows/s`,
-    ],
-  ];
+    .map(([name, count]) => `${((100 * count) / (own?.records ?? 1)).toFixed(1)} % ${name}`)
+    .join(", ");
   const title =
-    `${benchCase.resource}, ${whole(benchCase.recordsPerBatch)} a batch: ${whole(first.records)} records, ` +
-    `${(first.bytes / 1e6).toFixed(1)} MB a round; ${rounds.length} rounds; ${benchCase.connections} connections`;
-  return [title, `  ${outcomes.join(", ")}`, ...lines.map(([name, value]) => `  ${name.padEnd(34)}${value}`)];
+    `${benchCase.name}: ${whole(own?.records ?? 0)} records, ${((own?.bytes ?? 0) / MEGABYTE).toFixed(1)} MB a round; ` +
+    `${rounds.length} rounds; ${benchCase.connections} connections; ${benchCase.hotels} hotels; ${outcomes}`;
+  return [title, ...table([["", ...COLUMNS.map(([name]) => name)], ...cells])];
 }

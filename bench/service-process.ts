@@ -37,7 +37,11 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
   const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-"));
   // As root, PostgreSQL runs as another user, who has to be able to enter.
   await chmod(dataDir, 0o755);
-  const environment = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" };
+  const environment = {
+    ...process.env,
+    ...{ DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" },
+    NEW_PROPERTIES_PER_DAY: "100000",
+  };
   const logFile = join(dataDir, "service.log");
   if (options.statements === true) {
     // Once to make the cluster, which then knows the library when it starts again.

@@ -1,0 +1,45 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+
+/** What a limit's or a peer's server says once it listens. */
+export interface Ready {
+  readonly port: number;
+  /** Lines of every request's head. */
+  readonly headers?: readonly string[];
+  /** Where and how it takes a batch, where that is not as the specification has it. */
+  readonly requests?: Readonly<
+    Record<string, { readonly path: string; readonly prefix: string; readonly suffix: string }>
+  >;
+  readonly status?: number;
+}
+
+export interface ChildServer {
+  readonly pid: number;
+  readonly ready: Ready;
+  stop(): Promise<void>;
+}
+
+/** Starts a server as a child that tells where it listens, and ends when its parent is gone. Throws when it ends first. */
+export async function startChildServer(
+  file: URL,
+  environment: Readonly<Record<string, string>>,
+): Promise<ChildServer> {
+  const child = fork(file, {
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const [ready] = (await Promise.race([
+    once(child, "message"),
+    once(child, "exit").then(([code]) => Promise.reject(new Error(`${file.pathname} ended with ${code}.`))),
+  ])) as [Ready];
+  return {
+    pid: child.pid ?? 0,
+    ready,
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      const exit = once(child, "exit");
+      child.disconnect();
+      await exit;
+    },
+  };
+}

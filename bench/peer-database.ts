@@ -1,0 +1,50 @@
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { clientConfig } from "../src/db/connection.ts";
+import { startEmbeddedPostgres } from "../src/db/embedded-postgres.ts";
+import { createLogger } from "../src/observe/log.ts";
+
+/** A cluster of the peers' own: the same PostgreSQL, settings and durability as the service's. */
+export interface PeerDatabase {
+  /** The environment by which every client of PostgreSQL finds a database of this name, which is made. */
+  environmentOf(name: string): Promise<Readonly<Record<string, string>>>;
+  readonly client: pg.Client;
+  readonly postmasterPid: number;
+  close(): Promise<void>;
+}
+
+export async function startPeerDatabase(): Promise<PeerDatabase> {
+  const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-peers-"));
+  // As root, PostgreSQL runs as another user, who has to be able to enter.
+  await chmod(dataDir, 0o755);
+  const server = await startEmbeddedPostgres(
+    dataDir,
+    "service",
+    createLogger({ level: "silent", pretty: false }),
+  );
+  const client = new pg.Client(clientConfig(server.address));
+  await client.connect();
+  const pidFile = await readFile(join(server.dataDirectory, "postmaster.pid"), "utf8");
+  const { host, port, user, password } = client;
+  return {
+    client,
+    postmasterPid: Number(pidFile.split("\n")[0]),
+    environmentOf: async (name) => {
+      await client.query(`create database ${pg.escapeIdentifier(name)}`);
+      return {
+        PGHOST: host,
+        PGPORT: String(port),
+        PGUSER: user ?? "",
+        PGPASSWORD: String(password),
+        PGDATABASE: name,
+      };
+    },
+    close: async () => {
+      await client.end();
+      await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
