@@ -1,7 +1,7 @@
 import { packBody, type RecordSlice } from "./body-layout.ts";
 import { bucketOf } from "./bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "./request-id.ts";
-import type { Resolution, Submission } from "./submission.ts";
+import type { Resolution, Submission, SubmittedRecord } from "./submission.ts";
 
 /** One row of the log to be, without the id that its lane stamps at the flush. */
 export interface LogEntry {
@@ -24,18 +24,17 @@ const VIOLATION_FRAME_BYTES = 40;
 
 function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   const parts = new Map<number, RecordSlice[]>();
-  let lastCodes = "";
-  let lastBucket = -1;
+  let last: SubmittedRecord | undefined;
+  let part: RecordSlice[] = [];
   for (const record of submission.records) {
-    // Most batches name one property, so the last answer is remembered instead of hashing for each record.
-    const codes = `${record.clientCode}\0${record.propertyCode}`;
-    if (codes !== lastCodes) {
-      lastCodes = codes;
-      lastBucket = bucketOf(record.clientCode, record.propertyCode);
+    // Most batches name one property: its bucket is looked up once.
+    if (last?.clientCode !== record.clientCode || last.propertyCode !== record.propertyCode) {
+      const bucket = bucketOf(record.clientCode, record.propertyCode);
+      part = parts.get(bucket) ?? [];
+      parts.set(bucket, part);
+      last = record;
     }
-    const part = parts.get(lastBucket);
-    if (part === undefined) parts.set(lastBucket, [record]);
-    else part.push(record);
+    part.push(record);
   }
   return parts;
 }

@@ -58,7 +58,12 @@ export class PropertyRegister {
 
   #unknownOf(records: readonly SubmittedRecord[]): Map<string, NewProperty> {
     const unknown = new Map<string, NewProperty>();
-    for (const { clientCode, propertyCode } of records) {
+    let last: SubmittedRecord | undefined;
+    for (const record of records) {
+      const { clientCode, propertyCode } = record;
+      // Most batches name one property: it is looked up once.
+      if (last?.clientCode === clientCode && last.propertyCode === propertyCode) continue;
+      last = record;
       const pair = `${clientCode}\0${propertyCode}`;
       if (this.#known.has(pair) || unknown.has(pair)) continue;
       unknown.set(pair, {

@@ -50,9 +50,10 @@ export interface AuthenticatorOptions {
 export interface Authenticator {
   /**
    * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
-   * (403): forged, expired, revoked, or several headers. Rejects only when the database cannot be asked.
+   * (403): forged, expired, revoked, or several headers. No promise where all is known already; one rejects only when
+   * the database cannot be asked.
    */
-  verifyBearer(authorizationHeaders: readonly string[] | undefined): Promise<BearerResult>;
+  verifyBearer(authorizationHeaders: readonly string[] | undefined): BearerResult | Promise<BearerResult>;
   /** Makes what a new installation lacks (pepper, first key) and loads the rest. Throws AuthSetupError. */
   prepare(): Promise<void>;
   /** Takes in changes of clients, keys and revocations at once instead of within a second. */
@@ -100,13 +101,17 @@ export function createAuthenticator({ pool, config, log, addresses }: Authentica
       log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
   }
 
+  function resultOf(good: GoodToken | undefined): BearerResult {
+    return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
+  }
+
   return {
-    async verifyBearer(headers) {
+    verifyBearer(headers) {
       const token = bearerOf(headers);
       if (token === undefined) return { kind: "absent" };
-      const good = token === false ? undefined : await readToken(token);
-      if (good === undefined) return { kind: "invalid" };
-      return { kind: "ok", principal: principalOf(good) };
+      if (token === false) return { kind: "invalid" };
+      const good = readToken(token);
+      return good instanceof Promise ? good.then(resultOf) : resultOf(good);
     },
     prepare,
     renew: directory.renew,

@@ -29,10 +29,13 @@ export interface ClientFacts {
   readonly grants: Grants;
 }
 
-/** A node's copy of keys, clients and denied tokens: at most a second old whenever `freshen` has been awaited. */
+/** A node's copy of keys, clients and denied tokens: at most a second old once `freshen` has said so. */
 export interface Directory {
-  /** Makes sure that what is known is at most a second old; rejects when the database cannot be asked. */
-  freshen(): Promise<void>;
+  /**
+   * Makes sure that what is known is at most a second old: undefined when it is, else a promise that rejects when the
+   * database cannot be asked.
+   */
+  freshen(): Promise<void> | undefined;
   /** Takes in every change committed before this call. */
   renew(): Promise<void>;
   /** The database's clock, in ms since 1970. */
@@ -43,7 +46,8 @@ export interface Directory {
   liveKeys(): SigningKey[];
   signingKey(): SigningKey | undefined;
   isDenied(tokenId: string): boolean;
-  findClient(clientId: string): Promise<ClientFacts | undefined>;
+  /** No promise where the client is known already. */
+  findClient(clientId: string): ClientFacts | Promise<ClientFacts | undefined>;
 }
 
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
@@ -107,16 +111,19 @@ export function createDirectory(pool: Pool, sealer: Sealer): Directory {
     return following;
   }
 
-  async function freshen(): Promise<void> {
+  function freshen(): Promise<void> | undefined {
     const ageMs = performance.now() - knownAtMs;
     if (ageMs >= STALE_AFTER_MS) return askOnce();
     // A failure is not lost: the next caller past STALE_AFTER_MS asks again and gets it.
     if (ageMs >= RENEW_AFTER_MS) askOnce().catch(() => undefined);
+    return undefined;
   }
 
-  async function findClient(clientId: string): Promise<ClientFacts | undefined> {
-    const known = clients.get(clientId);
-    if (known !== undefined) return known;
+  function findClient(clientId: string): ClientFacts | Promise<ClientFacts | undefined> {
+    return clients.get(clientId) ?? readClient(clientId);
+  }
+
+  async function readClient(clientId: string): Promise<ClientFacts | undefined> {
     const changesBefore = changesSeen;
     const { rows } = await pool.query<ClientRow>({ ...READ_CLIENT_FACTS, values: [clientId] });
     const row = rows[0];

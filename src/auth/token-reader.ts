@@ -13,13 +13,13 @@ export interface GoodToken {
   readonly client: ClientFacts;
 }
 
-/** Says whether a token is good at this moment: signature, times, denylist, key and client. */
-export type TokenReader = (token: string) => Promise<GoodToken | undefined>;
+/** Says whether a token is good at this moment. No promise where all is known already: that is nearly every request. */
+export type TokenReader = (token: string) => GoodToken | undefined | Promise<GoodToken | undefined>;
 
 /**
- * Makes the reader. A signature is checked once (0.1 ms) and remembered under the token's hash, so that memory holds
- * no token; everything that can change is checked again at every use. Only good tokens are remembered, so forged
- * ones neither grow the memory nor push good ones out.
+ * Makes the reader: signature, times, denylist, key and client. A signature is checked once (0.1 ms) and remembered under
+ * the token's hash, so that memory holds no token; everything that can change is checked again at every use. Only good
+ * tokens are remembered, so forged ones neither grow the memory nor push good ones out.
  */
 export function createTokenReader(directory: Directory, parties: () => Promise<TokenParties>): TokenReader {
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
@@ -29,20 +29,35 @@ export function createTokenReader(directory: Directory, parties: () => Promise<T
     return verifyAccessToken(text, checks);
   }
 
-  return async function readToken(text) {
-    await directory.freshen();
+  function withClient(token: VerifiedToken, client: ClientFacts | undefined): GoodToken | undefined {
+    return client === undefined || client.revoked ? undefined : { token, client };
+  }
+
+  async function readUnknown(text: string, digest: string): Promise<GoodToken | undefined> {
+    const token = await verify(text);
+    if (token === undefined || !isStillGood(directory, token)) return undefined;
+    const good = withClient(token, await directory.findClient(token.clientId));
+    if (good !== undefined) verified.set(digest, token);
+    return good;
+  }
+
+  function read(text: string): ReturnType<TokenReader> {
     const digest = hash("sha256", text, "base64");
-    const remembered = verified.get(digest);
-    const token = remembered ?? (await verify(text));
-    if (token === undefined) return undefined;
+    const token = verified.get(digest);
+    if (token === undefined) return readUnknown(text, digest);
     if (!isStillGood(directory, token)) {
       verified.delete(digest);
       return undefined;
     }
-    const client = await directory.findClient(token.clientId);
-    if (client === undefined || client.revoked) return undefined;
-    if (remembered === undefined) verified.set(digest, token);
-    return { token, client };
+    const client = directory.findClient(token.clientId);
+    return client instanceof Promise
+      ? client.then((found) => withClient(token, found))
+      : withClient(token, client);
+  }
+
+  return function readToken(text) {
+    const renewal = directory.freshen();
+    return renewal === undefined ? read(text) : renewal.then(() => read(text));
   };
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
@@ -9,16 +8,12 @@ import { asServiceError, sendError } from "./error-body.ts";
 import { faultOf, followsFault, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 
 /** Node's own default; a request line and headers beyond it are answered 431. */
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** For the one answer that Helmet's hook does not reach. */
-const BARE_HEADERS = {
-  "content-security-policy": "default-src 'none';frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-};
 
 /** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
 export function buildApp(context: HttpContext): FastifyInstance {
@@ -36,7 +31,7 @@ export function buildApp(context: HttpContext): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
     // An address that cannot be decoded: the router refuses it before any hook.
     frameworkErrors: (error, request, reply) => {
-      reply.headers({ ...BARE_HEADERS, "x-request-id": request.id });
+      reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
       return handleError(context, error, request, reply);
     },
     http: {
@@ -71,22 +66,16 @@ function configureServer({ server }: FastifyInstance): void {
 }
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
-  void app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
-    },
-  });
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     // It gets no answer: the connection ends with the answer before it.
-    if (followsFault(request.raw)) return reply.hijack();
-    reply.header("x-request-id", request.id);
-    const fault = faultOf(request.raw);
-    if (fault !== undefined) {
-      reply.header("connection", "close");
-      throw fault;
+    if (followsFault(request.raw)) {
+      reply.hijack();
+      return;
     }
-    return undefined;
+    reply.headers(SECURITY_HEADERS).header("x-request-id", request.id);
+    const fault = faultOf(request.raw);
+    if (fault !== undefined) reply.header("connection", "close");
+    done(fault);
   });
   logRequests(app, context);
 }

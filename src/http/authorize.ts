@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
+import type { BearerResult } from "../auth/authenticator.ts";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
@@ -36,31 +37,44 @@ function announceRate(
   reply.header("ratelimit", `"requests";r=${remaining};t=${resetSeconds}`);
 }
 
+/** Answers a request that may not pass: 401 no bearer token, 403 token, 403 scope, 429 rate. Undefined when it may. */
+function refuse(
+  context: HttpContext,
+  scope: string,
+  bearer: BearerResult,
+  reply: FastifyReply,
+): FastifyReply | undefined {
+  if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
+  if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
+  const { principal } = bearer;
+  if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
+  const rate = context.rateLimiter.take(principal.clientId, principal.requestRate, principal.requestBurst);
+  announceRate(reply, principal, rate.remaining, rate.resetSeconds);
+  if (rate.allowed) return undefined;
+  const error = new ServiceError("bellhop.http.RateLimitExceeded", {
+    retryAfterSeconds: rate.retryAfterSeconds,
+  });
+  context.metrics.errors.inc({ code: error.code });
+  return sendError(reply, error);
+}
+
 /**
  * A route's first checks, before its body is read, in the contract's order: 401 no bearer token, 403 token, 403 scope,
- * 429 rate. Leaves `request.principal`.
+ * 429 rate. Leaves `request.principal`. No promise is made where the token is known already, as it nearly always is.
  */
 export function authorize(context: HttpContext, scope: string) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     // There is at most one: two are a fault of framing.
     const { authorization } = request.headers;
-    const bearer = await context.authenticator.verifyBearer(
+    const bearer = context.authenticator.verifyBearer(
       authorization === undefined ? undefined : [authorization],
     );
-    if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
-    if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
-    const { principal } = bearer;
-    if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
-    const rate = context.rateLimiter.take(principal.clientId, principal.requestRate, principal.requestBurst);
-    announceRate(reply, principal, rate.remaining, rate.resetSeconds);
-    if (!rate.allowed) {
-      const error = new ServiceError("bellhop.http.RateLimitExceeded", {
-        retryAfterSeconds: rate.retryAfterSeconds,
-      });
-      context.metrics.errors.inc({ code: error.code });
-      return sendError(reply, error);
-    }
-    request.principal = principal;
-    return undefined;
+    const settle = (known: BearerResult) => {
+      if (refuse(context, scope, known, reply) !== undefined || known.kind !== "ok") return;
+      request.principal = known.principal;
+      done();
+    };
+    if (bearer instanceof Promise) bearer.then(settle, done);
+    else settle(bearer);
   };
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Submission } from "../accept/submission.ts";
 import { recordAudit } from "../auth/audit.ts";
@@ -8,6 +7,7 @@ import { letterOf, RESOURCES, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, prefersPlainText, readHeaderParameters } from "./header-parameters.ts";
 import { BatchJudge } from "./judge-batch.ts";
 import { checkMediaType, receiveBody } from "./receive-body.ts";
@@ -56,18 +56,14 @@ async function auditForeign(
   });
 }
 
-/** Same client, key and this: the decompressed body, the path and how it is to be handled. */
-function fingerprintOf(resource: Resource, lenient: boolean, body: Buffer): string {
-  return createHash("sha256").update(`${resource}\0${lenient}\0`).update(body).digest("hex");
-}
-
-function idempotencyOf(
-  parameters: HeaderParameters,
+/** Same client, key and this: the path, how it is to be handled, and the decompressed body. */
+async function idempotencyOf(
+  { idempotencyKey: key, lenient }: HeaderParameters,
   resource: Resource,
   body: Buffer,
-): Submission["idempotency"] {
-  if (parameters.idempotencyKey === null) return null;
-  return { key: parameters.idempotencyKey, fingerprint: fingerprintOf(resource, parameters.lenient, body) };
+): Promise<Submission["idempotency"]> {
+  if (key === null) return null;
+  return { key, fingerprint: await fingerprintOf(`${resource}\0${lenient}\0`, body) };
 }
 
 function answerAccepted(request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
@@ -117,7 +113,7 @@ async function acceptBody(
     lenient: parameters.lenient,
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
-    idempotency: idempotencyOf(parameters, resource, body),
+    idempotency: await idempotencyOf(parameters, resource, body),
   });
   const { metrics } = context;
   if (repeated) metrics.repeatedKeys.inc();

@@ -1,5 +1,6 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
+import { GatheredLines } from "./gathered-lines.ts";
 
 export type Logger = PinoLogger;
 
@@ -75,7 +76,7 @@ export function createLogger(options: LoggerOptions): Logger {
         translateTime: "HH:MM:ss.l",
         singleLine: true,
       })
-    : pino.destination({ fd: fileDescriptor, sync: true });
+    : new GatheredLines(pino.destination({ fd: fileDescriptor, sync: true }));
   return createLoggerTo(destination, options.level);
 }
 
