@@ -1,5 +1,7 @@
 import pg from "pg";
 import { readStatement } from "../db/statement.ts";
+import { STATE_SCHEMA } from "../state/state-schema.ts";
+import { openStateSession, planByKeys } from "../state/state-session.ts";
 import { applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
@@ -11,7 +13,6 @@ import { type ReadPart, readPart } from "./read-part.ts";
 
 const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
 
-const STATE_SCHEMA = "bellhop_state";
 /** How often lanes are sealed and retired, and unowned buckets tried again. */
 const UPKEEP_MS = 2_000;
 const RETRY_MS_MAX = 5_000;
@@ -114,10 +115,8 @@ export class Applier {
     });
     client.on("error", (error) => this.#options.events.failed?.(error));
     await client.connect();
-    await client.query(`set search_path = ${STATE_SCHEMA}`);
-    // Every statement of apply finds its rows by primary key. Prepared while the tables are empty, their plans would be
-    // scans, and stay that until the next analyze.
-    await client.query("set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off");
+    await openStateSession(client, STATE_SCHEMA);
+    await planByKeys(client, true);
     const ownership = new Ownership(client, owner);
     return { client, ownership, context: new ContextWarnings(pool, client), upkeepAt: 0 };
   }

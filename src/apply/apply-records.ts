@@ -1,53 +1,74 @@
 import type pg from "pg";
-import {
-  insertVersions,
-  loadCurrent,
-  loadVersionsAt,
-  type NewVersion,
-  type RecordKey,
-  textOfKey,
-  upsertCurrent,
-  type Version,
-  writeReceipts,
-} from "../state/record-state.ts";
+import { loadCurrent, loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
+import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
+import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
+import { insertVersions, writeReceipts } from "../state/write-versions.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
 
 /** Hands out the next change number of a bucket, or null where changes are not numbered (a replay). */
-export type NextChange = (bucket: number) => string | null;
+export type NextChange = (bucket: number) => number | null;
+
+/** A key of a transaction: what is known of it, what was stored before, and the newest version if there is a new one. */
+interface TouchedKey {
+  readonly of: RecordKey;
+  readonly text: string;
+  readonly known: KnownRecord;
+  stored: StoredCurrent | null;
+  newest: Version | null;
+}
 
 interface Writes {
   readonly versions: NewVersion[];
-  readonly received: { of: RecordKey; version: Version; changeNumber: string | null }[];
-  readonly current: Map<string, { of: RecordKey; current: Version }>;
+  readonly received: { of: RecordKey; version: Version; changeNumber: number | null }[];
+}
+
+/** The keys of records, each once, and the key of each record. */
+function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
+  const byText = new Map<string, TouchedKey>();
+  const ofRecord = records.map(({ of }) => {
+    const text = textOfKey(of);
+    let key = byText.get(text);
+    if (key === undefined) {
+      key = { of, text, known: { current: null, versionsAt: new Map() }, stored: null, newest: null };
+      byText.set(text, key);
+    }
+    return key;
+  });
+  return { keys: [...byText.values()], ofRecord };
 }
 
 async function loadKnown(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
-): Promise<Map<string, KnownRecord>> {
-  const keys = new Map(records.map(({ of }) => [textOfKey(of), of]));
-  const current = await loadCurrent(client, [...keys.values()]);
-  // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
-  const mayExist = records.filter(({ of, incoming }) => {
-    const newest = current.get(textOfKey(of));
-    return newest !== undefined && incoming.sourceTime <= newest.sourceTime;
+  keys: readonly TouchedKey[],
+  ofRecord: readonly TouchedKey[],
+): Promise<void> {
+  const stored = await loadCurrent(
+    client,
+    keys.map(({ of }) => of),
+  );
+  keys.forEach((key, at) => {
+    key.stored = stored[at] ?? null;
+    key.known.current = key.stored?.version ?? null;
   });
+  // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
+  const mayExist = records.filter(({ incoming }, at) => {
+    const newest = ofRecord[at]?.known.current ?? null;
+    return newest !== null && incoming.sourceTime <= newest.sourceTime;
+  });
+  if (mayExist.length === 0) return;
   const versions = await loadVersionsAt(
     client,
     mayExist.map(({ of, incoming }) => ({ of, sourceTime: incoming.sourceTime })),
   );
-  const known = new Map<string, KnownRecord>();
-  for (const text of keys.keys()) {
-    const versionsAt = new Map<string, Version[]>();
+  for (const { text, known } of keys) {
     for (const version of versions.get(text) ?? []) {
-      const siblings = versionsAt.get(version.sourceTime);
-      if (siblings === undefined) versionsAt.set(version.sourceTime, [version]);
+      const siblings = known.versionsAt.get(version.sourceTime);
+      if (siblings === undefined) known.versionsAt.set(version.sourceTime, [version]);
       else siblings.push(version);
     }
-    known.set(text, { current: current.get(text) ?? null, versionsAt });
   }
-  return known;
 }
 
 function note(writes: Writes, record: ApplicableRecord, decision: Decision, nextChange: NextChange): void {
@@ -68,31 +89,37 @@ function note(writes: Writes, record: ApplicableRecord, decision: Decision, next
   });
 }
 
+/** The version that a decision makes the newest of its key, if it does. */
+function newestBy(decision: Decision): Version | null {
+  if (decision.outcome === "d") return decision.newest;
+  return decision.outcome === "s" ? null : decision.version;
+}
+
 /**
  * Applies records one by one, in the order given, to the state schema on the connection's search path, inside the
  * caller's transaction and under the caller's ownership of their buckets. Answers each one's outcome, in order.
+ * The connection is one of `openStateSession`.
  */
 export async function applyRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
   nextChange: NextChange,
 ): Promise<OutcomeLetter[]> {
-  const known = await loadKnown(client, records);
-  const writes: Writes = { versions: [], received: [], current: new Map() };
-  const outcomes = records.map((record): OutcomeLetter => {
-    const text = textOfKey(record.of);
-    const ofKey = known.get(text);
-    if (ofKey === undefined) throw new Error("A record's key was not loaded.");
-    const before = ofKey.current;
-    const decision = classify(ofKey, record.incoming);
+  const { keys, ofRecord } = keysOf(records);
+  await loadKnown(client, records, keys, ofRecord);
+  const writes: Writes = { versions: [], received: [] };
+  const outcomes = records.map((record, at): OutcomeLetter => {
+    const key = ofRecord[at] as TouchedKey;
+    const decision = classify(key.known, record.incoming);
     note(writes, record, decision, nextChange);
-    if (ofKey.current !== null && ofKey.current !== before) {
-      writes.current.set(text, { of: record.of, current: ofKey.current });
-    }
+    key.newest = newestBy(decision) ?? key.newest;
     return decision.outcome;
   });
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
-  await upsertCurrent(client, [...writes.current.values()]);
+  const current: NewCurrent[] = [];
+  for (const { of, stored, newest } of keys)
+    if (newest !== null) current.push({ of, current: newest, before: stored });
+  await writeCurrent(client, current);
   return outcomes;
 }

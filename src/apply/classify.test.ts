@@ -10,10 +10,10 @@ import {
   type Received,
   receipts,
 } from "../../test/support/received-records.ts";
-import type { Version } from "../state/record-state.ts";
+import type { RankedVersion } from "../state/record-state.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
 
-const nameOf = (version: Version): string => `${version.sourceTime} ${version.contentHash}`;
+const nameOf = (version: RankedVersion): string => `${version.sourceTime} ${version.contentHash}`;
 
 /** What came of applying records in an order, and the stored rows as apply would have written them. */
 interface Applied {
@@ -44,7 +44,7 @@ function applyAll(records: readonly Received[]): Applied {
 
 /** Versions with their receipts, and which is current: what must not depend on the order of applying. */
 function stateOf({ known }: Applied): Ending {
-  const described = (version: Version): string => `${nameOf(version)} @${placeOf(version)}`;
+  const described = (version: RankedVersion): string => `${nameOf(version)} @${placeOf(version)}`;
   return {
     versions: [...known.versionsAt.values()].flat().map(described).sort(),
     current: known.current === null ? "" : described(known.current),
@@ -71,7 +71,7 @@ test("records applied again, at any later time, are duplicates that change nothi
       assert.deepEqual(stateOf(twice), stateOf(once));
       assert.deepEqual(twice.changes, once.changes);
       for (const decision of twice.decisions.slice(applied.length))
-        assert.deepEqual(decision, { outcome: "d", lowered: null, becameCurrent: null });
+        assert.deepEqual(decision, { outcome: "d", lowered: null, becameCurrent: null, newest: null });
     }),
     PARAMETERS,
   );

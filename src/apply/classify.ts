@@ -1,11 +1,11 @@
-import type { Receipt, Version } from "../state/record-state.ts";
+import type { RankedVersion, Receipt, Version } from "../state/record-state.ts";
 
 /**
  * What is known of one record while a transaction applies: its newest version, and the versions that exist at the source
  * times being applied (others cannot matter). `classify` keeps it up to date, so records are applied one by one.
  */
 export interface KnownRecord {
-  current: Version | null;
+  current: RankedVersion | null;
   readonly versionsAt: Map<string, Version[]>;
 }
 
@@ -15,14 +15,20 @@ export type Incoming = Omit<Version, "factsSourceTime">;
 export type Decision =
   | { readonly outcome: "a" | "s"; readonly version: Version; readonly ownFacts: true }
   | { readonly outcome: "u"; readonly version: Version; readonly ownFacts: false }
-  | { readonly outcome: "d"; readonly lowered: Version | null; readonly becameCurrent: Version | null };
+  | {
+      readonly outcome: "d";
+      readonly lowered: Version | null;
+      readonly becameCurrent: Version | null;
+      /** What is to be written as the newest version, because it or its receipt is another. */
+      readonly newest: Version | null;
+    };
 
 function receivedBefore(left: Receipt, right: Receipt): boolean {
   return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
 }
 
 /** The total order of versions of one key: source time, then receipt. Newest last. */
-function isNewer(left: Version, right: Version): boolean {
+function isNewer(left: RankedVersion, right: RankedVersion): boolean {
   return (
     left.sourceTime > right.sourceTime ||
     (left.sourceTime === right.sourceTime && receivedBefore(right, left))
@@ -44,17 +50,18 @@ function versionsAt(known: KnownRecord, sourceTime: string): Version[] {
  * one, not the copy, is then what changed.
  */
 function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
-  if (!receivedBefore(incoming, existing)) return { outcome: "d", lowered: null, becameCurrent: null };
+  if (!receivedBefore(incoming, existing))
+    return { outcome: "d", lowered: null, becameCurrent: null, newest: null };
   const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
   const siblings = versionsAt(known, incoming.sourceTime);
   siblings[siblings.indexOf(existing)] = lowered;
   if (known.current === null || known.current.sourceTime !== incoming.sourceTime) {
-    return { outcome: "d", lowered, becameCurrent: null };
+    return { outcome: "d", lowered, becameCurrent: null, newest: null };
   }
   const newest = siblings.reduce((left, right) => (isNewer(right, left) ? right : left));
   const becameCurrent = newest.contentHash === known.current.contentHash ? null : newest;
   known.current = newest;
-  return { outcome: "d", lowered, becameCurrent };
+  return { outcome: "d", lowered, becameCurrent, newest };
 }
 
 /**

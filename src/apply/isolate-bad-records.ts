@@ -1,11 +1,12 @@
 import type pg from "pg";
+import { UnstorableFact } from "../contract/facts-text.ts";
 import { isDataError } from "../db/sql-state.ts";
 import { applyRecords, type NextChange } from "./apply-records.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
 
 /**
  * Applies records; where PostgreSQL refuses the data of one (SQLSTATE classes 22 and 23 only: anything else is thrown, so
- * that an outage quarantines nothing), finds it by halving under savepoints. A refused record's outcome is `q`.
+ * that an outage quarantines nothing), or its facts could not be read again, finds it by halving under savepoints. A refused record's outcome is `q`.
  * `nextChange` must give numbers that need not be gapless: those of a half that is rolled back are skipped.
  */
 export async function applyIsolatingBadRecords(
@@ -20,7 +21,7 @@ export async function applyIsolatingBadRecords(
     await client.query("release savepoint records");
     return outcomes;
   } catch (error) {
-    if (!isDataError(error)) throw error;
+    if (!isDataError(error) && !(error instanceof UnstorableFact)) throw error;
     await client.query("rollback to savepoint records");
     await client.query("release savepoint records");
     if (records.length === 1) return ["q"];

@@ -59,25 +59,25 @@ export class Ownership {
       .map(({ bucket }) => bucket);
     for (const bucket of lost) this.#epochs.delete(bucket);
     if (lost.length > 0) throw new OwnershipLost(lost);
-    return new ChangeCounters(new Map(rows.map((row) => [row.bucket, BigInt(row.next_change)])));
+    return new ChangeCounters(new Map(rows.map((row) => [row.bucket, Number(row.next_change)])));
   }
 }
 
 /** The change numbers of one transaction: increasing within a bucket, not necessarily without gaps. */
 export class ChangeCounters {
-  readonly #next: Map<number, bigint>;
+  readonly #next: Map<number, number>;
   readonly #used = new Set<number>();
 
-  constructor(next: Map<number, bigint>) {
+  constructor(next: Map<number, number>) {
     this.#next = next;
   }
 
-  readonly take = (bucket: number): string => {
+  readonly take = (bucket: number): number => {
     const number = this.#next.get(bucket);
     if (number === undefined) throw new Error(`Bucket ${bucket} is not locked by this transaction.`);
-    this.#next.set(bucket, number + 1n);
+    this.#next.set(bucket, number + 1);
     this.#used.add(bucket);
-    return number.toString();
+    return number;
   };
 
   /** Writes the counters that were used; part of the transaction. */
@@ -85,7 +85,7 @@ export class ChangeCounters {
     if (this.#used.size === 0) return;
     const rows = [...this.#used].map((bucket) => ({
       bucket,
-      next_change: this.#next.get(bucket)?.toString(),
+      next_change: this.#next.get(bucket),
     }));
     await client.query({ ...writeChangeCounters, values: [JSON.stringify(rows)] });
   }

@@ -12,6 +12,7 @@ import {
   type StateDigest,
   swapStateSchema,
 } from "../state/state-schema.ts";
+import { openStateSession, planByKeys } from "../state/state-session.ts";
 import { applyReleased } from "./apply-resolution.ts";
 import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
 import { ContextWarnings } from "./context-warnings.ts";
@@ -190,13 +191,15 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const client = await connect(options.clientConfig);
   try {
     await createStateSchema(client, schema);
-    await client.query(`set search_path = ${schema}`);
+    await openStateSession(client, schema);
+    await planByKeys(client, true);
     const { position, live } = await photographLive(options.clientConfig);
     const rebuild = new Rebuild(client, options.pool);
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
       await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
       options.progress?.(bucket + 1, rebuild.parts);
     }
+    await planByKeys(client, false);
     const rebuilt = await digestState(client, schema);
     const equal = JSON.stringify(live) === JSON.stringify(rebuilt);
     const swapped = options.swap ? await swap(client, rebuild, schema, position) : undefined;

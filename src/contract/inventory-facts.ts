@@ -1,20 +1,29 @@
-import { type Facts, integerFact } from "./facts.ts";
+import {
+  arrayField,
+  booleanElement,
+  dateElement,
+  field,
+  integerElement,
+  rowText,
+  textElement,
+} from "./facts-text.ts";
 import type { Inventory } from "./schema/inventory.ts";
 
-/** The columns of `bellhop_state.inventory_version`: one array entry a room type, virtual room types last. */
-export function inventoryFacts(record: Inventory): Facts {
+/** The text of a `bellhop.inventory_facts`: one array entry a room type, virtual room types last. */
+export function inventoryFacts(record: Inventory): string {
   const virtual = record.virtualRoomTypeInventories ?? [];
-  const rooms = [...record.roomTypeInventories, ...virtual];
+  const rooms =
+    virtual.length === 0 ? record.roomTypeInventories : [...record.roomTypeInventories, ...virtual];
   const firstVirtual = record.roomTypeInventories.length;
-  return {
-    occupancy_date: record.occupancyDate,
-    room_type_code: rooms.map((room) => room.roomTypeCode),
-    is_virtual: rooms.map((_, at) => at >= firstVirtual),
-    room_type_capacity: rooms.map((room) => integerFact(room.roomTypeCapacity)),
-    rooms_not_available_maintenance: rooms.map((room) => integerFact(room.roomsNotAvailableMaintenance)),
-    rooms_not_available_other: rooms.map((room) => integerFact(room.roomsNotAvailableOther)),
-    rooms_sold: rooms.map((room) => integerFact(room.roomsSold)),
-    transient_sold: rooms.map((room) => integerFact(room.transientSold)),
-    group_sold: rooms.map((room) => integerFact(room.groupSold)),
-  };
+  return rowText([
+    field(dateElement(record.occupancyDate)),
+    arrayField(rooms, (room) => textElement(room.roomTypeCode)),
+    arrayField(rooms, (_, at) => booleanElement(at >= firstVirtual)),
+    arrayField(rooms, (room) => integerElement(room.roomTypeCapacity)),
+    arrayField(rooms, (room) => integerElement(room.roomsNotAvailableMaintenance)),
+    arrayField(rooms, (room) => integerElement(room.roomsNotAvailableOther)),
+    arrayField(rooms, (room) => integerElement(room.roomsSold)),
+    arrayField(rooms, (room) => integerElement(room.transientSold)),
+    arrayField(rooms, (room) => integerElement(room.groupSold)),
+  ]);
 }

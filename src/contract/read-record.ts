@@ -1,6 +1,5 @@
 import { microsecondTimestamp } from "./calendar.ts";
 import { contentHash } from "./content-hash.ts";
-import type { Facts } from "./facts.ts";
 import { groupFacts } from "./group-facts.ts";
 import { inspectElement } from "./inspect-element.ts";
 import { inventoryFacts } from "./inventory-facts.ts";
@@ -33,7 +32,11 @@ export interface RecordReading {
   readonly toDate: string;
   /** The room types that it names, each once, in order of appearance. */
   readonly roomTypeCodes: readonly string[];
-  readonly facts: Facts;
+  /**
+   * Its facts as the text of a `bellhop.reservation_facts` and so on; made when asked for, since an unchanged record needs
+   * none. Throws UnstorableFact where a view over the text would fail.
+   */
+  readonly facts: () => string;
   readonly warnings: readonly Warning[];
 }
 
@@ -69,7 +72,6 @@ export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
 function readInventory(record: Inventory, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfInventory(record, warnings);
-  const facts = inventoryFacts(record);
   return {
     clientCode: record.clientCode,
     propertyCode: record.propertyCode,
@@ -79,8 +81,8 @@ function readInventory(record: Inventory, hash: Buffer): RecordReading {
     status: null,
     fromDate: record.occupancyDate,
     toDate: record.occupancyDate,
-    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
-    facts,
+    roomTypeCodes: inventoryRoomTypes(record),
+    facts: () => inventoryFacts(record),
     warnings: warnings.toArray(),
   };
 }
@@ -88,7 +90,6 @@ function readInventory(record: Inventory, hash: Buffer): RecordReading {
 function readReservation(record: Reservation, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfReservation(record, warnings);
-  const facts = reservationFacts(record);
   return {
     clientCode: record.clientCode,
     propertyCode: record.propertyCode,
@@ -96,10 +97,10 @@ function readReservation(record: Reservation, hash: Buffer): RecordReading {
     sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
     contentHash: hash,
     status: record.status,
-    fromDate: earliest(facts["arrival_date"] as readonly string[]),
-    toDate: latest(facts["departure_date"] as readonly string[]),
-    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
-    facts,
+    fromDate: firstArrival(record),
+    toDate: lastDeparture(record),
+    roomTypeCodes: distinct(record.roomStays, (stay) => stay.roomTypeCode),
+    facts: () => reservationFacts(record),
     warnings: warnings.toArray(),
   };
 }
@@ -107,7 +108,6 @@ function readReservation(record: Reservation, hash: Buffer): RecordReading {
 function readGroup(record: Group, hash: Buffer): RecordReading {
   const warnings = new WarningList();
   warnOfGroup(record, warnings);
-  const facts = groupFacts(record);
   return {
     clientCode: record.clientCode,
     propertyCode: record.propertyCode,
@@ -117,25 +117,39 @@ function readGroup(record: Group, hash: Buffer): RecordReading {
     status: record.groupStatusCode,
     fromDate: record.startDate,
     toDate: record.endDate,
-    roomTypeCodes: distinct(facts["room_type_code"] as readonly string[]),
-    facts,
+    roomTypeCodes: distinct(record.groupBlocks, (block) => block.roomTypeCode),
+    facts: () => groupFacts(record),
     warnings: warnings.toArray(),
   };
 }
 
-/** Dates as `YYYY-MM-DD` compare as text. A loop, since a record may have more dates than a call takes arguments. */
-function earliest(dates: readonly string[]): string {
-  let first = dates[0] ?? "";
-  for (const date of dates) if (date < first) first = date;
+/** Dates as `YYYY-MM-DD` compare as text. */
+function firstArrival({ roomStays }: Reservation): string {
+  let first = roomStays[0]?.arrivalDate ?? "";
+  for (const { arrivalDate } of roomStays) if (arrivalDate < first) first = arrivalDate;
   return first;
 }
 
-function latest(dates: readonly string[]): string {
-  let last = dates[0] ?? "";
-  for (const date of dates) if (date > last) last = date;
+function lastDeparture({ roomStays }: Reservation): string {
+  let last = roomStays[0]?.departureDate ?? "";
+  for (const { departureDate } of roomStays) if (departureDate > last) last = departureDate;
   return last;
 }
 
-function distinct(codes: readonly string[]): readonly string[] {
-  return codes.length === 1 ? codes : [...new Set(codes)];
+function inventoryRoomTypes({
+  roomTypeInventories,
+  virtualRoomTypeInventories = [],
+}: Inventory): readonly string[] {
+  const rooms =
+    virtualRoomTypeInventories.length === 0
+      ? roomTypeInventories
+      : [...roomTypeInventories, ...virtualRoomTypeInventories];
+  return distinct(rooms, (room) => room.roomTypeCode);
+}
+
+function distinct<Item>(items: readonly Item[], codeOf: (item: Item) => string): readonly string[] {
+  if (items.length === 1) return [codeOf(items[0] as Item)];
+  const codes = new Set<string>();
+  for (const item of items) codes.add(codeOf(item));
+  return [...codes];
 }

@@ -21,7 +21,10 @@ function readText(resource: Resource, text: string): RecordReading {
 
 const hashOf = (reading: RecordReading): string => reading.contentHash.toString("hex");
 /** All that a reading says but which content it is and when it was made. */
-const meaningOf = ({ contentHash: _hash, sourceTime: _time, ...meaning }: RecordReading) => meaning;
+const meaningOf = ({ contentHash: _hash, sourceTime: _time, facts, ...meaning }: RecordReading) => ({
+  ...meaning,
+  facts: facts(),
+});
 
 /** How a value may be written: choices, used in turn. */
 interface Spelling {

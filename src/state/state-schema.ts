@@ -49,7 +49,7 @@ const ROW_SUM = (row: string) =>
 /**
  * Digests current records (with their receipt), and every version with its receipt and its typed facts. What depends on
  * the order in which records happened to be applied is left out: outcome, change number, and which version of one
- * content holds the facts.
+ * content holds the facts. Facts count as what they mean, however they were spelled when they were stored.
  */
 export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
   checked(schema);
@@ -59,11 +59,10 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
   );
   let versions = 0;
   const hashes: string[] = [];
-  for (const { table, facts } of Object.values(VERSION_TABLES)) {
-    const typed = Object.keys(facts).map((column) => `facts.${column}`);
+  for (const { table, factsType } of Object.values(VERSION_TABLES)) {
     const { rows } = await client.query<{ count: number; hash: string }>(
       `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
-        version.request_id, version.record_index, version.status, ${typed.join(", ")})::text`)}
+        version.request_id, version.record_index, version.status, facts.facts::${factsType})::text`)}
       from ${schema}.${table} as version
       join ${schema}.${table} as facts
         on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key

@@ -1,84 +1,16 @@
 /** A resource as one letter, as the tables hold it: inventories, reservations, groups. */
 export type ResourceLetter = "i" | "r" | "g";
 
-/** The typed columns of each version table and their SQL types: what apply writes and the analysts' views read. */
+export const RESOURCE_LETTERS = ["i", "r", "g"] as const satisfies readonly ResourceLetter[];
+
+/**
+ * The version table of each resource and the composite type of its typed facts, which are stored as that type's text and
+ * cast where they are read (docs/decisions/0006).
+ */
 export const VERSION_TABLES: Readonly<
-  Record<ResourceLetter, { readonly table: string; readonly facts: Readonly<Record<string, string>> }>
+  Record<ResourceLetter, { readonly table: string; readonly factsType: string }>
 > = {
-  i: {
-    table: "inventory_version",
-    facts: {
-      occupancy_date: "date",
-      room_type_code: "text[]",
-      is_virtual: "boolean[]",
-      room_type_capacity: "integer[]",
-      rooms_not_available_maintenance: "integer[]",
-      rooms_not_available_other: "integer[]",
-      rooms_sold: "integer[]",
-      transient_sold: "integer[]",
-      group_sold: "integer[]",
-    },
-  },
-  r: {
-    table: "reservation_version",
-    facts: {
-      confirmation_number: "text",
-      booking_time: "timestamptz",
-      cancellation_time: "timestamptz",
-      number_of_rooms: "integer",
-      multi_reservation_id: "text",
-      share_id: "text",
-      channel: "text",
-      nationality: "text",
-      arrival_date: "date[]",
-      departure_date: "date[]",
-      room_type_code: "text[]",
-      booked_room_type_code: "text[]",
-      market_segment_code: "text[]",
-      group_block_code: "text[]",
-      source_booking_code: "text[]",
-      rate_code: "text[]",
-      currency_code: "text[]",
-      number_of_adults: "integer[]",
-      number_of_children: "integer[]",
-      rate_stay_index: "integer[]",
-      rate_start_date: "date[]",
-      rate_end_date: "date[]",
-      rate_value: "numeric[]",
-      gross_rate_value: "numeric[]",
-      revenue_date: "date[]",
-      net_room_revenue: "numeric[]",
-      net_food_revenue: "numeric[]",
-      net_beverage_revenue: "numeric[]",
-      net_other_revenue: "numeric[]",
-      net_ticket_price: "numeric[]",
-      ticket_price: "numeric[]",
-      net_total_revenue: "numeric[]",
-      gross_total_revenue: "numeric[]",
-    },
-  },
-  g: {
-    table: "group_version",
-    facts: {
-      name: "text",
-      master_group_code: "text",
-      booking_date: "date",
-      start_date: "date",
-      end_date: "date",
-      cutoff_days: "integer",
-      cutoff_date: "date",
-      group_type_code: "text",
-      pickup_type_code: "text",
-      market_segment_code: "text",
-      rate_code: "text",
-      occupancy_date: "date[]",
-      room_type_code: "text[]",
-      blocks: "integer[]",
-      pickup: "integer[]",
-      original_blocks: "integer[]",
-      single_person_rate: "numeric[]",
-      two_person_rate: "numeric[]",
-      currency_code: "text[]",
-    },
-  },
+  i: { table: "inventory_version", factsType: "bellhop.inventory_facts" },
+  r: { table: "reservation_version", factsType: "bellhop.reservation_facts" },
+  g: { table: "group_version", factsType: "bellhop.group_facts" },
 };

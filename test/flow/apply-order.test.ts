@@ -5,6 +5,7 @@ import pg from "pg";
 import { applyRecords } from "../../src/apply/apply-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
 import { readRecord } from "../../src/contract/read-record.ts";
+import { openStateSession } from "../../src/state/state-session.ts";
 import { reservation } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import {
@@ -36,7 +37,7 @@ describe("records of one key that lanes give to apply in any order", () => {
     database = await createTestDatabase();
     client = new pg.Client(database.clientConfig);
     await client.connect();
-    await client.query("set search_path = bellhop_state");
+    await openStateSession(client, "bellhop_state");
   });
   after(async () => {
     await client.end();
@@ -44,9 +45,9 @@ describe("records of one key that lanes give to apply in any order", () => {
   });
 
   let change = 0;
-  const nextChange = (): string => {
+  const nextChange = (): number => {
     change += 1;
-    return String(change);
+    return change;
   };
 
   async function endingOf(key: string): Promise<Ending> {

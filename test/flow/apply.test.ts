@@ -24,7 +24,7 @@ describe("apply", () => {
     (
       await bench.rows<CurrentRow>(
         `select facts.channel, to_char(c.source_time at time zone 'UTC', 'SS') as source_time
-        from bellhop_state.current_record c join bellhop_state.reservation_version facts
+        from bellhop_state.current_record c join analytics.stored_reservation_version facts
           on facts.bucket = c.bucket and facts.property_id = c.property_id and facts.key = c.key
           and facts.source_time = c.facts_source_time and facts.content_hash = c.content_hash
         where c.key = $1`,
@@ -102,7 +102,7 @@ describe("apply", () => {
     };
     await bench.acceptAndApply([record]);
     const [row] = await bench.rows<{ value: string }>(
-      "select net_room_revenue[1]::text as value from bellhop_state.reservation_version where key = 'G'",
+      "select net_room_revenue[1]::text as value from analytics.stored_reservation_version where key = 'G'",
     );
     assert.equal(row?.value, sent);
   });

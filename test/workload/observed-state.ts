@@ -99,12 +99,11 @@ export async function readStateLines(
 async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number]): Promise<VersionRow[]> {
   const letter = resource[0] as ResourceLetter;
   const { table } = VERSION_TABLES[letter];
-  const owned = { i: "occupancy_date", r: "arrival_date", g: "start_date" }[letter];
   const { rows } = await pool.query<VersionRow>(
     `select property.client_code, property.property_code, version.key,
       to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
       version.request_id || '/' || version.record_index as place,
-      current.request_id is not null as current, facts.${owned} is not null as owns_facts
+      current.request_id is not null as current, facts.facts is not null as owns_facts
     from bellhop_state.${table} version
     join bellhop.property property using (property_id)
     left join bellhop_state.current_record current on current.bucket = version.bucket

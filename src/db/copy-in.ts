@@ -1,0 +1,52 @@
+import type pg from "pg";
+
+/** What pg's Connection has for COPY; its types leave it out. */
+interface CopyConnection {
+  query(text: string): void;
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+}
+
+const CHUNK_BYTES = 65_536;
+
+/** A COPY from the client as pg's client drives it: `submit` sends it, the others are called with what the server says. */
+class CopyIn {
+  // pg takes the place of this function where queries have a timeout, so that its clock stops.
+  callback: (error?: Error) => void;
+  readonly #text: string;
+  readonly #rows: Buffer;
+
+  constructor(text: string, rows: Buffer, settle: (error?: Error) => void) {
+    this.#text = text;
+    this.#rows = rows;
+    this.callback = settle;
+  }
+
+  submit(connection: unknown): void {
+    (connection as CopyConnection).query(this.#text);
+  }
+
+  // A statement that fails midway has the server pass over what is left of the rows.
+  handleCopyInResponse(connection: CopyConnection): void {
+    for (let at = 0; at < this.#rows.length; at += CHUNK_BYTES)
+      connection.sendCopyFromChunk(this.#rows.subarray(at, at + CHUNK_BYTES));
+    connection.endCopyFrom();
+  }
+
+  handleCommandComplete(): void {}
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback();
+  }
+}
+
+/** Runs `copy … from stdin` with rows that are in memory. Throws what the server answers, with its SQLSTATE. */
+export async function copyIn(client: pg.ClientBase, text: string, rows: Buffer): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  client.query(new CopyIn(text, rows, (error) => (error === undefined ? resolve() : reject(error))));
+  await promise;
+}

@@ -1,0 +1,143 @@
+// PostgreSQL's manual, COPY, "Binary Format": a signature, then rows of length-prefixed fields, then a count of -1.
+const HEADER = Buffer.from("5047434f50590aff0d0a000000000000000000", "hex");
+const TRAILER_BYTES = 2;
+const NULL_LENGTH = -1;
+
+const BYTES_FIRST = 262_144;
+
+const MICROSECONDS_A_SECOND = 1_000_000;
+const SECONDS_A_DAY = 86_400;
+const DAYS_BEFORE_2000 = 10_957;
+const TWO_TO_32 = 2 ** 32;
+
+/** Days from 1970-01-01 to a calendar date `YYYY-MM-DD` of the years 0001 to 9999, in the Gregorian calendar throughout. */
+function daysSince1970(date: string): number {
+  const digit = (at: number) => date.charCodeAt(at) - 0x30;
+  const month = digit(5) * 10 + digit(6);
+  const day = digit(8) * 10 + digit(9);
+  // Years that begin in March, so that the leap day is a year's last (Hinnant, "chrono-compatible low-level date algorithms").
+  const year = digit(0) * 1000 + digit(1) * 100 + digit(2) * 10 + digit(3) - (month <= 2 ? 1 : 0);
+  const era = Math.floor(year / 400);
+  const yearOfEra = year - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+/**
+ * Rows for `copy … from stdin (format binary)`, field by field in the order of the statement's columns. Measured for the
+ * rows of apply, the binary format costs the server two thirds of what text does, which it has to parse.
+ */
+export class CopyRows {
+  readonly #columns: number;
+  #bytes = Buffer.allocUnsafeSlow(BYTES_FIRST);
+  #size = 0;
+
+  constructor(columns: number) {
+    this.#columns = columns;
+    this.#size = HEADER.copy(this.#bytes);
+  }
+
+  /** Bytes written so far. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** All rows as the bytes that COPY takes; nothing can be added then. */
+  finish(): Buffer {
+    this.#room(TRAILER_BYTES);
+    this.#size = this.#bytes.writeInt16BE(-1, this.#size);
+    return this.#bytes.subarray(0, this.#size);
+  }
+
+  /** Begins a row. */
+  row(): void {
+    this.#room(2);
+    this.#size = this.#bytes.writeInt16BE(this.#columns, this.#size);
+  }
+
+  null(): void {
+    this.#length(NULL_LENGTH);
+  }
+
+  smallint(value: number): void {
+    this.#length(2);
+    this.#size = this.#bytes.writeInt16BE(value, this.#size);
+  }
+
+  integer(value: number): void {
+    this.#length(4);
+    this.#size = this.#bytes.writeInt32BE(value, this.#size);
+  }
+
+  /** A whole number that a double holds exactly. */
+  bigint(value: number): void {
+    this.#length(8);
+    const high = Math.floor(value / TWO_TO_32);
+    this.#bytes.writeInt32BE(high, this.#size);
+    this.#size = this.#bytes.writeUInt32BE(value - high * TWO_TO_32, this.#size + 4);
+  }
+
+  /** One ASCII letter, of PostgreSQL's type "char". */
+  letter(value: string): void {
+    this.#length(1);
+    this.#size = this.#bytes.writeUInt8(value.charCodeAt(0), this.#size);
+  }
+
+  /** A uuid in its usual spelling: 8, 4, 4, 4 and 12 hexadecimal digits. */
+  uuid(value: string): void {
+    this.hex(value.replaceAll("-", ""));
+  }
+
+  /** Bytes as hexadecimal digits, for bytea. */
+  hex(digits: string): void {
+    const bytes = digits.length >>> 1;
+    this.#length(bytes);
+    this.#room(bytes);
+    if (this.#bytes.write(digits, this.#size, bytes, "hex") !== bytes)
+      throw new TypeError("not hexadecimal digits");
+    this.#size += bytes;
+  }
+
+  text(value: string): void {
+    // A UTF-16 unit takes at most three bytes as UTF-8.
+    this.#room(4 + value.length * 3);
+    const bytes = this.#bytes.write(value, this.#size + 4, "utf8");
+    this.#bytes.writeInt32BE(bytes, this.#size);
+    this.#size += 4 + bytes;
+  }
+
+  /** A date `YYYY-MM-DD`, years 0001 to 9999. */
+  date(value: string): void {
+    this.integer(daysSince1970(value) - DAYS_BEFORE_2000);
+  }
+
+  /** A time `YYYY-MM-DDThh:mm:ss.ffffffZ`, years 0001 to 9999, for timestamptz. */
+  timestamp(value: string): void {
+    const number = (from: number, to: number) => Number(value.slice(from, to));
+    const secondOfDay = number(11, 13) * 3600 + number(14, 16) * 60 + number(17, 19);
+    const seconds = (daysSince1970(value) - DAYS_BEFORE_2000) * SECONDS_A_DAY + secondOfDay;
+    const microseconds = seconds * MICROSECONDS_A_SECOND + number(20, 26);
+    if (Number.isSafeInteger(microseconds)) {
+      this.bigint(microseconds);
+      return;
+    }
+    // Before 1714 and after 2285.
+    this.#length(8);
+    const exact = BigInt(seconds) * BigInt(MICROSECONDS_A_SECOND) + BigInt(number(20, 26));
+    this.#size = this.#bytes.writeBigInt64BE(exact, this.#size);
+  }
+
+  /** The length of a field whose value has at most eight bytes, and room for it. */
+  #length(bytes: number): void {
+    this.#room(12);
+    this.#size = this.#bytes.writeInt32BE(bytes, this.#size);
+  }
+
+  #room(bytes: number): void {
+    if (this.#size + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#size + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#size);
+    this.#bytes = larger;
+  }
+}

@@ -1,0 +1,111 @@
+import type pg from "pg";
+import { type RankedVersion, type RecordKey, textOfKey, type Version } from "./record-state.ts";
+import { arrayOf, isoOfStored, textArrayOf } from "./state-session.ts";
+import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
+
+/** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
+export interface StoredCurrent {
+  readonly version: RankedVersion;
+  readonly place: string;
+}
+
+const LOAD_CURRENT = {
+  name: "load-current",
+  text: `select wanted.at::integer, t.ctid::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end
+  from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
+    with ordinality as wanted (bucket, property_id, resource, key, at)
+  join current_record as t using (bucket, property_id, resource, key)`,
+  rowMode: "array" as const,
+};
+
+type CurrentRow = [number, string, string, string, string, number, string | null];
+
+/** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
+const digitsOf = (bytea: string): string => bytea.slice(2);
+
+/** The current records of these keys, in their order; null where there is none. On a session of `openStateSession`. */
+export async function loadCurrent(
+  client: pg.ClientBase,
+  keys: readonly RecordKey[],
+): Promise<(StoredCurrent | null)[]> {
+  const found: (StoredCurrent | null)[] = new Array<null>(keys.length).fill(null);
+  const { rows } = await client.query<CurrentRow>({
+    ...LOAD_CURRENT,
+    values: [
+      arrayOf(keys.map(({ bucket }) => bucket)),
+      arrayOf(keys.map(({ propertyId }) => propertyId)),
+      arrayOf(keys.map(({ resource }) => resource)),
+      textArrayOf(keys.map(({ key }) => key)),
+    ],
+  });
+  for (const [at, place, source_time, content_hash, requestId, index, facts_source_time] of rows) {
+    const sourceTime = isoOfStored(source_time);
+    const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
+    const version = { sourceTime, contentHash: digitsOf(content_hash), factsSourceTime, requestId, index };
+    found[at - 1] = { version, place };
+  }
+  return found;
+}
+
+interface VersionRow {
+  property_id: number;
+  key: string;
+  source_time: string;
+  content_hash: string;
+  request_id: string;
+  record_index: number;
+  facts_source_time: string;
+  status: string | null;
+  from_date: string;
+  to_date: string;
+}
+
+function versionOf(row: VersionRow): Version {
+  return {
+    sourceTime: isoOfStored(row.source_time),
+    contentHash: digitsOf(row.content_hash),
+    requestId: row.request_id,
+    index: row.record_index,
+    factsSourceTime: isoOfStored(row.facts_source_time),
+    status: row.status,
+    fromDate: row.from_date,
+    toDate: row.to_date,
+  };
+}
+
+/** The versions that exist at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
+export async function loadVersionsAt(
+  client: pg.ClientBase,
+  wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
+): Promise<Map<string, Version[]>> {
+  const found = new Map<string, Version[]>();
+  for (const resource of RESOURCE_LETTERS) {
+    const ofResource = wanted.filter(({ of }) => of.resource === resource);
+    if (ofResource.length === 0) continue;
+    const { rows } = await client.query<VersionRow>({
+      name: `load-versions-${resource}`,
+      text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+        t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text
+      from (
+        select distinct *
+        from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
+          as sent (bucket, property_id, key, source_time)
+      ) as wanted
+      join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time)`,
+      values: [
+        arrayOf(ofResource.map(({ of }) => of.bucket)),
+        arrayOf(ofResource.map(({ of }) => of.propertyId)),
+        textArrayOf(ofResource.map(({ of }) => of.key)),
+        arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
+      ],
+    });
+    for (const row of rows) {
+      const text = textOfKey({ bucket: 0, propertyId: row.property_id, resource, key: row.key });
+      const versions = found.get(text);
+      if (versions === undefined) found.set(text, [versionOf(row)]);
+      else versions.push(versionOf(row));
+    }
+  }
+  return found;
+}

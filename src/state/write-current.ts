@@ -1,0 +1,138 @@
+import type pg from "pg";
+import { copyIn } from "../db/copy-in.ts";
+import { CopyRows } from "../db/copy-rows.ts";
+import type { StoredCurrent } from "./load-versions.ts";
+import type { RecordKey, Version } from "./record-state.ts";
+import { arrayOf, textArrayOf } from "./state-session.ts";
+import { COPY_BYTES_TARGET } from "./write-versions.ts";
+
+/** A version that has become the newest of its key, and what was stored before. */
+export interface NewCurrent {
+  readonly of: RecordKey;
+  readonly current: Version;
+  readonly before: StoredCurrent | null;
+}
+
+/**
+ * A row of current_record is not where the transaction found it. Only its owner writes to a bucket, so somebody else has;
+ * with the SQLSTATE of a serialization failure, as the remedy is the same: from the beginning.
+ */
+class CurrentRecordMoved extends Error {
+  readonly code = "40001";
+}
+
+const COLUMNS = [
+  "bucket",
+  "property_id",
+  "resource",
+  "key",
+  "source_time",
+  "request_id",
+  "record_index",
+  "content_hash",
+  "facts_source_time",
+  "status",
+  "from_date",
+  "to_date",
+];
+const COPY = `copy current_record (${COLUMNS.join(", ")}) from stdin (format binary)`;
+
+function addCurrent(rows: CopyRows, { of, current }: NewCurrent): void {
+  rows.row();
+  rows.smallint(of.bucket);
+  rows.integer(of.propertyId);
+  rows.letter(of.resource);
+  rows.text(of.key);
+  rows.timestamp(current.sourceTime);
+  rows.uuid(current.requestId);
+  rows.integer(current.index);
+  rows.hex(current.contentHash);
+  rows.timestamp(current.factsSourceTime);
+  if (current.status === null) rows.null();
+  else rows.text(current.status);
+  rows.date(current.fromDate);
+  rows.date(current.toDate);
+}
+
+async function insertCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
+  let rows: CopyRows | undefined;
+  for (const record of records) {
+    rows ??= new CopyRows(COLUMNS.length);
+    addCurrent(rows, record);
+    if (rows.size < COPY_BYTES_TARGET) continue;
+    await copyIn(client, COPY, rows.finish());
+    rows = undefined;
+  }
+  if (rows !== undefined) await copyIn(client, COPY, rows.finish());
+}
+
+// By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
+const ADVANCE = {
+  name: "advance-current",
+  text: `update current_record as t
+  set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index
+  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[])
+    as w (place, source_time, request_id, record_index)
+  where t.ctid = w.place`,
+};
+const REPLACE = {
+  name: "replace-current",
+  text: `update current_record as t
+  set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index,
+    content_hash = decode(w.content_hash, 'hex'), facts_source_time = w.facts_source_time, status = w.status,
+    from_date = w.from_date, to_date = w.to_date
+  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[],
+    $8::date[], $9::date[]) as w (place, source_time, request_id, record_index, content_hash, facts_source_time, status,
+    from_date, to_date)
+  where t.ctid = w.place`,
+};
+
+async function update(
+  client: pg.ClientBase,
+  statement: { readonly name: string; readonly text: string },
+  records: readonly NewCurrent[],
+  contentOf: (currents: readonly Version[]) => readonly string[],
+): Promise<void> {
+  if (records.length === 0) return;
+  const currents = records.map(({ current }) => current);
+  const { rowCount } = await client.query({
+    ...statement,
+    values: [
+      textArrayOf(records.map(({ before }) => before?.place ?? null)),
+      arrayOf(currents.map(({ sourceTime }) => sourceTime)),
+      arrayOf(currents.map(({ requestId }) => requestId)),
+      arrayOf(currents.map(({ index }) => index)),
+      ...contentOf(currents),
+    ],
+  });
+  if (rowCount !== records.length)
+    throw new CurrentRecordMoved(
+      `${records.length - (rowCount ?? 0)} current records were changed by another.`,
+    );
+}
+
+/** Writes the newest version of each key (each once); the caller has decided that it is the newest. */
+export async function writeCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
+  const added: NewCurrent[] = [];
+  const advanced: NewCurrent[] = [];
+  const replaced: NewCurrent[] = [];
+  for (const record of records) {
+    const { before, current } = record;
+    if (before === null) added.push(record);
+    else if (
+      before.version.contentHash === current.contentHash &&
+      before.version.factsSourceTime === current.factsSourceTime
+    )
+      advanced.push(record);
+    else replaced.push(record);
+  }
+  await insertCurrent(client, added);
+  await update(client, ADVANCE, advanced, () => []);
+  await update(client, REPLACE, replaced, (currents) => [
+    arrayOf(currents.map(({ contentHash }) => contentHash)),
+    arrayOf(currents.map(({ factsSourceTime }) => factsSourceTime)),
+    textArrayOf(currents.map(({ status }) => status)),
+    arrayOf(currents.map(({ fromDate }) => fromDate)),
+    arrayOf(currents.map(({ toDate }) => toDate)),
+  ]);
+}

@@ -1,0 +1,94 @@
+import type pg from "pg";
+import { copyIn } from "../db/copy-in.ts";
+import { CopyRows } from "../db/copy-rows.ts";
+import type { NewVersion, RecordKey, Version } from "./record-state.ts";
+import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
+
+/** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
+export const COPY_BYTES_TARGET = 1_048_576;
+
+const COLUMNS = [
+  "source_time",
+  "facts_source_time",
+  "change_no",
+  "property_id",
+  "record_index",
+  "from_date",
+  "to_date",
+  "bucket",
+  "outcome",
+  "request_id",
+  "content_hash",
+  "key",
+  "status",
+  "facts",
+];
+
+function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts }: NewVersion): void {
+  rows.row();
+  rows.timestamp(version.sourceTime);
+  rows.timestamp(version.factsSourceTime);
+  if (changeNumber === null) rows.null();
+  else rows.bigint(changeNumber);
+  rows.integer(of.propertyId);
+  rows.integer(version.index);
+  rows.date(version.fromDate);
+  rows.date(version.toDate);
+  rows.smallint(of.bucket);
+  rows.letter(outcome);
+  rows.uuid(version.requestId);
+  rows.hex(version.contentHash);
+  rows.text(of.key);
+  if (version.status === null) rows.null();
+  else rows.text(version.status);
+  if (facts === null) rows.null();
+  else rows.text(facts());
+}
+
+/** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */
+export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
+  for (const resource of RESOURCE_LETTERS) {
+    const copy = `copy ${VERSION_TABLES[resource].table} (${COLUMNS.join(", ")}) from stdin (format binary)`;
+    let rows: CopyRows | undefined;
+    for (const version of versions) {
+      if (version.of.resource !== resource) continue;
+      rows ??= new CopyRows(COLUMNS.length);
+      addVersion(rows, version);
+      if (rows.size < COPY_BYTES_TARGET) continue;
+      await copyIn(client, copy, rows.finish());
+      rows = undefined;
+    }
+    if (rows !== undefined) await copyIn(client, copy, rows.finish());
+  }
+}
+
+/**
+ * Writes the receipts of versions that exist, where a copy that another lane received first was applied later, and the
+ * change number of one that became current by that (null leaves the number as it is).
+ */
+export async function writeReceipts(
+  client: pg.ClientBase,
+  received: readonly {
+    readonly of: RecordKey;
+    readonly version: Version;
+    readonly changeNumber: number | null;
+  }[],
+): Promise<void> {
+  for (const { of, version, changeNumber } of received) {
+    await client.query(
+      `update ${VERSION_TABLES[of.resource].table}
+       set request_id = $6, record_index = $7, change_no = coalesce($8::bigint, change_no)
+       where bucket = $1 and property_id = $2 and key = $3 and source_time = $4 and content_hash = decode($5, 'hex')`,
+      [
+        of.bucket,
+        of.propertyId,
+        of.key,
+        version.sourceTime,
+        version.contentHash,
+        version.requestId,
+        version.index,
+        changeNumber,
+      ],
+    );
+  }
+}

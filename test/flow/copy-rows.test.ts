@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import pg from "pg";
+import { copyIn } from "../../src/db/copy-in.ts";
+import { CopyRows } from "../../src/db/copy-rows.ts";
+import { isDataError } from "../../src/db/sql-state.ts";
+import { isoOfStored, openStateSession } from "../../src/state/state-session.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Every day of the years 0001 to 9999 by its number from the first. */
+const dates = fc.integer({ min: 0, max: 3_652_058 }).map((day) => {
+  const date = new Date(0);
+  date.setUTCFullYear(1, 0, 1 + day);
+  return date.toISOString().slice(0, 10);
+});
+const timestamps = fc
+  .tuple(dates, fc.integer({ min: 0, max: DAY_MS - 1 }), fc.integer({ min: 0, max: 999 }))
+  .map(
+    ([date, ms, us]) => `${date}${new Date(ms).toISOString().slice(10, 23)}${String(us).padStart(3, "0")}Z`,
+  );
+interface Row {
+  readonly s: number;
+  readonly i: number;
+  readonly b: number;
+  readonly c: string;
+  readonly u: string;
+  readonly h: string;
+  readonly d: string;
+  readonly z: string;
+  readonly t: string | null;
+}
+
+const rowsToCopy: fc.Arbitrary<Row[]> = fc.array(
+  fc.record({
+    s: fc.integer({ min: -32_768, max: 32_767 }),
+    i: fc.integer(),
+    b: fc.maxSafeInteger(),
+    c: fc.constantFrom("a", "u", "s"),
+    u: fc.uuid(),
+    h: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString("hex")),
+    d: dates,
+    z: timestamps,
+    t: fc.option(fc.string({ unit: "grapheme", maxLength: 20 })),
+  }),
+  { maxLength: 30 },
+);
+
+describe("rows by COPY", () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+  before(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client({ ...database.clientConfig, query_timeout: 30_000 });
+    await client.connect();
+    await openStateSession(client, "bellhop_state");
+    await client.query(`create temp table copied (n serial, s smallint, i integer, b bigint, c "char", u uuid, h bytea, d date,
+      z timestamptz, t text)`);
+  });
+  after(async () => {
+    await client.end();
+    await database.drop();
+  });
+  const COPY = "copy copied (s, i, b, c, u, h, d, z, t) from stdin (format binary)";
+
+  function copyOf(rows: readonly Row[]): Buffer {
+    const copied = new CopyRows(9);
+    for (const row of rows) {
+      copied.row();
+      copied.smallint(row.s);
+      copied.integer(row.i);
+      copied.bigint(row.b);
+      copied.letter(row.c);
+      copied.uuid(row.u);
+      copied.hex(row.h);
+      copied.date(row.d);
+      copied.timestamp(row.z);
+      if (row.t === null) copied.null();
+      else copied.text(row.t);
+    }
+    return copied.finish();
+  }
+
+  test("arrive as they were written, to the bounds of each type", async () => {
+    await fc.assert(
+      fc.asyncProperty(rowsToCopy, async (rows) => {
+        await client.query("truncate copied");
+        await copyIn(client, COPY, copyOf(rows));
+        const { rows: stored } = await client.query<Row>(
+          `select s, i, b::text::float8 as b, c, u, encode(h, 'hex') as h, d::text as d, z::text as z, t
+          from copied order by n`,
+        );
+        assert.deepEqual(
+          stored.map((row) => ({ ...row, z: isoOfStored(row.z) })),
+          rows.map((row) => ({ ...row })),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("are many and large, and the connection goes on", async () => {
+    await client.query("truncate copied");
+    const large = "é".repeat(300_000);
+    const row = {
+      s: 1,
+      i: 1,
+      b: 1,
+      c: "a",
+      u: "0190a000-0000-7000-8000-000000000001",
+      h: "",
+      d: "2026-01-01",
+    };
+    const rows = Array.from({ length: 5 }, () => ({ ...row, z: "2026-01-01T00:00:00.000000Z", t: large }));
+    await copyIn(client, COPY, copyOf(rows));
+    const { rows: counted } = await client.query(
+      "select count(*)::integer as count, sum(octet_length(t))::integer as bytes from copied",
+    );
+    assert.deepEqual(counted, [{ count: 5, bytes: 3_000_000 }]);
+  });
+
+  test("that are no data for their types are a data error, and the transaction goes on from its savepoint", async () => {
+    await client.query("truncate copied; begin; savepoint before");
+    const row = {
+      s: 1,
+      i: 1,
+      b: 1,
+      c: "a",
+      u: "0190a000-0000-7000-8000-000000000001",
+      h: "",
+      d: "2026-01-01",
+    };
+    const z = "2026-01-01T00:00:00.000000Z";
+    const many = Array.from({ length: 20_000 }, () => ({ ...row, z, t: "before" }));
+    const bad = [{ ...row, z, t: "a\0b" }, ...many];
+    await assert.rejects(copyIn(client, COPY, copyOf(bad)), (error) => isDataError(error));
+    await client.query("rollback to savepoint before");
+    await copyIn(client, COPY, copyOf([{ ...row, z, t: "good" }]));
+    await client.query("commit");
+    assert.deepEqual((await client.query("select t from copied")).rows, [{ t: "good" }]);
+    await assert.rejects(copyIn(client, "copy nowhere from stdin", Buffer.alloc(0)), /does not exist/);
+  });
+});
