@@ -16,9 +16,11 @@ function digits(text: string, from: number, count: number): number {
 
 function hasDateAtStart(text: string): boolean {
   if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return false;
-  const year = digits(text, 0, 4);
-  const month = digits(text, 5, 2);
-  const day = digits(text, 8, 2);
+  return isDay(digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2));
+}
+
+/** Whether these are a day of the calendar, years 1 to 9999; not where one is NaN. */
+export function isDay(year: number, month: number, day: number): boolean {
   if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false;
   const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   return day <= (DAYS_OF_MONTH[month - 1] ?? 0) + leapDay;

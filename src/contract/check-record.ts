@@ -14,8 +14,8 @@ const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 }
 
 /**
  * Checks one record of a batch against the contract of its resource (specification, section 2). Pointers are RFC 6901,
- * into the batch as sent. At most `violationsMax` violations are listed, `total` counts all; a valid record costs about a
- * microsecond and allocates nothing.
+ * into the batch as sent. At most `violationsMax` violations are listed, `total` counts all; a valid record costs nothing
+ * where `readBatch` has found it valid already, else about three microseconds, and allocates nothing.
  *
  * @example
  * const { violations, total } = checkRecord("reservations", record, 100);
@@ -23,6 +23,7 @@ const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 }
  * //                  message: 'arrivalDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"' }
  */
 export function checkRecord(resource: Resource, record: BatchRecord, violationsMax: number): RecordCheck {
+  if (record.validAs === resource) return VALID;
   if (record.lexicalTotal === 0 && isValidRecord(resource, record.value)) return VALID;
   const found = new ViolationList(record.index, violationsMax, record.lexical, record.lexicalTotal);
   findViolations(RECORD_SCHEMAS[resource], record.value, found);

@@ -124,7 +124,9 @@ test("reading in turns gives what reading at once gives", async () => {
   ];
   for (const body of bodies) {
     const visited: BatchRecord[] = [];
-    const refusal = await readBatchInTurns(Buffer.from(body), LIMITS, (record) => visited.push(record));
+    const refusal = await readBatchInTurns(Buffer.from(body), LIMITS, undefined, (record) =>
+      visited.push(record),
+    );
     assert.deepEqual(refusal ?? { ok: true, records: visited }, read(body));
   }
 });
@@ -140,7 +142,7 @@ test("reading in turns lets other work run", async () => {
     if (!done) setImmediate(count);
   };
   setImmediate(count);
-  await readBatchInTurns(body, LIMITS, () => undefined);
+  await readBatchInTurns(body, LIMITS, undefined, () => undefined);
   done = true;
   assert.ok(turns > 10, `${turns} turns`);
 });

@@ -90,7 +90,7 @@ async function acceptBody(
   const isForeign = watchForForeign(principal);
   const judge = new BatchJudge(resource, parameters.lenient);
   let foreign: ForeignRecord | undefined;
-  const refusal = await readBatchInTurns(body, context.limits, (record) => {
+  const refusal = await readBatchInTurns(body, context.limits, resource, (record) => {
     if (foreign !== undefined) return;
     if (isForeign(record)) {
       const { index, clientCode, propertyCode } = record;
