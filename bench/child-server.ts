@@ -11,6 +11,8 @@ export interface Ready {
     Record<string, { readonly path: string; readonly prefix: string; readonly suffix: string }>
   >;
   readonly status?: number;
+  /** Stands in every good answer: some refuse under a good status. */
+  readonly answerHolds?: string;
 }
 
 export interface ChildServer {

@@ -35,6 +35,7 @@ export function serviceContestant(
       suffix: "",
       gzip,
       status: 202,
+      answerHolds: "",
     }),
     untilApplied: async () => await untilDrained(client),
   };
@@ -47,7 +48,7 @@ function serverContestant(
   server: ChildServer,
   database: PeerDatabase | undefined,
 ): Contestant {
-  const { port, headers = [], requests = {}, status = 202 } = server.ready;
+  const { port, headers = [], requests = {}, status = 202, answerHolds = "" } = server.ready;
   return {
     name,
     share,
@@ -61,6 +62,7 @@ function serverContestant(
       port,
       headers,
       status,
+      answerHolds,
       gzip: false,
       ...(requests[resource] ?? { path: pathOf(resource), prefix: "", suffix: "" }),
     }),

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 
 const HEAD_END = "\r\n\r\n";
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
-const RECEIVED_BYTES = 65_536;
+const RECEIVED_BYTES = 262_144;
 const STATUS_AT = 9;
 
 /**
@@ -47,6 +47,10 @@ export class HttpConnection {
     this.#socket.cork();
     for (const part of parts) this.#socket.write(part);
     this.#socket.uncork();
+  }
+
+  answerHolds(text: string): boolean {
+    return text === "" || this.#received.subarray(0, this.#filled).includes(text);
   }
 
   /** What was answered last, whole. */

@@ -9,7 +9,11 @@ export interface Peer {
   readonly share: number;
 }
 
-export const PEERS: readonly Peer[] = [{ name: "good-team", share: 1 }];
+export const PEERS: readonly Peer[] = [
+  { name: "good-team", share: 1 },
+  { name: "typical-team", share: 0.2 },
+  { name: "postgraphile", share: 0.5 },
+];
 
 function folderOf(name: string): URL {
   return new URL(`./peers/${name}/`, import.meta.url);

@@ -12,6 +12,8 @@ export interface Target {
   /** Whether it is sent the compressed bodies of a case that has them. */
   readonly gzip: boolean;
   readonly status: number;
+  /** Stands in every good answer; empty where the status says enough. */
+  readonly answerHolds: string;
 }
 
 export interface SendOrder {
@@ -140,7 +142,10 @@ export class Sending {
       this.durations.push(performance.now() - since);
       this.#answered += 1;
       if (error !== undefined) this.#finished.reject(error);
-      else if (status !== this.#order.target.status)
+      else if (
+        status !== this.#order.target.status ||
+        !sender.connection.answerHolds(this.#order.target.answerHolds)
+      )
         this.#finished.reject(new Error(`Answered ${status}: ${sender.connection.answer.slice(0, 800)}`));
       else next();
     });

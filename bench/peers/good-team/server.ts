@@ -8,8 +8,8 @@ import type { AddressInfo } from "node:net";
 import addFormats from "ajv-formats";
 import fastify from "fastify";
 import pg from "pg";
-import { batchSchema, RESOURCES, type ResourceModel } from "./resources.ts";
-import { tableStatement, upsertStatement } from "./upsert.ts";
+import { batchSchema, RESOURCES, type ResourceModel } from "../resources.ts";
+import { tableStatement, upsertStatement } from "../statements.ts";
 
 const WORKERS = Number(process.env["WORKERS"] ?? 1);
 const POOL = 10;
@@ -76,15 +76,11 @@ async function serve(): Promise<void> {
   process.send?.({ port: (app.server.address() as AddressInfo).port });
 }
 
-async function createTables(): Promise<void> {
+if (cluster.isPrimary) {
   const client = new pg.Client();
   await client.connect();
   for (const model of Object.values(RESOURCES)) await client.query(tableStatement(model));
   await client.end();
-}
-
-if (cluster.isPrimary) {
-  await createTables();
   let listening = 0;
   if (WORKERS === 1) await serve();
   else {
