@@ -22,6 +22,11 @@ const CHANGED_ONE_IN = 10;
 /** No record has the mark of another, and none its own of a round before. */
 const MARKS_PER_ROUND = 1_000_003;
 
+/** The code of the bench's nth hotel. */
+export function hotelCode(number: number): string {
+  return `H${String(number).padStart(SLOTS.property.length - 1, "0")}`;
+}
+
 /** The bodies of a case, made once and patched in place for each round: nothing is built while a clock runs. */
 export class Batches {
   readonly #case: BenchCase;
@@ -29,13 +34,15 @@ export class Batches {
 
   constructor(benchCase: BenchCase) {
     this.#case = benchCase;
-    const { resource, recordsPerBatch, recordsPerRound, hotels, firstHotel } = benchCase;
+    const { resource, recordsPerBatch, recordsPerRound, hotels, firstHotel, scattered } = benchCase;
     const templates = recordTemplates(resource);
     let next = 0;
     for (let batch = 0; batch < recordsPerRound / recordsPerBatch; batch += 1) {
-      const property = `H${String(firstHotel + (batch % hotels)).padStart(SLOTS.property.length - 1, "0")}`;
-      const records = Array.from({ length: recordsPerBatch }, () =>
-        (templates[next++ % templates.length] as string).replace(SLOTS.property, property),
+      const records = Array.from({ length: recordsPerBatch }, (_, at) =>
+        (templates[next++ % templates.length] as string).replace(
+          SLOTS.property,
+          hotelCode(firstHotel + ((scattered ? at : batch) % hotels)),
+        ),
       );
       this.#batches.push(this.#locate(records));
     }
@@ -43,18 +50,18 @@ export class Batches {
 
   /** The bodies of a round. Rounds come in order from 0, which sends every key for the first time. */
   bodiesOf(round: number): Buffer[] {
-    const { resource, variant, hotels, recordsPerBatch } = this.#case;
+    const { resource, variant, hotels, recordsPerBatch, scattered } = this.#case;
     const keysPerRound = Math.ceil(this.#batches.length / hotels) * recordsPerBatch;
     const time = new Date(FIRST_ROUND_MS + round * HOUR_MS).toISOString().replace(".000Z", "Z");
     const sentAs = round.toString(16).padStart(4, "0");
     this.#batches.forEach(({ body, records }, batch) => {
-      const firstOfHotel = Math.floor(batch / hotels) * recordsPerBatch;
+      const firstOfHotel = scattered ? batch : Math.floor(batch / hotels) * recordsPerBatch;
       const firstKey = firstOfHotel + (variant === "new" ? round * keysPerRound : 0);
       records.forEach((places, at) => {
         body.write(time, places.time, "latin1");
         body.write(sentAs, places.correlation + 2, "latin1");
         if (variant === "new" || round === 0)
-          body.write(keyText(resource, firstKey + at), places.key, "latin1");
+          body.write(keyText(resource, firstKey + (scattered ? 0 : at)), places.key, "latin1");
         const changes =
           round === 0 ||
           variant === "changed" ||

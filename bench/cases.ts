@@ -20,6 +20,13 @@ export interface BenchCase {
   /** Connections, each with one request at a time: a partner waits for its answer before it sends on. */
   readonly connections: number;
   readonly gzip: boolean;
+  /** Each record of a batch is of another hotel, of which a batch has one: as many batches as a hotel has records. */
+  readonly scattered: boolean;
+  /**
+   * `full`: as fast as is answered; `alone`: a batch at a time, each when the one before was applied; `paced`: at a share
+   * of the rate of the case before it, requests sent when they are due.
+   */
+  readonly mode: "full" | "alone" | "paced";
   /** Measured beside the service, the limits and the good team. */
   readonly everyPeer: boolean;
 }
@@ -31,7 +38,10 @@ const HOTELS = 12;
 const HOTELS_PER_CASE_MAX = 10_000;
 let casesMade = 0;
 
-function made(name: string, parts: Partial<BenchCase> & Pick<BenchCase, "recordsPerRound">): BenchCase {
+export function made(
+  name: string,
+  parts: Partial<BenchCase> & Pick<BenchCase, "recordsPerRound">,
+): BenchCase {
   const [resource = "", perBatch, variant] = name.split("-");
   const firstHotel = casesMade * HOTELS_PER_CASE_MAX;
   casesMade += 1;
@@ -44,6 +54,8 @@ function made(name: string, parts: Partial<BenchCase> & Pick<BenchCase, "records
     firstHotel,
     connections: 16,
     gzip: false,
+    scattered: false,
+    mode: "full",
     everyPeer: false,
     ...parts,
   };
@@ -55,6 +67,7 @@ function made(name: string, parts: Partial<BenchCase> & Pick<BenchCase, "records
  */
 export const CASES: readonly BenchCase[] = [
   made("reservations-1-new", { recordsPerRound: 8_000, connections: 64, everyPeer: true }),
+  made("reservations-1-new-paced", { recordsPerRound: 4_000, connections: 64, mode: "paced" }),
   made("reservations-100-new", { recordsPerRound: 30_000, everyPeer: true }),
   made("reservations-100-changed", { recordsPerRound: 30_000 }),
   made("reservations-100-unchanged90", { recordsPerRound: 30_000 }),
@@ -64,6 +77,18 @@ export const CASES: readonly BenchCase[] = [
   made("reservations-100-new-1000-hotels", { recordsPerRound: 20_000, hotels: 1_000 }),
   made("inventories-730-new", { recordsPerRound: 24 * PUSH_DATES, hotels: 24, connections: 8 }),
   made("inventories-730-unchanged90", { recordsPerRound: 40 * PUSH_DATES, hotels: 40, connections: 8 }),
+  made("inventories-730-new-alone", {
+    recordsPerRound: 8 * PUSH_DATES,
+    hotels: 8,
+    connections: 1,
+    mode: "alone",
+  }),
+  made("inventories-730-unchanged90-alone", {
+    recordsPerRound: 8 * PUSH_DATES,
+    hotels: 8,
+    connections: 1,
+    mode: "alone",
+  }),
   made("groups-100-new", { recordsPerRound: 10_000, connections: 8 }),
 ];
 
@@ -72,15 +97,16 @@ const QUICK_DIVISOR = 5;
 
 /** The cases of these names, all of them when there are none; throws for a name that is none of theirs. */
 export function chooseCases(names: readonly string[], quick: boolean): BenchCase[] {
-  const chosen = names.length === 0 ? CASES : names.map(caseOf);
+  const chosen = names.length === 0 ? CASES : CASES.filter(({ name }) => wanted(names).includes(name));
   return chosen.map((benchCase) => (quick ? shortened(benchCase) : benchCase));
 }
 
-function caseOf(name: string): BenchCase {
-  const found = CASES.find((candidate) => candidate.name === name);
-  if (found === undefined)
-    throw new Error(`There is no case ${name}: ${CASES.map((each) => each.name).join(", ")}.`);
-  return found;
+/** A paced case needs the one that its pace is taken from. */
+function wanted(names: readonly string[]): string[] {
+  const unknown = names.find((name) => !CASES.some((known) => known.name === name));
+  if (unknown !== undefined)
+    throw new Error(`There is no case ${unknown}: ${CASES.map(({ name }) => name).join(", ")}.`);
+  return names.flatMap((name) => [name, name.replace(/-paced$/, "")]);
 }
 
 function shortened(benchCase: BenchCase): BenchCase {

@@ -27,7 +27,7 @@ export async function startChildServer(
   environment: Readonly<Record<string, string>>,
 ): Promise<ChildServer> {
   const child = fork(file, {
-    env: { ...process.env, ...environment },
+    env: { ...process.env, NODE_ENV: "production", GRAPHILE_ENV: "production", ...environment },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [ready] = (await Promise.race([

@@ -3,7 +3,7 @@ import type { BenchCase } from "./cases.ts";
 import type { Prepared, Sent } from "./load.ts";
 import type { LoadProcess } from "./load-process.ts";
 import type { ProcessMeter } from "./process-meter.ts";
-import type { Target } from "./sending.ts";
+import type { SendOrder, Target } from "./sending.ts";
 
 /** Whoever takes the batches of a round: the service, a peer, or a limit that is a server. */
 export interface Contestant {
@@ -32,6 +32,8 @@ export interface Figures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
+  /** Of each batch that was sent alone, from its first byte until it was applied. */
+  readonly aloneMs: readonly number[];
   readonly nodeMicros: number;
   readonly postgresMicros: number;
   readonly loadMicros: number;
@@ -50,26 +52,61 @@ async function storage(client: pg.ClientBase | undefined): Promise<{ wal: number
   return { wal: Number(rows[0]?.wal), disk: Number(rows[0]?.disk) };
 }
 
-/** Sends a contestant the prepared batches of a round and measures until all is applied. Figures are a record's. */
+/** A run of a contestant over a round's batches: what was sent, and when all of it was applied. */
+interface Run {
+  readonly sent: Sent;
+  readonly appliedAt: number;
+  /** Of each batch sent alone, from its first byte until it was applied. */
+  readonly aloneMs: readonly number[];
+}
+
+async function runAlone(contestant: Contestant, load: LoadProcess, order: SendOrder): Promise<Run> {
+  const runs: Run[] = [];
+  for (let first = 0; first < order.batches; first += 1) {
+    const sent = await load.send({ ...order, first, batches: 1 });
+    const appliedAt = await contestant.untilApplied(sent);
+    runs.push({ sent, appliedAt, aloneMs: [appliedAt - sent.startedAt] });
+  }
+  const last = runs.at(-1) as Run;
+  const sum = (pick: (sent: Sent) => number) => runs.reduce((total, { sent }) => total + pick(sent), 0);
+  const startedAt = runs[0]?.sent.startedAt ?? Number.NaN;
+  const sent: Sent = {
+    ...last.sent,
+    startedAt,
+    batches: runs.length,
+    bytes: sum(({ bytes }) => bytes),
+    cpuSeconds: sum(({ cpuSeconds }) => cpuSeconds),
+  };
+  return { sent, appliedAt: last.appliedAt, aloneMs: runs.flatMap(({ aloneMs }) => aloneMs) };
+}
+
+/**
+ * Sends a contestant the prepared batches of a round and measures until all is applied. Figures are a record's.
+ * `perSecond` is the pace of a paced case in requests.
+ */
 export async function measureContestant(
   contestant: Contestant,
   load: LoadProcess,
   benchCase: BenchCase,
   prepared: Prepared,
+  perSecond = 0,
 ): Promise<Figures> {
   const { node, database, share, atLeastMs } = contestant;
-  const batches = Math.max(1, Math.round(prepared.batches * share));
+  const order: SendOrder = {
+    target: contestant.targetOf(benchCase.resource, benchCase.gzip),
+    connections: benchCase.connections,
+    batches: Math.max(1, Math.round(prepared.batches * share)),
+    first: 0,
+    atLeastMs,
+    perSecond,
+  };
   const before = await storage(database?.client);
   node.start();
   database?.postgres.start();
-  const sent = await load.send({
-    target: contestant.targetOf(benchCase.resource, benchCase.gzip),
-    connections: benchCase.connections,
-    batches,
-    atLeastMs,
-    perSecond: 0,
-  });
-  const appliedAt = await contestant.untilApplied(sent);
+  const { sent, appliedAt, aloneMs } =
+    benchCase.mode === "alone"
+      ? await runAlone(contestant, load, order)
+      : await runTogether(contestant, load, order);
   const nodeUsage = node.stop();
   const postgresUsage = database?.postgres.stop();
   const after = await storage(database?.client);
@@ -86,6 +123,7 @@ export async function measureContestant(
     p50Ms: sent.p50Ms,
     p99Ms: sent.p99Ms,
     p999Ms: sent.p999Ms,
+    aloneMs,
     nodeMicros: microsOf(nodeUsage?.cpuSeconds),
     postgresMicros: microsOf(postgresUsage?.cpuSeconds),
     loadMicros: microsOf(sent.cpuSeconds),
@@ -94,4 +132,9 @@ export async function measureContestant(
     nodePeakBytes: nodeUsage?.peakBytes ?? Number.NaN,
     postgresPeakBytes: postgresUsage?.peakBytes ?? Number.NaN,
   };
+}
+
+async function runTogether(contestant: Contestant, load: LoadProcess, order: SendOrder): Promise<Run> {
+  const sent = await load.send(order);
+  return { sent, appliedAt: await contestant.untilApplied(sent), aloneMs: [] };
 }

@@ -1,45 +1,11 @@
-import type pg from "pg";
-import type { BenchCase } from "./cases.ts";
 import { type ChildServer, startChildServer } from "./child-server.ts";
 import type { Contestant } from "./contestant.ts";
 import type { PeerDatabase } from "./peer-database.ts";
 import { installPeer, type Peer, serverOf } from "./peers.ts";
 import { ProcessMeter } from "./process-meter.ts";
-import type { ServiceProcess } from "./service-process.ts";
-import { untilDrained } from "./until-drained.ts";
 
 /** The bare server would be done with a round before its clock meant anything. */
 const BARE_MS_MIN = 1_000;
-
-function pathOf(resource: BenchCase["resource"]): string {
-  return `/api/public/v1/${resource}`;
-}
-
-/** The service, and where its database's processes are. */
-export function serviceContestant(
-  service: ServiceProcess,
-  client: pg.ClientBase,
-  postmasterPid: number,
-): Contestant {
-  return {
-    name: "bellhop",
-    share: 1,
-    atLeastMs: 0,
-    node: new ProcessMeter(service.pid, false),
-    database: { client, postgres: new ProcessMeter(postmasterPid, true) },
-    targetOf: (resource, gzip) => ({
-      port: service.port,
-      path: pathOf(resource),
-      headers: [`Authorization: Bearer ${service.token}`, ...(gzip ? ["Content-Encoding: gzip"] : [])],
-      prefix: "",
-      suffix: "",
-      gzip,
-      status: 202,
-      answerHolds: "",
-    }),
-    untilApplied: async () => await untilDrained(client),
-  };
-}
 
 /** A server of a peer or a limit: what it has answered is done. */
 function serverContestant(
@@ -64,7 +30,7 @@ function serverContestant(
       status,
       answerHolds,
       gzip: false,
-      ...(requests[resource] ?? { path: pathOf(resource), prefix: "", suffix: "" }),
+      ...(requests[resource] ?? { path: `/api/public/v1/${resource}`, prefix: "", suffix: "" }),
     }),
     untilApplied: async (sent) => sent.endedAt,
   };

@@ -1,11 +1,9 @@
 import type pg from "pg";
 import { lowestIdAt } from "../src/accept/request-id.ts";
 import { copyIn, copyOut } from "./copy-stream.ts";
+import { columnsOf } from "./table-columns.ts";
 
 const COPIES = "bench_copy";
-/** Where apply writes; what of a round stands there is found by its request ids. */
-const SCHEMAS = ["bellhop_state", "bellhop"];
-const OUTCOMES = "bellhop.request_outcome";
 
 export interface CopyRound {
   readonly recordsPerSecond: number;
@@ -13,26 +11,16 @@ export interface CopyRound {
   readonly bytes: number;
 }
 
-interface WrittenTable {
-  readonly table: string;
-  /** Its columns less those that the database computes. */
-  readonly columns: string;
-}
-
 /** The tables of state whose rows name a request, and the outcomes, whatever their columns are. */
-async function writtenTables(client: pg.ClientBase): Promise<WrittenTable[]> {
-  const { rows } = await client.query<WrittenTable>(
-    `select c.oid::regclass::text as table, string_agg(attname, ', ' order by attnum) as columns
-     from pg_class c join pg_attribute on attrelid = c.oid
-     where relkind = 'r' and relnamespace = any ($1::regnamespace[]) and attnum > 0
-       and not attisdropped and attgenerated = ''
+async function writtenTables(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ table: string }>(
+    `select c.oid::regclass::text as table from pg_class c join pg_attribute on attrelid = c.oid
+     where relkind = 'r' and relnamespace = any ('{bellhop_state,bellhop}'::regnamespace[])
      group by c.oid
-     having bool_or(attname = 'request_id')
-       and (relnamespace = 'bellhop_state'::regnamespace or c.oid = $2::regclass)
-       and not bool_or(attname = 'lane_id')`,
-    [SCHEMAS, OUTCOMES],
+     having bool_or(attname = 'request_id') and not bool_or(attname = 'lane_id')
+       and (relnamespace = 'bellhop_state'::regnamespace or c.oid = 'bellhop.request_outcome'::regclass)`,
   );
-  return rows;
+  return rows.map(({ table }) => table);
 }
 
 /**
@@ -45,7 +33,8 @@ export async function copyRound(client: pg.ClientBase, since: number, records: n
   await client.query(`drop schema if exists ${COPIES} cascade; create schema ${COPIES}`);
   const loads: { copy: string; bytes: Buffer }[] = [];
   let rows = 0;
-  for (const { table, columns } of await writtenTables(client)) {
+  for (const table of await writtenTables(client)) {
+    const columns = (await columnsOf(client, table)).join(", ");
     const where = `request_id >= '${firstId}'`;
     const counted = await client.query<{ count: number }>(`select count(*) from ${table} where ${where}`);
     const count = counted.rows[0]?.count ?? 0;

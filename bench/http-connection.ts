@@ -44,6 +44,10 @@ export class HttpConnection {
   send(parts: readonly Buffer[], done: (error: Error | undefined, status: number) => void): void {
     this.#done = done;
     this.#filled = 0;
+    if (parts.length === 1) {
+      this.#socket.write(parts[0] as Buffer);
+      return;
+    }
     this.#socket.cork();
     for (const part of parts) this.#socket.write(part);
     this.#socket.uncork();

@@ -3,7 +3,7 @@ import { lowestIdAt } from "../src/accept/request-id.ts";
 import type { BenchCase } from "./cases.ts";
 import { type Contestant, type Figures, measureContestant } from "./contestant.ts";
 import { type CopyRound, copyRound } from "./copy-limit.ts";
-import type { LoadProcess } from "./load-process.ts";
+import type { Bench } from "./open-bench.ts";
 
 /** Everything one round of one case gave. */
 export interface RoundFigures {
@@ -30,18 +30,28 @@ async function outcomeCounts(client: pg.ClientBase, since: number): Promise<Reco
   return Object.fromEntries(rows.map(({ letter, count }) => [OUTCOMES[letter] ?? letter, count]));
 }
 
+/** Who is slow takes part in some cases, the limits in those where rates are compared. */
+function takesPart({ name, share }: Contestant, { everyPeer, mode }: BenchCase): boolean {
+  if (mode !== "full") return name === "bellhop" || name === "good-team";
+  return share === 1 || everyPeer;
+}
+
+/** Of the most that each takes with all connections busy. */
+const PACE = 0.7;
+
 /** One round of one case: every contestant with the same bodies in turn, then COPY of the rows the service wrote. */
 export async function measureRound(
-  contestants: readonly Contestant[],
-  load: LoadProcess,
-  client: pg.ClientBase,
+  { contestants, load, service: { client } }: Bench,
   benchCase: BenchCase,
   round: number,
+  fullRates: Readonly<Record<string, Figures>>,
 ): Promise<RoundFigures> {
   const prepared = await load.prepare({ benchCase, round });
   const figures: Record<string, Figures> = {};
-  for (const contestant of contestants) {
-    figures[contestant.name] = await measureContestant(contestant, load, benchCase, prepared);
+  for (const contestant of contestants.filter((each) => takesPart(each, benchCase))) {
+    const full = fullRates[contestant.name]?.acceptedPerSecond ?? 0;
+    const perSecond = benchCase.mode === "paced" ? (PACE * full) / benchCase.recordsPerBatch : 0;
+    figures[contestant.name] = await measureContestant(contestant, load, benchCase, prepared, perSecond);
   }
   const own = figures["bellhop"];
   if (own === undefined) return { contestants: figures, copy: undefined, outcomes: {} };
@@ -51,5 +61,6 @@ export async function measureRound(
     throw new Error(
       `${benchCase.name}: ${own.records} records were accepted and ${recorded} have an outcome.`,
     );
-  return { contestants: figures, copy: await copyRound(client, own.startedAt, own.records), outcomes };
+  const copy = benchCase.mode === "full" ? await copyRound(client, own.startedAt, own.records) : undefined;
+  return { contestants: figures, copy, outcomes };
 }

@@ -1,19 +1,10 @@
-import pg from "pg";
-import { openDatabase } from "../src/db/open-database.ts";
-import { createLogger } from "../src/observe/log.ts";
+import type pg from "pg";
 import type { Contestant } from "./contestant.ts";
-import {
-  type Started,
-  serviceContestant,
-  startAppendLimit,
-  startBareLimit,
-  startPeer,
-} from "./contestants.ts";
+import { type Started, startAppendLimit, startBareLimit, startPeer } from "./contestants.ts";
 import { LoadProcess } from "./load-process.ts";
 import { startPeerDatabase } from "./peer-database.ts";
 import type { Peer } from "./peers.ts";
-import { ProcessMeter, parentOf } from "./process-meter.ts";
-import { startServiceProcess } from "./service-process.ts";
+import { type StartedService, startService } from "./started-service.ts";
 import { countStatements, statementTimes } from "./statement-times.ts";
 
 export interface BenchOptions {
@@ -26,13 +17,17 @@ export interface BenchOptions {
 
 /** Everything that runs during a bench. */
 export interface Bench {
-  /** In the order of a round. */
+  /** In the order of a round; the service is the first. */
   readonly contestants: readonly Contestant[];
   readonly load: LoadProcess;
-  /** A session on the service's database. */
-  readonly client: pg.Client;
+  readonly service: StartedService;
   statementLines(): Promise<string[]>;
   close(): Promise<void>;
+}
+
+function profiled(directory: string | undefined): Parameters<typeof startService>[1] {
+  if (directory === undefined) return {};
+  return { nodeOptions: ["--cpu-prof", `--cpu-prof-dir=${directory}`], statements: true };
 }
 
 /** Starts the service, the peers, the limits and the load. What was started is stopped when a later step fails. */
@@ -41,51 +36,41 @@ export async function openBench({ peers, threads, profileDirectory }: BenchOptio
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
-  const kept = ({ contestant, stop }: Started): Contestant => {
-    closers.push(stop);
-    return contestant;
+  const kept = <Kept extends Started>(started: Kept): Kept => {
+    closers.push(started.stop);
+    return started;
   };
   try {
-    const service = await startServiceProcess(
-      profileDirectory === undefined
-        ? {}
-        : { nodeOptions: ["--cpu-prof", `--cpu-prof-dir=${profileDirectory}`], statements: true },
-    );
-    closers.push(service.stop);
-    const database = await openDatabase(
-      { databaseUrl: undefined, dataDir: service.dataDir, allowUnsafeDurability: false },
-      createLogger({ level: "silent", pretty: false }),
-      { role: "command", poolSize: 1 },
-    );
+    const service = kept(await startService("bellhop", profiled(profileDirectory)));
+    const clientConfig = clientConfigOf(service.client);
+    if (profileDirectory !== undefined) await countStatements(clientConfig, service.service.dataDir);
+    const started: Started[] = [
+      service,
+      kept(await startService("bellhop-accept", { settings: { APPLY: "off" } })),
+    ];
+    const database = await startPeerDatabase();
     closers.push(() => database.close());
-    if (profileDirectory !== undefined) await countStatements(database.clientConfig, service.dataDir);
-    const client = new pg.Client(database.clientConfig);
-    await client.connect();
-    closers.push(() => client.end());
-    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const postmaster = ProcessMeter.supported ? parentOf(rows[0]?.pid ?? 0) : 0;
-    const contestants = [serviceContestant(service, client, postmaster)];
-    const peerDatabase = await startPeerDatabase();
-    closers.push(() => peerDatabase.close());
-    for (const peer of peers) contestants.push(kept(await startPeer(peer, peerDatabase)));
-    contestants.push(kept(await startAppendLimit(peerDatabase, threads)), kept(await startBareLimit()));
+    for (const peer of peers) started.push(kept(await startPeer(peer, database)));
+    started.push(kept(await startAppendLimit(database, threads)), kept(await startBareLimit()));
     const load = new LoadProcess();
     closers.push(() => load.stop());
     return {
-      contestants,
+      contestants: started.map(({ contestant }) => contestant),
       load,
-      client,
+      service,
       close,
       statementLines: async () => {
         if (profileDirectory === undefined) return [];
-        return [
-          "Statements, warm-up and COPY included:",
-          ...(await statementTimes(database.clientConfig, service.dataDir)),
-        ];
+        const lines = await statementTimes(clientConfig, service.service.dataDir);
+        return ["Statements, warm-up and COPY included:", ...lines];
       },
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function clientConfigOf({ host, port, database }: pg.Client): pg.ClientConfig {
+  return { host, port, ...(database === undefined ? {} : { database }) };
 }

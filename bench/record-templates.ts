@@ -14,6 +14,8 @@ export const SLOTS = {
   content: { reservations: "C@@@@@@@@@", groups: "D@@@@@@@@@", inventories: '"roomsNotAvailableOther":7' },
 } as const;
 
+export const CLIENT_CODE = "ALGARVE";
+
 const SEED = 20_260_101;
 /** Makes about 29,000 reservations of two hotels' bookings. */
 const FEED_RECORDS = 40_000;
@@ -27,7 +29,7 @@ function feedRecords(resource: Resource): string[] {
     .map(({ json }) => {
       const record: Record<string, unknown> = {
         ...(JSON.parse(json) as Record<string, unknown>),
-        clientCode: "ALGARVE",
+        clientCode: CLIENT_CODE,
         propertyCode: SLOTS.property,
         correlationId: SLOTS.correlation,
         lastModifiedDateTime: SLOTS.time,
@@ -64,7 +66,7 @@ function inventoryRecords(): string[] {
   const random = SeededRandom.stream(SEED, 3);
   return Array.from({ length: 4 * PUSH_DATES }, () =>
     JSON.stringify({
-      clientCode: "ALGARVE",
+      clientCode: CLIENT_CODE,
       propertyCode: SLOTS.property,
       createDateTime: SLOTS.time,
       occupancyDate: SLOTS.key.inventories,

@@ -1,7 +1,7 @@
 import type { BenchCase } from "./cases.ts";
 import type { Figures } from "./contestant.ts";
 import type { RoundFigures } from "./measure-round.ts";
-import { type Spread, spreadOf } from "./statistics.ts";
+import { median, percentile, type Spread, spreadOf } from "./statistics.ts";
 
 export interface CaseResult {
   readonly benchCase: BenchCase;
@@ -47,6 +47,16 @@ function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** Of batches that were sent alone: how long each took from its first byte until it was applied. */
+function aloneLines(names: readonly string[], rounds: readonly RoundFigures[]): string[] {
+  return names.flatMap((name) => {
+    const times = rounds.flatMap(({ contestants }) => contestants[name]?.aloneMs ?? []).sort((a, b) => a - b);
+    if (times.length === 0) return [];
+    const [middle, most] = [median(times), percentile(times, 0.99)];
+    return [`  ${name}: first byte to applied ${short(middle)} ms, p99 ${short(most)} ms of ${times.length}`];
+  });
+}
+
 /** A case's figures, a row a contestant: the median of its rounds, and for rates the least and the greatest. */
 export function caseLines({ benchCase, rounds }: CaseResult): string[] {
   const [first] = rounds;
@@ -74,5 +84,5 @@ export function caseLines({ benchCase, rounds }: CaseResult): string[] {
   const title =
     `${benchCase.name}: ${whole(own?.records ?? 0)} records, ${((own?.bytes ?? 0) / MEGABYTE).toFixed(1)} MB a round; ` +
     `${rounds.length} rounds; ${benchCase.connections} connections; ${benchCase.hotels} hotels; ${outcomes}`;
-  return [title, ...table([["", ...COLUMNS.map(([name]) => name)], ...cells])];
+  return [title, ...table([["", ...COLUMNS.map(([name]) => name)], ...cells]), ...aloneLines(names, rounds)];
 }

@@ -19,8 +19,9 @@ export interface Target {
 export interface SendOrder {
   readonly target: Target;
   readonly connections: number;
-  /** So many of the prepared batches from the first; fewer than all for whoever is slow. */
+  /** So many of the prepared batches from this one on; fewer than all for whoever is slow. */
   readonly batches: number;
+  readonly first: number;
   /** They are sent again from the first until so much time has passed; 0 sends each once. */
   readonly atLeastMs: number;
   /** Requests a second, sent when they are due whether or not others were answered; 0 sends as fast as is answered. */
@@ -29,6 +30,8 @@ export interface SendOrder {
 
 const LENGTH_DIGITS = 10;
 const KEY_DIGITS = 12;
+/** Up to here one copy and one write are cheaper than a write of several parts. */
+const SMALL_BYTES = 16_384;
 /** No Idempotency-Key comes twice in a run. */
 let keys = 0;
 
@@ -39,6 +42,7 @@ export class Sender {
   readonly #lengthAt: number;
   readonly #keyAt: number;
   readonly #parts: Buffer[];
+  readonly #small = Buffer.allocUnsafe(SMALL_BYTES);
   readonly #aroundBytes: number;
   readonly #bodyPart: number;
 
@@ -71,7 +75,13 @@ export class Sender {
     const length = String(body.length + this.#aroundBytes).padStart(LENGTH_DIGITS, "0");
     this.#head.write(length, this.#lengthAt, "latin1");
     this.#parts[this.#bodyPart] = body;
-    this.connection.send(this.#parts, done);
+    let whole = 0;
+    for (const part of this.#parts) whole += part.length;
+    if (whole <= SMALL_BYTES) {
+      let at = 0;
+      for (const part of this.#parts) at += part.copy(this.#small, at);
+      this.connection.send([this.#small.subarray(0, whole)], done);
+    } else this.connection.send(this.#parts, done);
   }
 }
 
@@ -90,7 +100,7 @@ export class Sending {
 
   constructor(order: SendOrder, senders: readonly Sender[], bodies: readonly Buffer[]) {
     this.#order = order;
-    this.#bodies = bodies.slice(0, order.batches);
+    this.#bodies = bodies.slice(order.first, order.first + order.batches);
     this.#free = [...senders];
   }
 

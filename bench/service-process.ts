@@ -7,8 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
-const MAIN = join(root, "src/main.ts");
+const OWN_CHECKOUT = fileURLToPath(new URL("../", import.meta.url));
+const MAIN = "src/main.ts";
 const START_MS_MAX = 60_000;
 /** The bench's client is never refused for its rate; the limiter runs all the same. */
 const RATE = "100000";
@@ -25,6 +25,10 @@ export interface ServiceProcess {
 export interface ServiceOptions {
   /** For its Node, as `--cpu-prof`. */
   readonly nodeOptions?: readonly string[];
+  /** Settings beside those of the bench's own environment. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whose sources run: the folder of a checkout; by default this one. */
+  readonly checkout?: string;
   /** Loads pg_stat_statements, which costs PostgreSQL a little. */
   readonly statements?: boolean;
 }
@@ -41,17 +45,19 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
     ...process.env,
     ...{ DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" },
     NEW_PROPERTIES_PER_DAY: "100000",
+    ...options.settings,
   };
+  const root = options.checkout ?? OWN_CHECKOUT;
   const logFile = join(dataDir, "service.log");
   if (options.statements === true) {
     // Once to make the cluster, which then knows the library when it starts again.
-    const first = await spawnService([], environment, logFile);
+    const first = await spawnService(root, [], environment, logFile);
     await waitForAddress(first, logFile);
     await end(first);
     const settings = join(await serverDirectory(dataDir), "postgres", "postgresql.conf");
     await appendFile(settings, "\nshared_preload_libraries = 'pg_stat_statements'\n");
   }
-  const child = await spawnService(options.nodeOptions ?? [], environment, logFile);
+  const child = await spawnService(root, options.nodeOptions ?? [], environment, logFile);
   const stop = async () => {
     await end(child);
     const directories = new Set([dataDir, await serverDirectory(dataDir)]);
@@ -63,7 +69,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
       pid: child.pid ?? 0,
       port: Number(new URL(address).port),
       dataDir,
-      token: await takeToken(address, environment),
+      token: await takeToken(root, address, environment),
       stop,
     };
   } catch (error) {
@@ -73,12 +79,13 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
 }
 
 async function spawnService(
+  root: string,
   nodeOptions: readonly string[],
   environment: NodeJS.ProcessEnv,
   logFile: string,
 ): Promise<ChildProcess> {
   const log = await open(logFile, "w");
-  const child = spawn(process.execPath, [...nodeOptions, MAIN, "serve", "--no-sandbox"], {
+  const child = spawn(process.execPath, [...nodeOptions, join(root, MAIN), "serve", "--no-sandbox"], {
     cwd: root,
     env: environment,
     stdio: ["ignore", log.fd, log.fd],
@@ -112,11 +119,21 @@ async function waitForAddress(child: ChildProcess, logFile: string): Promise<str
   }
 }
 
-async function takeToken(address: string, environment: NodeJS.ProcessEnv): Promise<string> {
+async function takeToken(root: string, address: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const created = await promisify(execFile)(
     process.execPath,
     [
-      ...[MAIN, "client", "create", "--name", "bench", "--grant", "ALGARVE/*", "--grant", "LISBOA/*"],
+      ...[
+        join(root, MAIN),
+        "client",
+        "create",
+        "--name",
+        "bench",
+        "--grant",
+        "ALGARVE/*",
+        "--grant",
+        "LISBOA/*",
+      ],
       ...["--rate", RATE, "--burst", RATE, "--json"],
     ],
     { cwd: root, env: environment },

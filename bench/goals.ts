@@ -1,0 +1,170 @@
+import type { Figures } from "./contestant.ts";
+import type { RoundFigures } from "./measure-round.ts";
+import type { CaseResult } from "./report.ts";
+import { median, percentile, spreadOf } from "./statistics.ts";
+
+/** One line of the issue's table: what is wanted, and what this run measured. */
+export interface Goal {
+  readonly text: string;
+  readonly measured: string;
+  /** Undefined where the run did not measure it. */
+  readonly met: boolean | undefined;
+}
+
+type Pick = (round: RoundFigures) => number;
+type Bound = readonly ["at least" | "at most", number];
+
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+}
+
+function isMet(value: number, [side, bound]: Bound): boolean {
+  return side === "at least" ? value >= bound : value <= bound;
+}
+
+function figure(name: string, pick: (figures: Figures) => number): Pick {
+  return ({ contestants }) => {
+    const figures = contestants[name];
+    return figures === undefined ? Number.NaN : pick(figures);
+  };
+}
+
+function ratio(over: Pick, under: Pick): Pick {
+  return (round) => over(round) / under(round);
+}
+
+const accepted = (name: string) => figure(name, ({ acceptedPerSecond }) => acceptedPerSecond);
+const applied = (name: string) => figure(name, ({ appliedPerSecond }) => appliedPerSecond);
+const wal = (name: string) => figure(name, ({ walBytes }) => walBytes);
+const copied: Pick = ({ copy }) => copy?.recordsPerSecond ?? Number.NaN;
+const PUSHES_A_MINUTE = 60 / 730;
+
+/** A goal of which every round has a figure: judged by the median of the rounds. */
+function byRounds(
+  results: readonly CaseResult[],
+  name: string,
+  text: string,
+  pick: Pick,
+  bound: Bound,
+): Goal {
+  const values = (results.find(({ benchCase }) => benchCase.name === name)?.rounds ?? [])
+    .map(pick)
+    .filter((value) => !Number.isNaN(value));
+  if (values.length === 0) return { text, measured: "not measured", met: undefined };
+  const { median: middle, min, max } = spreadOf(values);
+  const range = values.length === 1 ? "" : ` [${short(min)} to ${short(max)}]`;
+  return { text, measured: `${short(middle)}${range}${howFar(middle, bound)}`, met: isMet(middle, bound) };
+}
+
+function howFar(value: number, [side, bound]: Bound): string {
+  if (isMet(value, [side, bound])) return "";
+  return `, ${short((100 * value) / bound)} % of ${short(bound)}`;
+}
+
+/** Of all pushes that were sent alone, in all rounds. */
+function aloneGoal(results: readonly CaseResult[], name: string): Goal {
+  const text = `${name}: a hotel's push from first byte to applied, alone, <= 150 ms`;
+  const rounds = results.find(({ benchCase }) => benchCase.name === name)?.rounds ?? [];
+  const times = rounds
+    .flatMap(({ contestants }) => contestants["bellhop"]?.aloneMs ?? [])
+    .sort((left, right) => left - right);
+  if (times.length === 0) return { text, measured: "not measured", met: undefined };
+  const middle = median(times);
+  const measured = `${short(middle)} ms, p99 ${short(percentile(times, 0.99))} ms of ${times.length}`;
+  return { text, measured, met: middle <= 150 };
+}
+
+function memoryGoal(results: readonly CaseResult[]): Goal {
+  const peaks = results.flatMap(({ rounds }) =>
+    rounds.map(({ contestants }) => (contestants["bellhop"]?.nodePeakBytes ?? Number.NaN) / 1e6),
+  );
+  const peak = Math.max(...peaks);
+  return {
+    text: "memory of a node at full load, all cases, <= 400 MB",
+    measured: `${short(peak)} MB`,
+    met: peak <= 400,
+  };
+}
+
+/** The issue's table as far as the cases of a run measure it. Ratios are taken within a round; the median counts. */
+export function goalsOf(results: readonly CaseResult[]): Goal[] {
+  const by = (name: string, text: string, pick: Pick, bound: Bound) =>
+    byRounds(results, name, text, pick, bound);
+  const hundred = "reservations-100-new";
+  return [
+    by(
+      hundred,
+      "accept by itself, 100 a batch: >= 3 x good team",
+      ratio(accepted("bellhop-accept"), accepted("good-team")),
+      ["at least", 3],
+    ),
+    by(
+      hundred,
+      "accept while applying, 100 a batch: >= 3 x good team",
+      ratio(accepted("bellhop"), accepted("good-team")),
+      ["at least", 3],
+    ),
+    by(
+      hundred,
+      "accept by itself, 100 a batch: >= 0.85 of the append limit",
+      ratio(accepted("bellhop-accept"), accepted("append-limit")),
+      ["at least", 0.85],
+    ),
+    by(
+      "reservations-1-new",
+      "accept by itself, 1 a request: >= 2.5 x good team",
+      ratio(accepted("bellhop-accept"), accepted("good-team")),
+      ["at least", 2.5],
+    ),
+    by(
+      "reservations-1-new",
+      "accept while applying, 1 a request: >= 2.5 x good team",
+      ratio(accepted("bellhop"), accepted("good-team")),
+      ["at least", 2.5],
+    ),
+    by(
+      "reservations-1-new-paced",
+      "1 a request at 70 % of the most: p99 <= 25 ms",
+      figure("bellhop", ({ p99Ms }) => p99Ms),
+      ["at most", 25],
+    ),
+    by(
+      hundred,
+      "accepted and applied, 100 a batch, all new: >= 1.5 x good team",
+      ratio(applied("bellhop"), applied("good-team")),
+      ["at least", 1.5],
+    ),
+    by(
+      hundred,
+      "accepted and applied, 100 a batch, all new: >= 0.6 of COPY",
+      ratio(applied("bellhop"), copied),
+      ["at least", 0.6],
+    ),
+    ...["reservations-100-unchanged90", "inventories-730-unchanged90"].map((name) =>
+      by(name, `${name} applied: >= 4 x good team`, ratio(applied("bellhop"), applied("good-team")), [
+        "at least",
+        4,
+      ]),
+    ),
+    aloneGoal(results, "inventories-730-unchanged90-alone"),
+    aloneGoal(results, "inventories-730-new-alone"),
+    by(
+      "inventories-730-unchanged90",
+      "hotels a minute, sustained: >= 1,000",
+      (round) => applied("bellhop")(round) * PUSHES_A_MINUTE,
+      ["at least", 1_000],
+    ),
+    ...[hundred, "reservations-100-unchanged90", "inventories-730-unchanged90"].map((name) =>
+      by(name, `${name} WAL a record: <= 0.5 of good team`, ratio(wal("bellhop"), wal("good-team")), [
+        "at most",
+        0.5,
+      ]),
+    ),
+    memoryGoal(results),
+  ];
+}
+
+export function goalLines(goals: readonly Goal[]): string[] {
+  const words = (met: boolean | undefined) => (met === undefined ? "-" : met ? "met" : "NOT MET");
+  return goals.map(({ text, measured, met }) => `  ${words(met).padEnd(8)}${text}: ${measured}`);
+}

@@ -1,0 +1,120 @@
+import type pg from "pg";
+import { bucketOf } from "../src/accept/bucket.ts";
+import { hotelCode } from "./batches.ts";
+import { CLIENT_CODE } from "./record-templates.ts";
+import { columnsOf } from "./table-columns.ts";
+
+/** Rows a statement writes, about: enough to be set-based, few enough for a word on how far it is. */
+const ROWS_PER_STATEMENT = 500_000;
+
+/** A copy's request ids are those of the template with another end: the time they were stamped stays. */
+const COPIED_REQUEST = "(left(row.request_id::text, 24) || lpad(to_hex(fill.copy), 12, '0'))::uuid";
+
+export interface FillOptions {
+  /** The hotels that were filled through the API; each copy has as many. */
+  readonly templates: readonly number[];
+  /** Number of the first hotel of the first copy. */
+  readonly firstHotel: number;
+  /** Versions to be there in the end, about. */
+  readonly versions: number;
+}
+
+/** Makes the hotels of the copies known; `fill` says which is of which template. */
+async function addHotels(client: pg.ClientBase, options: FillOptions, copies: number): Promise<void> {
+  const { templates, firstHotel } = options;
+  const rows = Array.from({ length: copies * templates.length }, (_, at) => {
+    const code = hotelCode(firstHotel + at);
+    return {
+      copy: 1 + Math.floor(at / templates.length),
+      code,
+      bucket: bucketOf(CLIENT_CODE, code),
+      of: templates[at % templates.length],
+    };
+  });
+  await client.query(
+    `create temp table fill as
+     with wanted as (
+       select * from json_to_recordset($1) as w (copy integer, code text, bucket smallint, "of" integer)
+     ), added as (
+       insert into bellhop.property (client_code, property_code, bucket, created_by)
+       select $2, code, bucket, 'bench' from wanted returning property_id, property_code
+     )
+     select copy, "of" as from_id, wanted.bucket, property_id from wanted join added on property_code = code`,
+    [JSON.stringify(rows), CLIENT_CODE],
+  );
+  await client.query("create index on fill (copy)");
+}
+
+/** The tables of state whose rows are a property's, and the log and outcomes, whose rows are a request's. */
+async function tablesOf(client: pg.ClientBase): Promise<{ table: string; columns: string[] }[]> {
+  const { rows } = await client.query<{ table: string }>(
+    `select c.oid::regclass::text as table from pg_class c join pg_attribute a on attrelid = c.oid
+     where relkind = 'r' and relnamespace = 'bellhop_state'::regnamespace and attname = 'property_id' order by 1`,
+  );
+  const tables = [...rows.map(({ table }) => table), "bellhop.request_outcome", "bellhop.accept_log"];
+  return await Promise.all(tables.map(async (table) => ({ table, columns: await columnsOf(client, table) })));
+}
+
+/** The rows of the template hotels, by themselves, each with the hotel that it belongs to. */
+async function takeTemplates(
+  client: pg.ClientBase,
+  templates: readonly number[],
+  tables: readonly { table: string; columns: readonly string[] }[],
+): Promise<number> {
+  let versions = 0;
+  await client.query("create temp table template_request (request_id uuid, from_id integer)");
+  for (const [number, { table, columns }] of tables.entries()) {
+    const ofProperty = columns.includes("property_id");
+    const { rowCount } = await client.query(
+      ofProperty
+        ? `create temp table template_${number} as select *, property_id as from_id from ${table}
+           where property_id = any (array[${templates.join(", ")}])`
+        : `create temp table template_${number} as select row.*, from_id from ${table} as row
+           join (select distinct * from template_request) as request using (request_id)`,
+    );
+    if (!/_version$/.test(table)) continue;
+    versions += rowCount ?? 0;
+    await client.query(
+      `insert into template_request select distinct request_id, from_id from template_${number}`,
+    );
+  }
+  return versions;
+}
+
+/**
+ * Fills the database with copies of template hotels, by SQL, in every table that apply and accept write and whatever their
+ * columns are: the same records at other hotels, in other buckets, of other requests, in a lane that is long retired.
+ * Answers how many hotels there are now.
+ */
+export async function fill(client: pg.ClientBase, options: FillOptions): Promise<number> {
+  const tables = await tablesOf(client);
+  const versions = await takeTemplates(client, options.templates, tables);
+  const copies = Math.max(1, Math.round(options.versions / versions));
+  await addHotels(client, options, copies);
+  const lane = await client.query<{ id: string }>(
+    `insert into bellhop.lane (backend_pid, backend_start, sealed_at, retired_at)
+     values (0, clock_timestamp(), clock_timestamp(), clock_timestamp()) returning lane_id::text as id`,
+  );
+  const replaced: Readonly<Record<string, string>> = {
+    bucket: "fill.bucket",
+    property_id: "fill.property_id",
+    request_id: COPIED_REQUEST,
+    lane_id: lane.rows[0]?.id ?? "0",
+  };
+  const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / versions));
+  for (let copy = 1; copy <= copies; copy += step) {
+    for (const [number, { table, columns }] of tables.entries()) {
+      await client.query(
+        `insert into ${table} (${columns.join(", ")})
+         select ${columns.map((column) => replaced[column] ?? `row.${column}`).join(", ")}
+         from fill join template_${number} as row using (from_id)
+         where fill.copy >= ${copy} and fill.copy < ${copy + step}`,
+      );
+    }
+    if (copy % (step * 4) === 1)
+      console.error(`filled ${(copy * versions).toLocaleString("en-US")} versions`);
+  }
+  // As after a night of rest: nothing of the filling is left for autovacuum to do while something is measured.
+  for (const { table } of tables) await client.query(`vacuum (analyze) ${table}`);
+  return copies * options.templates.length;
+}

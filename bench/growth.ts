@@ -1,0 +1,109 @@
+import { hotelCode } from "./batches.ts";
+import { type BenchCase, made, PUSH_DATES } from "./cases.ts";
+import { measureContestant } from "./contestant.ts";
+import { fill } from "./growth-fill.ts";
+import { LoadProcess } from "./load-process.ts";
+import { type PageFigures, readPages } from "./pages.ts";
+import { type StartedService, startService } from "./started-service.ts";
+
+/** The first of the hotels that are copied, and of those that the copies make. */
+const TEMPLATES = 800_000;
+const COPIES = 810_000;
+const TEMPLATE_HOTELS = 8;
+const SCATTERED_HOTELS = 64;
+const SCATTERED = 805_000;
+const PAGES = 300;
+
+/** What the template hotels get, and how often: nights of inventory, reservations and a change of each. */
+const TEMPLATE_CASES: readonly (readonly [BenchCase, rounds: number])[] = [
+  [growthCase("inventories-730-unchanged90", PUSH_DATES, TEMPLATE_HOTELS, TEMPLATES), 3],
+  [growthCase("reservations-1000-unchanged90", 2_000, TEMPLATE_HOTELS, TEMPLATES), 2],
+];
+const SCATTERED_CASE: BenchCase = {
+  ...growthCase("reservations-64-new", 1_000, SCATTERED_HOTELS, SCATTERED),
+  scattered: true,
+};
+/** What is measured, at hotels of the copies: they are there where the database was filled, and new where it was empty. */
+const MEASURED: readonly BenchCase[] = [
+  growthCase("reservations-100-new", 2_000, TEMPLATE_HOTELS, COPIES),
+  growthCase("reservations-100-changed", 2_000, TEMPLATE_HOTELS, COPIES + TEMPLATE_HOTELS),
+  growthCase("inventories-730-unchanged90", PUSH_DATES, 5 * TEMPLATE_HOTELS, COPIES + 2 * TEMPLATE_HOTELS),
+];
+
+function growthCase(name: string, recordsPerHotel: number, hotels: number, firstHotel: number): BenchCase {
+  const parts = { recordsPerRound: recordsPerHotel * hotels, hotels, firstHotel, connections: 8 };
+  return { ...made(name, parts), name: `growth-${name}-${firstHotel}` };
+}
+
+/** The same cases on an empty and on a filled database, round by round. */
+export interface GrowthResult {
+  readonly millions: number;
+  readonly cases: readonly {
+    readonly name: string;
+    /** Applied records a second, by round. */
+    readonly empty: readonly number[];
+    readonly filled: readonly number[];
+  }[];
+  /** Pages of 1,000 current records: as a push left them, and scattered over as many batches. */
+  readonly pushed: PageFigures;
+  readonly scattered: PageFigures;
+}
+
+/** Rounds go on where the template's ended, so that what is sent to the copies is newer than what they have. */
+const FIRST_ROUND = 10;
+
+async function prepareFilled(service: StartedService, load: LoadProcess, versions: number): Promise<number> {
+  for (const [benchCase, rounds] of [...TEMPLATE_CASES, [SCATTERED_CASE, 1] as const]) {
+    for (let round = 0; round < rounds; round += 1) {
+      const prepared = await load.prepare({ benchCase, round });
+      await measureContestant(service.contestant, load, benchCase, prepared);
+    }
+  }
+  const codes = Array.from({ length: TEMPLATE_HOTELS }, (_, at) => hotelCode(TEMPLATES + at));
+  const { rows } = await service.client.query<{ property_id: number }>(
+    "select property_id from bellhop.property where property_code = any ($1) order by property_code",
+    [codes],
+  );
+  const templates = rows.map(({ property_id }) => property_id);
+  return await fill(service.client, { templates, firstHotel: COPIES, versions });
+}
+
+/** Fills a database with so many million versions, then measures the same on it and on an empty one in turn. */
+export async function measureGrowth(millions: number, rounds: number): Promise<GrowthResult> {
+  const closers: (() => unknown)[] = [];
+  try {
+    const load = new LoadProcess();
+    closers.push(() => load.stop());
+    const empty = await startService("empty");
+    closers.push(empty.stop);
+    const filled = await startService("filled");
+    closers.push(filled.stop);
+    const hotels = await prepareFilled(filled, load, millions * 1e6);
+    const every = Math.max(1, Math.floor(hotels / PAGES));
+    const copies = Array.from({ length: Math.min(PAGES, hotels) }, (_, at) => COPIES + at * every);
+    const pushed = await readPages(filled.service, copies);
+    const scattered = await readPages(
+      filled.service,
+      Array.from({ length: SCATTERED_HOTELS }, (_, at) => SCATTERED + at),
+    );
+    const cases = MEASURED.map(({ name }) => ({ name, empty: [] as number[], filled: [] as number[] }));
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const [at, benchCase] of MEASURED.entries()) {
+        const prepared = await load.prepare({ benchCase, round: round === 0 ? 0 : FIRST_ROUND + round });
+        for (const [kind, { contestant }] of [
+          ["empty", empty],
+          ["filled", filled],
+        ] as const) {
+          const { appliedPerSecond } = await measureContestant(contestant, load, benchCase, prepared);
+          console.error(
+            `growth ${millions}, round ${round || "(warm-up)"} ${benchCase.name}: ${kind} ${Math.round(appliedPerSecond)}`,
+          );
+          if (round > 0) cases[at]?.[kind].push(appliedPerSecond);
+        }
+      }
+    }
+    return { millions, cases, pushed, scattered };
+  } finally {
+    for (const close of closers.splice(0).reverse()) await close();
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * `npm run bench:guard [-- --rounds N] [--baseline REVISION]`: whether a record costs more CPU than in the committed baseline
+ * revision (guard-baseline): both services take the same bodies in turn, round by round, and the median of the ratios of
+ * CPU time a record may be at most 1.1, for accepting (APPLY=off) and for accepting and applying. Never absolute times.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type BenchCase, chooseCases } from "./cases.ts";
+import { type Figures, measureContestant } from "./contestant.ts";
+import { LoadProcess } from "./load-process.ts";
+import { type StartedService, startService } from "./started-service.ts";
+import { spreadOf } from "./statistics.ts";
+
+const RATIO_MAX = 1.1;
+const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+const { values } = parseArgs({
+  options: { rounds: { type: "string", default: "5" }, baseline: { type: "string" } },
+});
+const revision = values.baseline ?? readFileSync(new URL("./guard-baseline", import.meta.url), "utf8").trim();
+
+/** A checkout of the baseline beside nothing of ours; its packages are ours where the lock files say the same. */
+function checkOut(): string {
+  const checkout = join(mkdtempSync(join(tmpdir(), "bellhop-guard-")), "baseline");
+  execFileSync("git", ["worktree", "add", "--detach", checkout, revision], { cwd: root, stdio: "ignore" });
+  const lockOf = (folder: string) => readFileSync(join(folder, "package-lock.json"), "utf8");
+  if (lockOf(root) === lockOf(checkout))
+    symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
+  else execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: checkout, stdio: "ignore" });
+  return checkout;
+}
+
+function removeCheckout(checkout: string): void {
+  execFileSync("git", ["worktree", "remove", "--force", checkout], { cwd: root, stdio: "ignore" });
+  rmSync(join(checkout, ".."), { recursive: true, force: true });
+}
+
+/** What is compared: all of a node's and its database's CPU time a record, accepting alone and to the end. */
+const MODES = [
+  { name: "accept", settings: { APPLY: "off" } },
+  { name: "accept and apply", settings: {} },
+] as const;
+
+interface Pair {
+  readonly mode: string;
+  readonly baseline: StartedService;
+  readonly head: StartedService;
+}
+
+const closers: (() => unknown)[] = [];
+
+async function startPairs(checkout: string): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  for (const { name, settings } of MODES) {
+    const start = async (options: { checkout?: string }): Promise<StartedService> => {
+      const started = await startService("bellhop", { settings, ...options });
+      closers.push(started.stop);
+      return started;
+    };
+    pairs.push({ mode: name, baseline: await start({ checkout }), head: await start({}) });
+  }
+  return pairs;
+}
+
+function microsOf({ nodeMicros, postgresMicros }: Figures): number {
+  return nodeMicros + postgresMicros;
+}
+
+async function ratiosOf(
+  pairs: readonly Pair[],
+  load: LoadProcess,
+  benchCase: BenchCase,
+): Promise<number[][]> {
+  const ratios: number[][] = pairs.map(() => []);
+  for (let round = 0; round <= Number(values.rounds); round += 1) {
+    const prepared = await load.prepare({ benchCase, round });
+    for (const [at, { baseline, head }] of pairs.entries()) {
+      const measure = async ({ contestant }: StartedService) =>
+        microsOf(await measureContestant(contestant, load, benchCase, prepared));
+      // Who goes first takes turns too.
+      const [first, second] = round % 2 === 0 ? [baseline, head] : [head, baseline];
+      const micros = new Map([
+        [first, await measure(first)],
+        [second, await measure(second)],
+      ]);
+      if (round > 0) ratios[at]?.push((micros.get(head) ?? 0) / (micros.get(baseline) ?? 0));
+    }
+  }
+  return ratios;
+}
+
+let worst = 0;
+const checkout = checkOut();
+closers.push(() => removeCheckout(checkout));
+try {
+  const load = new LoadProcess();
+  closers.push(() => load.stop());
+  const pairs = await startPairs(checkout);
+  console.log(`CPU a record against ${revision} (at most ${RATIO_MAX})`);
+  for (const benchCase of chooseCases(CASES, false)) {
+    const ratios = await ratiosOf(pairs, load, benchCase);
+    pairs.forEach(({ mode }, at) => {
+      const { median, min, max } = spreadOf(ratios[at] ?? []);
+      worst = Math.max(worst, median);
+      console.log(
+        `  ${median > RATIO_MAX ? "WORSE" : "ok   "}  ${benchCase.name}, ${mode}: ${median.toFixed(3)} [${min.toFixed(3)} to ${max.toFixed(3)}]`,
+      );
+    });
+  }
+} finally {
+  for (const close of closers.splice(0).reverse()) await close();
+}
+process.exit(worst > RATIO_MAX ? 1 : 0);

@@ -1,0 +1,66 @@
+import pg from "pg";
+import { clientConfig } from "../src/db/connection.ts";
+import { startEmbeddedPostgres } from "../src/db/embedded-postgres.ts";
+import { createLogger } from "../src/observe/log.ts";
+import type { Contestant } from "./contestant.ts";
+import { ProcessMeter, parentOf } from "./process-meter.ts";
+import { type ServiceOptions, type ServiceProcess, startServiceProcess } from "./service-process.ts";
+import { untilDrained } from "./until-drained.ts";
+
+/** A service that runs for the bench, and a session on its database. */
+export interface StartedService {
+  readonly contestant: Contestant;
+  readonly service: ServiceProcess;
+  readonly client: pg.Client;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a service as a contestant of this name. What it has applied counts as done; with APPLY=off among its settings,
+ * what it has accepted.
+ */
+export async function startService(name: string, options: ServiceOptions = {}): Promise<StartedService> {
+  const service = await startServiceProcess(options);
+  const closers: (() => unknown)[] = [service.stop];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    // Not by openDatabase: it would bring the schema of another revision up to this one's.
+    const log = createLogger({ level: "silent", pretty: false });
+    const server = await startEmbeddedPostgres(service.dataDir, "command", log);
+    closers.push(() => server.close());
+    const client = new pg.Client(clientConfig(server.address));
+    await client.connect();
+    closers.push(() => client.end());
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const postmaster = ProcessMeter.supported ? parentOf(rows[0]?.pid ?? 0) : 0;
+    const applies = options.settings?.["APPLY"] !== "off";
+    return {
+      service,
+      client,
+      stop,
+      contestant: {
+        name,
+        share: 1,
+        atLeastMs: 0,
+        node: new ProcessMeter(service.pid, false),
+        database: { client, postgres: new ProcessMeter(postmaster, true) },
+        targetOf: (resource, gzip) => ({
+          port: service.port,
+          path: `/api/public/v1/${resource}`,
+          headers: [`Authorization: Bearer ${service.token}`, ...(gzip ? ["Content-Encoding: gzip"] : [])],
+          prefix: "",
+          suffix: "",
+          gzip,
+          status: 202,
+          answerHolds: "",
+        }),
+        untilApplied: async (sent) => (applies ? await untilDrained(client) : sent.endedAt),
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
