@@ -12,6 +12,7 @@ import { type GrowthResult, measureGrowth } from "./growth.ts";
 import { growthGoals } from "./growth-report.ts";
 import { machineLine, machineOf } from "./machine.ts";
 import { measureCases } from "./measure-cases.ts";
+import { type FloodResult, floodGoal, measureFlood } from "./measure-flood.ts";
 import { PEERS } from "./peers.ts";
 import { plotOf } from "./plot.ts";
 import { type CaseResult, caseLines } from "./report.ts";
@@ -40,21 +41,24 @@ const rounds = wholeFrom1("rounds", values.rounds ?? (values.quick ? "1" : "5"))
 const machine = machineOf();
 let results: CaseResult[] = [];
 const growth: GrowthResult[] = [];
+let flood: FloodResult | undefined;
 if (values.growth === undefined) {
   results = await measureCases(chooseCases(values.case, values.quick), rounds, {
     peers: PEERS.filter(({ name }) => values.peer === undefined || values.peer.includes(name)),
     threads: wholeFrom1("threads", values.threads),
     profileDirectory: values.profile === undefined ? undefined : resolve(values.profile),
   });
+  if (values.case.length === 0) flood = await measureFlood();
 } else {
   for (const millions of values.growth.split(",")) growth.push(await measureGrowth(Number(millions), rounds));
 }
-const goals = growth.length > 0 ? growth.flatMap(growthGoals) : goalsOf(results);
+const goals = [...(growth.length > 0 ? growth.flatMap(growthGoals) : goalsOf(results))];
+if (flood !== undefined) goals.push(floodGoal(flood));
 console.log(machineLine(machine));
 for (const result of results) console.log(`\n${caseLines(result).join("\n")}`);
 console.log(`\nGoals\n${goalLines(goals).join("\n")}`);
 if (values.plot !== undefined) writeFileSync(values.plot, plotOf(results, machineLine(machine)));
 if (values.json !== undefined) {
-  writeFileSync(values.json, `${JSON.stringify({ machine, goals, results, growth }, null, 1)}\n`);
+  writeFileSync(values.json, `${JSON.stringify({ machine, goals, results, flood, growth }, null, 1)}\n`);
 }
 process.exit();

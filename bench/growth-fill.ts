@@ -52,7 +52,9 @@ async function tablesOf(client: pg.ClientBase): Promise<{ table: string; columns
      where relkind = 'r' and relnamespace = 'bellhop_state'::regnamespace and attname = 'property_id' order by 1`,
   );
   const tables = [...rows.map(({ table }) => table), "bellhop.request_outcome", "bellhop.accept_log"];
-  return await Promise.all(tables.map(async (table) => ({ table, columns: await columnsOf(client, table) })));
+  const found: { table: string; columns: string[] }[] = [];
+  for (const table of tables) found.push({ table, columns: await columnsOf(client, table) });
+  return found;
 }
 
 /** The rows of the template hotels, by themselves, each with the hotel that it belongs to. */

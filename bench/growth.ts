@@ -1,5 +1,6 @@
 import { hotelCode } from "./batches.ts";
 import { type BenchCase, made, PUSH_DATES } from "./cases.ts";
+import { Closers } from "./closers.ts";
 import { measureContestant } from "./contestant.ts";
 import { fill } from "./growth-fill.ts";
 import { LoadProcess } from "./load-process.ts";
@@ -70,14 +71,11 @@ async function prepareFilled(service: StartedService, load: LoadProcess, version
 
 /** Fills a database with so many million versions, then measures the same on it and on an empty one in turn. */
 export async function measureGrowth(millions: number, rounds: number): Promise<GrowthResult> {
-  const closers: (() => unknown)[] = [];
+  const closers = new Closers();
   try {
-    const load = new LoadProcess();
-    closers.push(() => load.stop());
-    const empty = await startService("empty");
-    closers.push(empty.stop);
-    const filled = await startService("filled");
-    closers.push(filled.stop);
+    const load = closers.kept(new LoadProcess());
+    const empty = closers.kept(await startService("empty"));
+    const filled = closers.kept(await startService("filled"));
     const hotels = await prepareFilled(filled, load, millions * 1e6);
     const every = Math.max(1, Math.floor(hotels / PAGES));
     const copies = Array.from({ length: Math.min(PAGES, hotels) }, (_, at) => COPIES + at * every);
@@ -104,6 +102,6 @@ export async function measureGrowth(millions: number, rounds: number): Promise<G
     }
     return { millions, cases, pushed, scattered };
   } finally {
-    for (const close of closers.splice(0).reverse()) await close();
+    await closers.close();
   }
 }

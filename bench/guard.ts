@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type BenchCase, chooseCases } from "./cases.ts";
+import { Closers } from "./closers.ts";
 import { type Figures, measureContestant } from "./contestant.ts";
 import { LoadProcess } from "./load-process.ts";
 import { type StartedService, startService } from "./started-service.ts";
@@ -52,15 +53,13 @@ interface Pair {
   readonly head: StartedService;
 }
 
-const closers: (() => unknown)[] = [];
+const closers = new Closers();
 
 async function startPairs(checkout: string): Promise<Pair[]> {
   const pairs: Pair[] = [];
   for (const { name, settings } of MODES) {
     const start = async (options: { checkout?: string }): Promise<StartedService> => {
-      const started = await startService("bellhop", { settings, ...options });
-      closers.push(started.stop);
-      return started;
+      return closers.kept(await startService("bellhop", { settings, ...options }));
     };
     pairs.push({ mode: name, baseline: await start({ checkout }), head: await start({}) });
   }
@@ -96,10 +95,9 @@ async function ratiosOf(
 
 let worst = 0;
 const checkout = checkOut();
-closers.push(() => removeCheckout(checkout));
+closers.add(() => removeCheckout(checkout));
 try {
-  const load = new LoadProcess();
-  closers.push(() => load.stop());
+  const load = closers.kept(new LoadProcess());
   const pairs = await startPairs(checkout);
   console.log(`CPU a record against ${revision} (at most ${RATIO_MAX})`);
   for (const benchCase of chooseCases(CASES, false)) {
@@ -113,6 +111,6 @@ try {
     });
   }
 } finally {
-  for (const close of closers.splice(0).reverse()) await close();
+  await closers.close();
 }
 process.exit(worst > RATIO_MAX ? 1 : 0);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { FloodAnswers, FloodOrder } from "./flood.ts";
 import type { LoadOrder, Prepared, Sent } from "./load.ts";
 import type { SendOrder } from "./sending.ts";
 
@@ -24,6 +25,10 @@ export class LoadProcess {
   /** Throws when any answer was other than the target says. */
   async send(order: SendOrder): Promise<Sent> {
     return (await this.#order({ kind: "send", ...order })) as Sent;
+  }
+
+  async flood(order: FloodOrder): Promise<FloodAnswers> {
+    return (await this.#order({ kind: "flood", ...order })) as FloodAnswers;
   }
 
   stop(): void {

@@ -5,13 +5,15 @@
 import { gzipSync } from "node:zlib";
 import { Batches } from "./batches.ts";
 import type { BenchCase } from "./cases.ts";
+import { type FloodAnswers, type FloodOrder, flood } from "./flood.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { Sender, Sending, type SendOrder } from "./sending.ts";
 import { percentile } from "./statistics.ts";
 
 export type LoadOrder =
   | { readonly kind: "prepare"; readonly benchCase: BenchCase; readonly round: number }
-  | ({ readonly kind: "send" } & SendOrder);
+  | ({ readonly kind: "send" } & SendOrder)
+  | ({ readonly kind: "flood" } & FloodOrder);
 
 export interface Prepared {
   readonly batches: number;
@@ -80,7 +82,8 @@ function prepare(benchCase: BenchCase, round: number): Prepared {
   return { batches: bodies.length, bytes: bodies.reduce((sum, body) => sum + body.length, 0) };
 }
 
-async function obey(order: LoadOrder): Promise<Prepared | Sent> {
+async function obey(order: LoadOrder): Promise<Prepared | Sent | FloodAnswers> {
+  if (order.kind === "flood") return await flood(order);
   return order.kind === "send" ? await send(order) : prepare(order.benchCase, order.round);
 }
 

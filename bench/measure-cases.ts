@@ -21,10 +21,6 @@ export async function measureCases(
   options: BenchOptions,
 ): Promise<CaseResult[]> {
   const bench = await openBench(options);
-  // Nothing is left running by a bench that is interrupted.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => void bench.close().finally(() => process.exit(1)));
-  }
   const figures = new Map<string, RoundFigures[]>(cases.map(({ name }) => [name, []]));
   try {
     for (let round = 0; round <= rounds; round += 1) {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { Closers } from "./closers.ts";
 import type { Contestant } from "./contestant.ts";
 import { type Started, startAppendLimit, startBareLimit, startPeer } from "./contestants.ts";
 import { LoadProcess } from "./load-process.ts";
@@ -32,33 +33,28 @@ function profiled(directory: string | undefined): Parameters<typeof startService
 
 /** Starts the service, the peers, the limits and the load. What was started is stopped when a later step fails. */
 export async function openBench({ peers, threads, profileDirectory }: BenchOptions): Promise<Bench> {
-  const closers: (() => unknown)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).reverse()) await closer();
-  };
-  const kept = <Kept extends Started>(started: Kept): Kept => {
-    closers.push(started.stop);
-    return started;
-  };
+  const closers = new Closers();
   try {
-    const service = kept(await startService("bellhop", profiled(profileDirectory)));
+    const service = closers.kept(await startService("bellhop", profiled(profileDirectory)));
     const clientConfig = clientConfigOf(service.client);
     if (profileDirectory !== undefined) await countStatements(clientConfig, service.service.dataDir);
     const started: Started[] = [
       service,
-      kept(await startService("bellhop-accept", { settings: { APPLY: "off" } })),
+      closers.kept(await startService("bellhop-accept", { settings: { APPLY: "off" } })),
     ];
     const database = await startPeerDatabase();
-    closers.push(() => database.close());
-    for (const peer of peers) started.push(kept(await startPeer(peer, database)));
-    started.push(kept(await startAppendLimit(database, threads)), kept(await startBareLimit()));
-    const load = new LoadProcess();
-    closers.push(() => load.stop());
+    closers.add(() => database.close());
+    for (const peer of peers) started.push(closers.kept(await startPeer(peer, database)));
+    started.push(
+      closers.kept(await startAppendLimit(database, threads)),
+      closers.kept(await startBareLimit()),
+    );
+    const load = closers.kept(new LoadProcess());
     return {
       contestants: started.map(({ contestant }) => contestant),
       load,
       service,
-      close,
+      close: () => closers.close(),
       statementLines: async () => {
         if (profileDirectory === undefined) return [];
         const lines = await statementTimes(clientConfig, service.service.dataDir);
@@ -66,7 +62,7 @@ export async function openBench({ peers, threads, profileDirectory }: BenchOptio
       },
     };
   } catch (error) {
-    await close();
+    await closers.close();
     throw error;
   }
 }
