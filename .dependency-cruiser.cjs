@@ -2,9 +2,9 @@
 const allowed = {
   main: null,
   threads: null,
-  http: ["auth", "contract", "accept", "read", "feed", "errors", "observe", "db"],
-  auth: ["db", "errors", "observe"],
-  accept: ["contract", "db", "errors", "observe"],
+  http: ["auth", "contract", "accept", "read", "feed", "errors", "observe", "db", "memory"],
+  auth: ["db", "errors", "observe", "memory"],
+  accept: ["contract", "db", "errors", "observe", "memory"],
   apply: ["contract", "state", "accept", "db", "errors", "observe"],
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
@@ -12,7 +12,8 @@ const allowed = {
   db: ["errors", "observe"],
   contract: [],
   errors: [],
-  observe: [],
+  observe: ["memory"],
+  memory: [],
 };
 const layers = Object.entries(allowed)
   .filter(([, to]) => to !== null)

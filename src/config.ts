@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 
 /**
@@ -161,10 +162,16 @@ export const SETTINGS = [
     meaning: "New properties one client may bring in 24 hours.",
   },
   {
+    name: "HTTP_THREADS",
+    kind: "whole number",
+    fallback: undefined,
+    meaning: "Threads that serve HTTP, all on one port; by default one a core, 4 at most.",
+  },
+  {
     name: "ACCEPT_WRITERS",
     kind: "whole number",
     fallback: "1",
-    meaning: "Connections (lanes) that append accepted batches.",
+    meaning: "Connections (lanes) of each of these threads that append accepted batches; 16 at most.",
   },
   {
     name: "APPLY",
@@ -224,6 +231,7 @@ export interface Config {
   readonly tokenBurst: number;
   readonly tokenStrictHour: boolean;
   readonly newPropertiesPerDay: number;
+  readonly httpThreads: number;
   readonly acceptWriters: number;
   readonly apply: boolean;
   readonly applyWriters: number;
@@ -235,6 +243,14 @@ export interface Config {
 export class ConfigError extends Error {}
 
 const PORT_MAX = 65_535;
+/** Each thread costs some 30 MB and its connections to the database. */
+const HTTP_THREADS_MAX = 64;
+const HTTP_THREADS_DEFAULT_MAX = 4;
+const ACCEPT_WRITERS_MAX = 16;
+
+function defaultHttpThreads(): number {
+  return Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX);
+}
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
 
 /** An address that documents and tokens name: http or https, without credentials, query or fragment, no slash at the end. */
@@ -252,8 +268,8 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
-export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
+/** How a setting's text is read as what it takes. */
+function reader(environment: NodeJS.ProcessEnv) {
   const text = (name: SettingName): string | undefined => {
     const value = environment[name];
     if (value !== undefined && value !== "") return value;
@@ -265,9 +281,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
       throw new ConfigError(`${name} must be a whole number, not "${value}".`);
     return Number(value);
   };
-  const positive = (name: SettingName): number => {
+  const positive = (name: SettingName, most = Number.MAX_SAFE_INTEGER): number => {
     const value = number(name);
     if (value < 1) throw new ConfigError(`${name} must be at least 1.`);
+    if (value > most) throw new ConfigError(`${name} must be at most ${most}.`);
     return value;
   };
   const yes = (name: SettingName): boolean => {
@@ -276,6 +293,12 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     if (["0", "no", "false", "off"].includes(value)) return false;
     throw new ConfigError(`${name} must be yes or no, not "${value}".`);
   };
+  return { text, number, positive, yes };
+}
+
+/** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
+export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
+  const { text, number, positive, yes } = reader(environment);
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
   const portOf = (name: "PORT" | "AUTH_PORT"): number => {
@@ -327,7 +350,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     tokenBurst: positive("TOKEN_BURST"),
     tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
-    acceptWriters: positive("ACCEPT_WRITERS"),
+    httpThreads:
+      text("HTTP_THREADS") === undefined ? defaultHttpThreads() : positive("HTTP_THREADS", HTTP_THREADS_MAX),
+    acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
     apply: yes("APPLY"),
     applyWriters: positive("APPLY_WRITERS"),
     applyPollMs: positive("APPLY_POLL_MS"),

@@ -1,16 +1,21 @@
 import { keepUpAcceptLog } from "./accept/upkeep.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.ts";
 import type { Config } from "./config.ts";
-import { DiskWatch } from "./db/disk-watch.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
-import { createMetrics, type Metrics, measureProcess, renderMetrics } from "./observe/metrics.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
-import { BucketHints } from "./threads/bucket-hints.ts";
-import { ListeningAddresses, serveHttp } from "./threads/serve-http.ts";
-import { ServiceThread } from "./threads/service-thread.ts";
+import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
+import { ListeningAddresses } from "./threads/listening-addresses.ts";
+import type { Ports } from "./threads/serve-http.ts";
+import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
+import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
 import { Stops } from "./threads/stops.ts";
-import { type ThreadLog, threadLogOf } from "./threads/thread-log.ts";
+import { threadLogOf } from "./threads/thread-log.ts";
+import { WholeProcess } from "./threads/whole-process.ts";
+
+/** Connections of the main thread's pool: where it serves HTTP, and where it starts, stops and does the upkeep alone. */
+const POOL_SIZE_SERVING = 10;
+const POOL_SIZE_APART = 2;
 
 /** A running service. */
 export interface Service {
@@ -36,76 +41,129 @@ export async function startService(
 ): Promise<Service> {
   const stops = new Stops();
   try {
-    return await startInOrder(config, log, threadLogOf(log, logOptions), stops);
+    return await startInOrder(config, log, logOptions, stops);
   } catch (error) {
     await stops.all().catch((cause: unknown) => log.warn({ err: cause }, "a failed start left something"));
     throw error;
   }
 }
 
+/** The main thread's own part, beside what it serves: what concerns the whole process, once. */
+interface Start {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly stops: Stops;
+  readonly shared: SharedState;
+  readonly threads: Threads;
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  readonly addresses: ListeningAddresses;
+}
+
 async function startInOrder(
   config: Config,
   log: Logger,
-  threadLog: ThreadLog,
+  logOptions: LoggerOptions | undefined,
   stops: Stops,
 ): Promise<Service> {
-  // It loads its modules while the database is opened.
-  const applyThread = config.apply
-    ? new ServiceThread<ApplyCalls>("apply", "apply", threadLog, log)
-    : undefined;
-  stops.push(() => applyThread?.leave());
-  const database = await openDatabase(config, log, { role: "service" });
+  const threads = await startThreads(config, log, logOptions, stops);
+  const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
+  const database = await openDatabase(config, log, { role: "service", poolSize });
   stops.push(() => database.close());
+  const { pool } = database;
+  const shared = allocateSharedState();
   const addresses = new ListeningAddresses(config);
-  const { pool, clientConfig } = database;
-  const authenticator = createAuthenticator({ pool, config, log, addresses: addresses.read });
+  const authenticator = createAuthenticator({
+    ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
+  });
   await authenticator.prepare();
-  const hints = new BucketHints();
-  if (applyThread !== undefined) await startToApply(applyThread, config, database, hints, stops);
   const upkeep = keepUpAcceptLog(pool, (error) => log.warn({ err: error }, "upkeep of the log failed"));
   stops.push(() => upkeep.stop());
-  const diskWatch = new DiskWatch(database.dataDirectory, config.minFreeDiskBytes);
-  stops.push(() => diskWatch.stop());
-  const metrics = createMetrics();
-  measureProcess(metrics);
-  await serveHttp(
-    {
-      ...{ config, log, metrics, pool, clientConfig, authenticator, hints, addresses },
-      blockedReason: () => diskWatch.blocked,
-      metricsText: () => metricsOfProcess(metrics, database, applyThread),
-    },
-    stops,
-  );
+  const start: Start = { config, log, stops, shared, threads, database, authenticator, addresses };
+  await startToApply(start);
+  const { port, authPort } = await (threads.http === undefined
+    ? serveOnThisThread(start)
+    : serveOnThreads(start, threads.http));
+  addresses.set({ base: port, auth: authPort ?? port });
   return {
     address: addresses.base,
     authAddress: addresses.auth,
     database,
     authenticator,
-    failed: applyThread?.died ?? new Promise<never>(() => undefined),
+    failed: threads.died,
     stop: () => stops.all(),
   };
 }
 
-async function startToApply(
-  thread: ServiceThread<ApplyCalls>,
-  { applyWriters, applyPollMs }: Config,
-  { session }: Database,
-  hints: BucketHints,
-  stops: Stops,
-): Promise<void> {
-  stops.push(() => thread.stop());
-  await thread.call("start", { session, applyWriters, applyPollMs, hints: hints.memory });
+/** The threads of a service beside its main one. */
+interface Threads {
+  readonly whole: WholeProcess;
+  readonly apply: ServiceThread<ApplyCalls> | undefined;
+  /** Undefined where the main thread serves HTTP itself. */
+  readonly http: HttpThreads | undefined;
+  readonly died: Promise<Error>;
 }
 
-async function metricsOfProcess(
-  metrics: Metrics,
-  { pool }: Database,
-  applyThread: ServiceThread<ApplyCalls> | undefined,
-): Promise<string> {
-  metrics.poolConnections.set({ state: "idle" }, pool.idleCount);
-  metrics.poolConnections.set({ state: "busy" }, pool.totalCount - pool.idleCount);
-  metrics.poolConnections.set({ state: "waiting" }, pool.waitingCount);
-  const own = await metrics.registry.getMetricsAsJSON();
-  if (applyThread === undefined) return renderMetrics([own]);
-  return renderMetrics([own, await applyThread.call("metrics", undefined)]);
+/** Starts the threads first, so that they load their modules while the database is opened. */
+async function startThreads(
+  config: Config,
+  log: Logger,
+  logOptions: LoggerOptions | undefined,
+  stops: Stops,
+): Promise<Threads> {
+  const whole = new WholeProcess();
+  const parts: ThreadParts = { threadLog: threadLogOf(log, logOptions), log, main: whole.calls };
+  const apply = config.apply ? new ServiceThread<ApplyCalls>("apply", "apply", parts) : undefined;
+  if (apply !== undefined) {
+    stops.push(() => apply.leave());
+    whole.add({ metrics: async () => [await apply.call("metrics", undefined, ANSWER_MS_MAX)] });
+  }
+  const several = config.httpThreads > 1 && (await canSharePort(config.host));
+  const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
+  if (http !== undefined) {
+    stops.push(() => http.leave());
+    whole.add(http);
+  }
+  const died = [apply?.died, http?.died].filter((end) => end !== undefined);
+  return { whole, apply, http, died: Promise.race(died) };
+}
+
+async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
+  const { apply } = threads;
+  if (apply === undefined) return;
+  const { applyWriters, applyPollMs } = config;
+  stops.push(() => apply.stop());
+  await apply.call("start", { session: database.session, applyWriters, applyPollMs, hints: shared.hints });
+}
+
+async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
+  const { config, stops, shared, database } = start;
+  const { session, dataDirectory } = database;
+  stops.push(() => http.stop());
+  await http.prepare({ config, session, dataDirectory, shared });
+  return await http.listen(config.host, config);
+}
+
+async function serveOnThisThread(start: Start): Promise<Ports> {
+  const { config, log, stops, shared, threads, database, authenticator, addresses } = start;
+  const { pool, clientConfig, dataDirectory } = database;
+  const { blockedReason, metrics } = threads.whole.calls;
+  const process = {
+    processBlockedReason: () => blockedReason(undefined),
+    processMetrics: () => metrics(undefined),
+  };
+  // Only where it is needed: with threads of their own, they load it beside each other.
+  const { prepareHttp } = await import("./threads/serve-http.ts");
+  const serving = await prepareHttp(
+    {
+      ...{ thread: "main", config, log, pool, clientConfig, dataDirectory },
+      ...{ authenticator, addresses, shared, process },
+    },
+    stops,
+  );
+  threads.whole.add({
+    blockedReason: async () => serving.blockedReason(),
+    metrics: async () => [await serving.metrics()],
+  });
+  return await serving.listen({ port: config.port, authPort: config.authPort, shared: false });
 }

@@ -48,24 +48,31 @@ export class AcceptLog {
   readonly #clientConfig: pg.ClientConfig;
   readonly #events: AcceptLogEvents;
   readonly #writers: Writer[];
-  readonly #stamp = new RequestIdStamp();
+  readonly #stamp: RequestIdStamp;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #closed = false;
 
-  private constructor(clientConfig: pg.ClientConfig, writers: number, events: AcceptLogEvents) {
+  private constructor(
+    clientConfig: pg.ClientConfig,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp: RequestIdStamp,
+  ) {
     this.#clientConfig = clientConfig;
     this.#events = events;
+    this.#stamp = stamp;
     this.#writers = Array.from({ length: writers }, () => new Writer());
   }
 
-  /** Opens `writers` lanes; throws when the first cannot be opened. */
+  /** Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. */
   static async open(
     clientConfig: pg.ClientConfig,
     writers: number,
     events: AcceptLogEvents,
+    stamp = new RequestIdStamp(),
   ): Promise<AcceptLog> {
-    const log = new AcceptLog(clientConfig, writers, events);
+    const log = new AcceptLog(clientConfig, writers, events, stamp);
     for (const writer of log.#writers) await log.#openLane(writer);
     return log;
   }

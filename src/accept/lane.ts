@@ -1,6 +1,7 @@
 import pg from "pg";
 import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
+import { monotonicNow } from "../memory/clock.ts";
 import { flushParameters, type PendingAppend } from "./log-entry.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { microsecondsOf, type RequestIdStamp } from "./request-id.ts";
@@ -53,11 +54,11 @@ export class Lane {
     try {
       await client.query("begin");
       await client.query("select pg_advisory_xact_lock($1)", [LANE_BIRTH_LOCK]);
-      const sentAt = performance.now();
+      const sentAt = monotonicNow();
       const { rows } = await client.query<{ lane_id: string; floor: string | null; database_now_ms: number }>(
         registerLane,
       );
-      const receivedAt = performance.now();
+      const receivedAt = monotonicNow();
       await client.query("commit");
       const row = rows[0];
       if (row === undefined)
@@ -95,13 +96,13 @@ export class Lane {
   }
 
   async #append(parameters: [string, Buffer]): Promise<Set<string>> {
-    const sentAt = performance.now();
+    const sentAt = monotonicNow();
     const { rows } = await this.#client.query<{ request_id: string; database_now_ms: number }>({
       ...appendEntries,
       values: parameters,
     });
     const now = rows.at(-1)?.database_now_ms;
-    if (now !== undefined) this.#stamp.observe(now, sentAt, performance.now());
+    if (now !== undefined) this.#stamp.observe(now, sentAt, monotonicNow());
     return new Set(rows.map((row) => row.request_id));
   }
 

@@ -35,8 +35,13 @@ export async function ensurePartitions(client: pg.ClientBase, atMs: number): Pro
     try {
       await client.query("set local lock_timeout = '5s'");
       await client.query("select pg_advisory_xact_lock($1)", [PARTITION_LOCK]);
-      const again = await client.query("select to_regclass($1) is not null as found", [`bellhop.${name}`]);
-      if (again.rows[0]?.found !== true) {
+      // From the table itself: this session may have cached that there is no such name, and a wait for an advisory lock
+      // does not refresh that.
+      const made = await client.query(
+        "select from pg_class where relname = $1 and relnamespace = 'bellhop'::regnamespace",
+        [name],
+      );
+      if (made.rowCount === 0) {
         // Identifiers are made here of digits only, never of input.
         await client.query(`create table bellhop.${name} (like bellhop.accept_log including all)`);
         await client.query(

@@ -1,4 +1,6 @@
 import { randomFillSync } from "node:crypto";
+import { monotonicNow } from "../memory/clock.ts";
+import { SharedLock } from "../memory/shared-lock.ts";
 
 /** A tick is 1/4096 ms: the 12 bits of `rand_a` hold the fraction of a millisecond (RFC 9562, section 6.2, method 3). */
 const TICKS_PER_MS = 4096;
@@ -43,24 +45,45 @@ export function lowestIdAt(ms: number): string {
   return encode(ms, 0, "8000000000000000");
 }
 
+const STAMP_BYTES = 32;
+/** Numbers of the stamp, behind its lock. The offset is NaN until the database's clock has been read. */
+const LAST_MS = 0;
+const LAST_FRACTION = 1;
+const OFFSET_MS = 2;
+
 /**
- * Stamps request ids for all lanes of one accept log: UUIDv7 from the database's clock, strictly increasing, so that what
- * was answered before another was sent has the smaller id, whichever lanes took them. The clock is the local monotonic
- * one plus an offset learnt from the database (`observe`), so a step of this machine's clock changes nothing.
+ * Stamps request ids for all lanes of one process: UUIDv7 from the database's clock, strictly increasing, so that what
+ * was answered before another was sent has the smaller id, whichever lanes and threads took them. The clock is the local
+ * monotonic one plus an offset learnt from the database (`observe`), so a step of this machine's clock changes nothing.
  */
 export class RequestIdStamp {
-  #lastMs = 0;
-  #lastFraction = 0;
-  #offsetMs: number | undefined;
+  readonly #lock: SharedLock;
+  readonly #numbers: Float64Array;
+
+  /** Memory for one stamp, which all threads of a process share. */
+  static allocate(): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(STAMP_BYTES);
+    new Float64Array(memory, Float64Array.BYTES_PER_ELEMENT)[OFFSET_MS] = Number.NaN;
+    return memory;
+  }
+
+  constructor(memory = RequestIdStamp.allocate()) {
+    this.#lock = new SharedLock(new Int32Array(memory, 0, 1), 0);
+    this.#numbers = new Float64Array(memory, Float64Array.BYTES_PER_ELEMENT);
+  }
 
   /**
-   * Tells what the database's clock read at some moment between two local readings (milliseconds of `performance.now()`).
+   * Tells what the database's clock read at some moment between two local readings (milliseconds of `monotonicNow`).
    * The offset is moved only as far as these two bounds demand: a statement that waited for long says little, and half its
    * wait taken for the way back would put the clock into the future.
    */
   observe(databaseNowMs: number, sentAt: number, receivedAt: number): void {
     const least = databaseNowMs - receivedAt;
-    this.#offsetMs = Math.min(Math.max(this.#offsetMs ?? least, least), databaseNowMs - sentAt);
+    this.#lock.run(() => {
+      const known = this.#read(OFFSET_MS);
+      const offset = Math.max(Number.isNaN(known) ? least : known, least);
+      this.#numbers[OFFSET_MS] = Math.min(offset, databaseNowMs - sentAt);
+    });
   }
 
   /** Never stamps at or below `floor` (the greatest id of the log when a lane is born) from now on. */
@@ -68,30 +91,45 @@ export class RequestIdStamp {
     const hex = floor.replaceAll("-", "");
     const ms = Number.parseInt(hex.slice(0, 12), 16);
     const fraction = Number.parseInt(hex.slice(13, 16), 16);
-    if (ms > this.#lastMs || (ms === this.#lastMs && fraction > this.#lastFraction)) {
-      this.#lastMs = ms;
-      this.#lastFraction = fraction;
-    }
+    this.#lock.run(() => {
+      const lastMs = this.#read(LAST_MS);
+      if (ms > lastMs || (ms === lastMs && fraction > this.#read(LAST_FRACTION))) this.#setLast(ms, fraction);
+    });
   }
 
   /** The next id. Throws before the first `observe`. */
   next(): string {
-    if (this.#offsetMs === undefined) throw new Error("The database's clock has not been read yet.");
-    const now = performance.now() + this.#offsetMs;
+    const { ms, fraction } = this.#lock.run(() => this.#advance());
+    const random = randomBytes8();
+    random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
+    return encode(ms, fraction, random.toString("hex"));
+  }
+
+  #advance(): { ms: number; fraction: number } {
+    const now = monotonicNow() + this.#read(OFFSET_MS);
+    if (Number.isNaN(now)) throw new Error("The database's clock has not been read yet.");
     let ms = Math.floor(now);
     let fraction = Math.floor((now - ms) * TICKS_PER_MS);
-    if (ms < this.#lastMs || (ms === this.#lastMs && fraction <= this.#lastFraction)) {
-      ms = this.#lastMs;
-      fraction = this.#lastFraction + 1;
+    const lastMs = this.#read(LAST_MS);
+    const lastFraction = this.#read(LAST_FRACTION);
+    if (ms < lastMs || (ms === lastMs && fraction <= lastFraction)) {
+      ms = lastMs;
+      fraction = lastFraction + 1;
       if (fraction === TICKS_PER_MS) {
         ms += 1;
         fraction = 0;
       }
     }
-    this.#lastMs = ms;
-    this.#lastFraction = fraction;
-    const random = randomBytes8();
-    random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
-    return encode(ms, fraction, random.toString("hex"));
+    this.#setLast(ms, fraction);
+    return { ms, fraction };
+  }
+
+  #read(index: number): number {
+    return this.#numbers[index] as number;
+  }
+
+  #setLast(ms: number, fraction: number): void {
+    this.#numbers[LAST_MS] = ms;
+    this.#numbers[LAST_FRACTION] = fraction;
   }
 }

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
+import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import type { VerifiedToken } from "./access-token.ts";
 import { changeAuth } from "./change.ts";
@@ -45,6 +46,8 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** Asked when it is first needed, so that a service on a free port knows its port by then. */
   readonly addresses: () => Addresses;
+  /** Memory of a SharedCounter, where several threads of a process have an authenticator each. */
+  readonly changes?: SharedArrayBuffer;
 }
 
 export interface Authenticator {
@@ -77,9 +80,10 @@ export interface AuthInternals {
 const TIDY_EVERY_MS = 3_600_000;
 
 /** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
-export function createAuthenticator({ pool, config, log, addresses }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { pool, config, log, addresses } = options;
   const sealer = createSealer(config.keyEncryptionKey);
-  const directory = createDirectory(pool, sealer);
+  const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
   const pepper = once(() => readPepper(pool, sealer));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);

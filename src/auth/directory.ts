@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
+import type { SharedCounter } from "../memory/shared-counter.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
 import type { Sealer } from "./seal.ts";
@@ -29,14 +30,17 @@ export interface ClientFacts {
   readonly grants: Grants;
 }
 
-/** A node's copy of keys, clients and denied tokens: at most a second old once `freshen` has said so. */
+/**
+ * A thread's copy of keys, clients and denied tokens: at most a second old once `freshen` has said so, and never older than
+ * the last `renew` on any thread of this process.
+ */
 export interface Directory {
   /**
    * Makes sure that what is known is at most a second old: undefined when it is, else a promise that rejects when the
    * database cannot be asked.
    */
   freshen(): Promise<void> | undefined;
-  /** Takes in every change committed before this call. */
+  /** Takes in every change committed before this call, here at once and on the other threads before they use theirs. */
   renew(): Promise<void>;
   /** The database's clock, in ms since 1970. */
   now(): number;
@@ -52,8 +56,11 @@ export interface Directory {
 
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
 
-/** Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used. */
-export function createDirectory(pool: Pool, sealer: Sealer): Directory {
+/**
+ * Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used.
+ * `changes` is shared by the directories of all threads: it counts what they were told of.
+ */
+export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCounter): Directory {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
   const denied = new Map<string, number>();
   let keys = new Map<string, SigningKey>();
@@ -61,8 +68,8 @@ export function createDirectory(pool: Pool, sealer: Sealer): Directory {
   let changesSeen = 0;
   let knownAtMs = Number.NEGATIVE_INFINITY;
   let clock = { databaseMs: Number.NaN, readAtMs: Number.NaN };
-  let running: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
+  let changesKnown = changes.value;
+  let changesAsked = changesKnown;
 
   const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
 
@@ -71,16 +78,14 @@ export function createDirectory(pool: Pool, sealer: Sealer): Directory {
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);
-    const fresh = await pool.query<{ jti: string; expiresAtMs: number }>({
-      ...LIST_DENIED_TOKENS,
-      values: [since],
-    });
-    for (const { jti, expiresAtMs } of fresh.rows) denied.set(jti, expiresAtMs);
-    for (const [jti, expiresAtMs] of denied) if (expiresAtMs + DENIAL_OUTLIVES_MS < now()) denied.delete(jti);
+    const fresh = await pool.query<Denial>({ ...LIST_DENIED_TOKENS, values: [since] });
+    takeDenials(denied, fresh.rows, now());
   }
 
   async function ask(): Promise<void> {
     const askedAtMs = performance.now();
+    changesAsked = changes.value;
+    const asked = changesAsked;
     const { rows } = await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH);
     const answer = rows[0];
     const answeredAtMs = performance.now();
@@ -90,32 +95,25 @@ export function createDirectory(pool: Pool, sealer: Sealer): Directory {
     if (answer.epoch !== epoch) await takeChanges(epoch);
     epoch = answer.epoch;
     knownAtMs = askedAtMs;
+    changesKnown = asked;
   }
 
-  function askOnce(): Promise<void> {
-    running ??= ask().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
+  const question = askOneAtATime(ask);
 
-  /** A question already under way may have been answered before the caller's change: another must follow it. */
   function renew(): Promise<void> {
-    if (running === undefined) return askOnce();
-    following ??= running
-      .catch(() => undefined)
-      .then(() => {
-        following = undefined;
-        return askOnce();
-      });
-    return following;
+    changes.increment();
+    return question.askAnew();
   }
 
   function freshen(): Promise<void> | undefined {
+    // Another thread of this process was told of a change, which its own answer says has taken effect.
+    if (changesKnown !== changes.value) {
+      return changesAsked === changes.value ? question.ask() : question.askAnew();
+    }
     const ageMs = performance.now() - knownAtMs;
-    if (ageMs >= STALE_AFTER_MS) return askOnce();
+    if (ageMs >= STALE_AFTER_MS) return question.ask();
     // A failure is not lost: the next caller past STALE_AFTER_MS asks again and gets it.
-    if (ageMs >= RENEW_AFTER_MS) askOnce().catch(() => undefined);
+    if (ageMs >= RENEW_AFTER_MS) question.ask().catch(() => undefined);
     return undefined;
   }
 
@@ -147,6 +145,44 @@ export function createDirectory(pool: Pool, sealer: Sealer): Directory {
     isDenied: (tokenId) => denied.has(tokenId),
     findClient,
   };
+}
+
+/** Asks one question at a time: `ask` joins the one under way. */
+function askOneAtATime(start: () => Promise<void>): { ask(): Promise<void>; askAnew(): Promise<void> } {
+  let running: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
+
+  function ask(): Promise<void> {
+    running ??= start().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  /** A question already under way may have been answered before the caller's change: another must follow it. */
+  function askAnew(): Promise<void> {
+    if (running === undefined) return ask();
+    following ??= running
+      .catch(() => undefined)
+      .then(() => {
+        following = undefined;
+        return ask();
+      });
+    return following;
+  }
+
+  return { ask, askAnew };
+}
+
+interface Denial {
+  readonly jti: string;
+  readonly expiresAtMs: number;
+}
+
+/** Adds denials to those that are known, and forgets those whose tokens are long dead. */
+function takeDenials(known: Map<string, number>, fresh: readonly Denial[], nowMs: number): void {
+  for (const { jti, expiresAtMs } of fresh) known.set(jti, expiresAtMs);
+  for (const [jti, expiresAtMs] of known) if (expiresAtMs + DENIAL_OUTLIVES_MS < nowMs) known.delete(jti);
 }
 
 /** A denial is kept a minute longer than its token lives, well beyond the tolerance with which tokens are checked. */

@@ -1,4 +1,5 @@
-import { BoundedMap } from "./bounded-map.ts";
+import { monotonicNow } from "../memory/clock.ts";
+import { SharedTable } from "../memory/shared-table.ts";
 import { looksLikeCredential } from "./secrets.ts";
 
 /** Failed authentications a minute for each address and client id (contract, "Limits"). */
@@ -10,7 +11,7 @@ const MINUTE_MS = 60_000;
  * Pairs of address and client id remembered; each holds at most 20 times. Whoever pushes others out by inventing ids
  * gains guesses at a 256-bit secret, which is nothing.
  */
-const PAIRS_MAX = 10_000;
+const SHAPE = { rows: 10_000, numbers: FAILURES_PER_MINUTE } as const;
 
 export interface FailureLimiter {
   /**
@@ -21,22 +22,35 @@ export interface FailureLimiter {
   fail(address: string, clientId: string): number;
 }
 
-/** Makes the limiter: a sliding minute, exact, in the memory of this node. */
-export function createFailureLimiter(clock: () => number = () => performance.now()): FailureLimiter {
-  const failures = new BoundedMap<string, number[]>(PAIRS_MAX);
+/** Memory for the failures that one process remembers, which all its threads share. */
+export function allocateFailures(): SharedArrayBuffer {
+  return SharedTable.allocate(SHAPE);
+}
+
+/** Makes the limiter: a sliding minute, exact, in the memory of this node, whichever of its threads is asked. */
+export function createFailureLimiter(
+  clock: () => number = monotonicNow,
+  memory = allocateFailures(),
+): FailureLimiter {
+  const failures = new SharedTable(memory, SHAPE);
   return {
     fail(address, clientId) {
       const now = clock();
-      // An id that no client can have is as long as its form: remembered as sent, 10,000 of them would be over 80 MB.
+      // An id that no client can have is as long as its form, and another each time: remembered as sent they would push
+      // out those that matter.
       const pair = `${address} ${looksLikeCredential(clientId) ? clientId : ""}`;
-      const recent = (failures.get(pair) ?? []).filter((time) => time > now - MINUTE_MS);
-      const oldest = recent[0];
-      if (oldest !== undefined && recent.length >= FAILURES_PER_MINUTE) {
-        return Math.max(1, Math.ceil((oldest + MINUTE_MS - now) / 1000));
-      }
-      recent.push(now);
-      failures.set(pair, recent);
-      return 0;
+      const waitSeconds = failures.use(pair, now, (times) => {
+        let oldest = 0;
+        for (let at = 0; at < FAILURES_PER_MINUTE; at += 1) {
+          if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
+          if (times.get(at) < times.get(oldest)) oldest = at;
+        }
+        const leavesAt = times.get(oldest) + MINUTE_MS;
+        if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1000));
+        times.set(oldest, now);
+        return 0;
+      });
+      return waitSeconds ?? 0;
     },
   };
 }

@@ -1,4 +1,5 @@
-import { BoundedMap } from "./bounded-map.ts";
+import { monotonicNow } from "../memory/clock.ts";
+import { SharedTable } from "../memory/shared-table.ts";
 
 /** How a request fared against its client's rate. */
 export interface RateResult {
@@ -17,33 +18,46 @@ export interface RateLimiter {
 }
 
 /**
- * Buckets kept. A client's bucket of 16 bytes is pushed out only when this many others were used since, and is then
- * full again: with the default rate and burst an idle bucket is full after 2 s anyway.
+ * Buckets kept. A client's bucket of 32 bytes is pushed out only when others of its set were used since, and is then full
+ * again: with the default rate and burst an idle bucket is full after 2 s anyway.
  */
-const CLIENTS_MAX = 50_000;
+const SHAPE = { rows: 50_000, numbers: 1 } as const;
+
+/** When a client's bucket will be full again, in ms of the clock (GCRA: one number is the whole bucket). */
+const FULL_AT = 0;
+
+/** Memory for the buckets of one process, which all its threads share. */
+export function allocateRates(): SharedArrayBuffer {
+  return SharedTable.allocate(SHAPE);
+}
 
 /**
  * Makes the limiter of request rates, one bucket a client, in the memory of this node (asking the database at every
- * request would cost more than the request). With several nodes behind a balancer a client gets the rate from each.
+ * request would cost more than the request): whichever of its threads the requests come to, their sum is limited. With
+ * several nodes behind a balancer a client gets the rate from each.
  */
-export function createRateLimiter(clock: () => number = () => performance.now()): RateLimiter {
-  /** When each client's bucket will be full again, in ms of the clock (GCRA: one number is the whole bucket). */
-  const fullAt = new BoundedMap<string, number>(CLIENTS_MAX);
+export function createRateLimiter(clock: () => number = monotonicNow, memory = allocateRates()): RateLimiter {
+  const buckets = new SharedTable(memory, SHAPE);
   return {
     take(clientId, rate, burst) {
       const now = clock();
       const refillMs = 1000 / rate;
       const emptyAt = now + burst * refillMs;
-      // A burst that was lowered meanwhile leaves an empty bucket, not a debt.
-      const full = Math.min(Math.max(fullAt.get(clientId) ?? now, now), emptyAt) + refillMs;
-      // A billionth of a request makes up for the rounding of sums of fractions.
-      if (full > emptyAt + refillMs * 1e-9) {
-        fullAt.set(clientId, full - refillMs);
-        const waitSeconds = Math.max(1, Math.ceil((full - emptyAt) / 1000));
+      const full = buckets.use(clientId, now, (bucket) => {
+        const fullAt = bucket.isNew ? now : bucket.get(FULL_AT);
+        // A burst that was lowered meanwhile leaves an empty bucket, not a debt.
+        const taken = Math.min(Math.max(fullAt, now), emptyAt) + refillMs;
+        // A billionth of a request makes up for the rounding of sums of fractions.
+        const allowed = taken <= emptyAt + refillMs * 1e-9;
+        bucket.set(FULL_AT, allowed ? taken : taken - refillMs);
+        return { allowed, at: taken };
+      });
+      if (full === undefined) throw new Error("A client has no bucket, though any other may go for it.");
+      if (!full.allowed) {
+        const waitSeconds = Math.max(1, Math.ceil((full.at - emptyAt) / 1000));
         return { allowed: false, remaining: 0, resetSeconds: waitSeconds, retryAfterSeconds: waitSeconds };
       }
-      fullAt.set(clientId, full);
-      const remaining = Math.max(0, Math.floor((emptyAt - full) / refillMs + 1e-9));
+      const remaining = Math.max(0, Math.floor((emptyAt - full.at) / refillMs + 1e-9));
       return {
         allowed: true,
         remaining,

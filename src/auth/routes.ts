@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import type { Addresses, AuthInternals } from "./authenticator.ts";
 import type { ClientRequest } from "./client-authentication.ts";
-import { createFailureLimiter } from "./failure-limiter.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
 import { parseForm } from "./form.ts";
 import { introspectToken } from "./introspection-endpoint.ts";
 import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
@@ -22,6 +22,8 @@ const NEVER_IN_THE_URI = ["client_id", "client_secret", "grant_type", "token", "
 export interface AuthRoutesOptions {
   readonly internals: AuthInternals;
   readonly addresses: () => Addresses;
+  /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
+  readonly failures: FailureLimiter;
 }
 
 /**
@@ -40,14 +42,12 @@ export async function registerAuthRoutes(app: FastifyInstance, options: AuthRout
     scope.addHook("onRequest", async (_request, reply) => {
       reply.header("cache-control", "no-store").header("pragma", "no-cache");
     });
-    addFormRoutes(scope, options.internals);
+    addFormRoutes(scope, options);
     addDocumentRoutes(scope, options);
   });
 }
 
-function addFormRoutes(scope: FastifyInstance, internals: AuthInternals): void {
-  // One limiter for all three endpoints, or each would give a guesser another 20.
-  const failures = createFailureLimiter();
+function addFormRoutes(scope: FastifyInstance, { internals, failures }: AuthRoutesOptions): void {
   addFormRoute(scope, AUTH_PATHS.token, async (request, reply) => {
     const { token, allowance } = await grantToken(request, internals, failures);
     reply.headers(rateLimitHeaders(allowance));

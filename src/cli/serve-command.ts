@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../config.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
+import { allocateTurns } from "../observe/turn-taking.ts";
 import { type Service, startService } from "../service.ts";
 import { closeSandbox, openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
 
@@ -76,7 +77,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   }
   const config = readConfig(environment, { sandbox: values["no-sandbox"] !== true });
   const pretty = process.stdout.isTTY === true && !config.production;
-  const logOptions = { level: config.logLevel, pretty };
+  const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
   const log = createLogger(logOptions);
   // From here on a signal is an orderly stop, also while the service is still starting.
   const told = untilToldToStop();

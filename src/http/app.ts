@@ -77,7 +77,23 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (fault !== undefined) reply.header("connection", "close");
     done(fault);
   });
+  closeWhenDraining(app);
   logRequests(app, context);
+}
+
+/**
+ * A connection whose last answer leaves while the service drains is closed with it: a client that keeps it open, as most
+ * do, would otherwise hold up the drain until its time is over.
+ */
+function closeWhenDraining(app: FastifyInstance): void {
+  let draining = false;
+  app.addHook("preClose", async () => {
+    draining = true;
+  });
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    if (draining) reply.header("connection", "close");
+    done(null, payload);
+  });
 }
 
 function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {

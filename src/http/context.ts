@@ -25,8 +25,10 @@ export interface HttpContext {
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
   };
-  /** The metrics of the whole process in the Prometheus text format. */
-  metricsText(): Promise<string>;
-  /** Why no batch can be accepted now; undefined when one can. */
+  /** Why no batch can be accepted now on this thread; undefined when one can. */
   blockedReason(): string | undefined;
+  /** The same of the whole process: as long as one thread can accept nothing. */
+  processBlockedReason(): Promise<string | undefined>;
+  /** The metrics of the whole process in the Prometheus text format. */
+  processMetrics(): Promise<string>;
 }

@@ -7,7 +7,7 @@ export function registerHealthRoutes(app: FastifyInstance, context: HttpContext)
     reply.header("cache-control", "no-store").send({ status: "alive" }),
   );
   app.get("/readyz", async (_request, reply) => {
-    const reason = context.blockedReason();
+    const reason = await context.processBlockedReason();
     reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
     return reply.send(reason === undefined ? { status: "ready" } : { status: "unready", reason });
   });

@@ -18,6 +18,6 @@ export function registerMetricsRoute(
     if (token !== undefined && !sameText(request.headers.authorization ?? "", `Bearer ${token}`)) {
       return reply.code(401).header("www-authenticate", 'Bearer realm="metrics"').send();
     }
-    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await context.metricsText());
+    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await context.processMetrics());
   });
 }

@@ -1,6 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
 import { GatheredLines } from "./gathered-lines.ts";
+import { TurnTaking } from "./turn-taking.ts";
 
 export type Logger = PinoLogger;
 
@@ -11,6 +12,8 @@ export interface LoggerOptions {
   readonly pretty: boolean;
   /** Where lines go; by default standard output. Commands whose output is read by programs pass standard error (2). */
   readonly fileDescriptor?: 1 | 2;
+  /** Memory that the loggers of several threads share to take turns (`allocateTurns`). */
+  readonly turns?: SharedArrayBuffer;
 }
 
 /** Whatever carries one of these names is a secret, wherever it stands up to three levels deep. */
@@ -76,8 +79,9 @@ export function createLogger(options: LoggerOptions): Logger {
         translateTime: "HH:MM:ss.l",
         singleLine: true,
       })
-    : new GatheredLines(pino.destination({ fd: fileDescriptor, sync: true }));
-  return createLoggerTo(destination, options.level);
+    : pino.destination({ fd: fileDescriptor, sync: true });
+  const inTurn = options.turns === undefined ? destination : new TurnTaking(destination, options.turns);
+  return createLoggerTo(options.pretty ? inTurn : new GatheredLines(inTurn), options.level);
 }
 
 /** As createLogger, to a stream of the caller's. */

@@ -26,6 +26,8 @@ export interface Metrics {
   readonly applyLagSeconds: Gauge;
   readonly applyFailures: Counter;
   readonly poolConnections: Gauge<"state">;
+  readonly threadBusySeconds: Counter<"thread">;
+  readonly threadHeapBytes: Gauge<"thread">;
 }
 
 /** The values of one thread's metrics, as they go from thread to thread. */
@@ -36,9 +38,11 @@ export function renderMetrics(ofThreads: readonly MetricValues[]): Promise<strin
   return AggregatorRegistry.aggregate([...ofThreads]).metrics();
 }
 
-/** Adds what prom-client knows of the process, its memory and its main thread's loop. */
-export function measureProcess({ registry }: Metrics): void {
+/** What prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
+export function createProcessMetrics(): Registry {
+  const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  return registry;
 }
 
 /** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
@@ -63,7 +67,13 @@ export function createMetrics(): Metrics {
     rejectedRecords: counter("rejected_records_total", "Records rejected in lenient batches.", ["resource"]),
     violations: counter("violations_total", "Violations found, by code.", ["code"]),
     bodyBytes: histogram("body_bytes", "Decompressed bytes of batches.", BYTES, ["resource"]),
-    bodyBytesInFlight: gauge("body_bytes_in_flight", "Bytes of bodies being handled now."),
+    bodyBytesInFlight: new Gauge({
+      name: "bellhop_body_bytes_in_flight",
+      help: "Bytes of bodies being handled now.",
+      registers,
+      // Each thread that serves HTTP tells those of all.
+      aggregator: "max",
+    }),
     repeatedKeys: counter("idempotent_repeats_total", "Batches answered again by their Idempotency-Key."),
     flushAppends: histogram("flush_appends", "Batches sharing one commit.", FLUSH_APPENDS),
     flushBytes: histogram("flush_bytes", "Stored bytes of one commit.", BYTES),
@@ -76,6 +86,23 @@ export function createMetrics(): Metrics {
       "Age of the oldest batch of the last apply transaction when it committed.",
     ),
     applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
-    poolConnections: gauge("pool_connections", "Connections of the shared pool.", ["state"]),
+    poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
+    threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [
+      "thread",
+    ]),
+    threadHeapBytes: gauge("thread_heap_bytes", "JavaScript heap in use by a thread.", ["thread"]),
   };
 }
+
+/** Values of a thread's metrics, what the thread itself has used among them. */
+export function readMetrics(metrics: Metrics, thread: string): Promise<MetricValues> {
+  const { active } = performance.eventLoopUtilization();
+  const busy = busyMs.get(metrics) ?? 0;
+  metrics.threadBusySeconds.inc({ thread }, Math.max(0, active - busy) / 1000);
+  busyMs.set(metrics, active);
+  metrics.threadHeapBytes.set({ thread }, process.memoryUsage().heapUsed);
+  return metrics.registry.getMetricsAsJSON();
+}
+
+/** How much of a loop's busy time the counter has had. */
+const busyMs = new WeakMap<Metrics, number>();

@@ -4,7 +4,7 @@ import { PropertyDirectory } from "../apply/property-directory.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
-import { createMetrics, type Metrics, type MetricValues } from "../observe/metrics.ts";
+import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
@@ -76,7 +76,7 @@ function startAppliers(order: ApplyOrder, metrics: Metrics, log: Logger) {
 }
 
 /** The thread that applies: one for all appliers of the process, so that what they do never delays an answer. */
-export function begin({ log }: ThreadContext): ApplyCalls {
+export function begin({ name, log }: ThreadContext): ApplyCalls {
   const metrics = createMetrics();
   const stopping = new AbortController();
   let stop = async (): Promise<void> => undefined;
@@ -94,7 +94,7 @@ export function begin({ log }: ThreadContext): ApplyCalls {
         await pool.end();
       };
     },
-    metrics: () => metrics.registry.getMetricsAsJSON(),
+    metrics: () => readMetrics(metrics, name),
     stop: () => stop(),
   };
 }

@@ -11,12 +11,13 @@ const TOLD = WORDS;
  * message a flush would cost both threads several µs.
  */
 export class BucketHints {
-  readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;
 
-  /** Without `memory`: new ones, to be handed to the other threads. */
-  constructor(memory = new SharedArrayBuffer((WORDS + 1) * Int32Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory;
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer((WORDS + 1) * Int32Array.BYTES_PER_ELEMENT);
+  }
+
+  constructor(memory: SharedArrayBuffer) {
     this.#words = new Int32Array(memory);
   }
 

@@ -37,17 +37,27 @@ export class Channel<Theirs extends Calls> {
     });
   }
 
-  /** Asks the other side. Rejects with its error, or when the channel is closed first. */
+  /** Asks the other side. Rejects with its error, when the channel is closed first, or after `waitMsMax`. */
   async call<Name extends keyof Theirs & string>(
     name: Name,
     argument: Argument<Theirs, Name>,
+    waitMsMax?: number,
   ): Promise<Answer<Theirs, Name>> {
     if (this.#closed !== undefined) throw this.#closed;
     this.#lastId += 1;
+    const id = this.#lastId;
     const waiting = Promise.withResolvers<unknown>();
-    this.#waiting.set(this.#lastId, waiting);
-    this.#port.postMessage({ kind: "call", id: this.#lastId, name, argument });
-    return (await waiting.promise) as Answer<Theirs, Name>;
+    this.#waiting.set(id, waiting);
+    this.#port.postMessage({ kind: "call", id, name, argument });
+    const late =
+      waitMsMax === undefined
+        ? undefined
+        : setTimeout(() => this.#giveUp(id, new Error(`${name} was not answered in time.`)), waitMsMax);
+    try {
+      return (await waiting.promise) as Answer<Theirs, Name>;
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   /** Tells the other side something that it does not answer. */
@@ -73,6 +83,11 @@ export class Channel<Theirs extends Calls> {
     } catch (error) {
       this.#port.postMessage({ kind: "failure", id, error: carryError(error) });
     }
+  }
+
+  #giveUp(id: number, error: Error): void {
+    this.#waiting.get(id)?.reject(error);
+    this.#waiting.delete(id);
   }
 
   #settle(message: Exclude<Message, { kind: "call" }>): void {

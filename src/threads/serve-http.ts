@@ -1,11 +1,15 @@
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { AcceptLog } from "../accept/accept-log.ts";
 import { PropertyRegister } from "../accept/property-register.ts";
-import type { Addresses, Authenticator } from "../auth/authenticator.ts";
+import { RequestIdStamp } from "../accept/request-id.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { createFailureLimiter } from "../auth/failure-limiter.ts";
 import { createRateLimiter } from "../auth/rate-limiter.ts";
 import { registerAuthRoutes } from "../auth/routes.ts";
 import type { Config } from "../config.ts";
+import { DiskWatch } from "../db/disk-watch.ts";
 import { buildApp } from "../http/app.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import type { HttpContext } from "../http/context.ts";
@@ -15,119 +19,70 @@ import { registerHealthRoutes } from "../http/health-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import type { Logger } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import type { BucketHints } from "./bucket-hints.ts";
+import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import { BucketHints } from "./bucket-hints.ts";
+import type { ListeningAddresses } from "./listening-addresses.ts";
+import type { SharedState } from "./shared-state.ts";
 import type { Stops } from "./stops.ts";
 
 /** What is left of the 10 s that a drain may take, for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
-/** What HTTP is served with. */
+/** What HTTP is served with on one thread. */
 export interface HttpParts {
+  readonly thread: string;
   readonly config: Config;
   readonly log: Logger;
-  readonly metrics: Metrics;
   readonly pool: pg.Pool;
   /** For the lanes, which have connections of their own. */
   readonly clientConfig: pg.ClientConfig;
+  /** The embedded server's data directory, whose free space is watched. */
+  readonly dataDirectory: string | undefined;
   readonly authenticator: Authenticator;
-  readonly hints: BucketHints;
-  /** Told where the service listens before its first connection is taken. */
   readonly addresses: ListeningAddresses;
-  /** Why the process can accept nothing now, whatever the lanes say. */
+  readonly shared: SharedState;
+  /** What only the whole process knows. */
+  readonly process: Pick<HttpContext, "processBlockedReason" | "processMetrics">;
+}
+
+/** HTTP as one thread serves it. */
+export interface HttpServing {
+  /** Takes connections from now on; 0 for a port takes a free one. Answers the ports. */
+  listen(ports: Ports): Promise<Ports>;
+  /** Why this thread can accept nothing now; undefined when it can. */
   blockedReason(): string | undefined;
-  metricsText(): Promise<string>;
+  metrics(): Promise<MetricValues>;
 }
 
-/** Where the service is found: as it is set, else where it listens. */
-export class ListeningAddresses {
-  readonly #config: Pick<Config, "baseUrl" | "authUrl">;
-  base = "";
-  auth = "";
-
-  constructor(config: Pick<Config, "baseUrl" | "authUrl">) {
-    this.#config = config;
-  }
-
-  readonly read = (): Addresses => ({
-    baseUrl: this.#config.baseUrl ?? this.base,
-    authUrl: this.#config.authUrl ?? this.#config.baseUrl ?? this.auth,
-  });
+/** Where to listen; `shared` when other threads listen there too. */
+export interface Ports {
+  readonly port: number;
+  readonly authPort: number | undefined;
+  readonly shared: boolean;
 }
 
-function openAcceptLog({ config, clientConfig, metrics, log, hints }: HttpParts): Promise<AcceptLog> {
-  return AcceptLog.open(clientConfig, config.acceptWriters, {
-    flushed(appends, bytes, durationMs) {
-      metrics.flushAppends.observe(appends);
-      metrics.flushBytes.observe(bytes);
-      metrics.flushSeconds.observe(durationMs / 1000);
-    },
-    appended(buckets) {
-      hints.tell(buckets);
-    },
-    failed(error) {
-      metrics.laneFailures.inc();
-      log.warn({ err: error }, "a lane failed");
-    },
-  });
-}
-
-function createContext(parts: HttpParts, acceptLog: AcceptLog): HttpContext {
-  const { config, log, metrics, pool, authenticator } = parts;
-  const budget = new BodyBudget(config.limits.bodiesInFlightBytesMax, config.limits.inflatedBytesMax);
-  return {
-    pool,
-    log,
-    metrics,
-    authenticator,
-    rateLimiter: createRateLimiter(),
-    acceptLog,
-    properties: new PropertyRegister(pool, config.newPropertiesPerDay),
-    budget,
-    limits: config.limits,
-    metricsText: () => {
-      metrics.bodyBytesInFlight.set(budget.bytesInUse);
-      return parts.metricsText();
-    },
-    blockedReason: () =>
-      parts.blockedReason() ?? (acceptLog.ready ? undefined : "The accept log has no database connection."),
-  };
-}
-
-function addressOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** Serves HTTP on this thread: lanes, routes and ports. What it starts is pushed to `stops`. */
-export async function serveHttp(parts: HttpParts, stops: Stops): Promise<void> {
-  const { config, authenticator, addresses } = parts;
-  const acceptLog = await openAcceptLog(parts);
+/** Makes everything that HTTP needs on this thread, and listens to nothing yet. What it starts is pushed to `stops`. */
+export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
+  const { config } = parts;
+  const metrics = createMetrics();
+  const acceptLog = await openAcceptLog(parts, metrics);
   stops.push(() => acceptLog.close());
-  const context = createContext(parts, acceptLog);
+  const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
+  stops.push(() => diskWatch.stop());
+  const context = createContext(parts, metrics, acceptLog, diskWatch);
   const app = buildApp(context);
   registerDataRoutes(app, context);
   registerReadRoutes(app, context);
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
-  registerDocsRoutes(app, {
-    limits,
-    requestRate,
-    requestBurst,
-    tokenBurst,
-    sandbox,
-    addresses: addresses.read,
-  });
+  const addresses = parts.addresses.read;
+  registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
   const authApp = config.authPort === undefined ? app : buildApp(context);
-  await registerAuthRoutes(authApp, { internals: authenticator.internals, addresses: addresses.read });
-  const addressAt = ({ server }: typeof app) =>
-    addressOf(config.host, (server.address() as AddressInfo).port);
-  // Known before the first connection is taken: a request in between would not know who issues its token.
-  authApp.server.once("listening", () => {
-    addresses.auth = addressAt(authApp);
-  });
-  app.server.once("listening", () => {
-    addresses.base = addressAt(app);
+  await registerAuthRoutes(authApp, {
+    internals: parts.authenticator.internals,
+    addresses,
+    failures: createFailureLimiter(undefined, parts.shared.failures),
   });
   stops.push(() =>
     Promise.race([
@@ -135,6 +90,77 @@ export async function serveHttp(parts: HttpParts, stops: Stops): Promise<void> {
       new Promise((resolve) => setTimeout(resolve, DRAIN_REQUESTS_MS_MAX).unref()),
     ]),
   );
-  if (authApp !== app) await authApp.listen({ host: config.host, port: config.authPort ?? 0 });
-  await app.listen({ host: config.host, port: config.port });
+  return {
+    listen: (ports) => listen(app, authApp, parts, ports),
+    blockedReason: context.blockedReason,
+    metrics: () => {
+      const { totalCount, idleCount, waitingCount } = parts.pool;
+      metrics.poolConnections.set({ state: "idle" }, idleCount);
+      metrics.poolConnections.set({ state: "busy" }, totalCount - idleCount);
+      metrics.poolConnections.set({ state: "waiting" }, waitingCount);
+      metrics.bodyBytesInFlight.set(context.budget.bytesInUse);
+      return readMetrics(metrics, parts.thread);
+    },
+  };
+}
+
+function openAcceptLog(parts: HttpParts, metrics: Metrics): Promise<AcceptLog> {
+  const { config, clientConfig, log, shared } = parts;
+  const hints = new BucketHints(shared.hints);
+  const stamp = new RequestIdStamp(shared.stamp);
+  const events = {
+    flushed(appends: number, bytes: number, durationMs: number) {
+      metrics.flushAppends.observe(appends);
+      metrics.flushBytes.observe(bytes);
+      metrics.flushSeconds.observe(durationMs / 1000);
+    },
+    appended(buckets: ReadonlySet<number>) {
+      hints.tell(buckets);
+    },
+    failed(error: unknown) {
+      metrics.laneFailures.inc();
+      log.warn({ err: error }, "a lane failed");
+    },
+  };
+  return AcceptLog.open(clientConfig, config.acceptWriters, events, stamp);
+}
+
+function createContext(
+  parts: HttpParts,
+  metrics: Metrics,
+  acceptLog: AcceptLog,
+  diskWatch: DiskWatch,
+): HttpContext {
+  const { config, log, pool, authenticator, shared } = parts;
+  const { limits } = config;
+  return {
+    pool,
+    log,
+    metrics,
+    authenticator,
+    rateLimiter: createRateLimiter(undefined, shared.rates),
+    acceptLog,
+    properties: new PropertyRegister(pool, config.newPropertiesPerDay),
+    budget: new BodyBudget(limits.bodiesInFlightBytesMax, limits.inflatedBytesMax, shared.budget),
+    limits,
+    blockedReason: () =>
+      diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection."),
+    ...parts.process,
+  };
+}
+
+async function listen(
+  app: FastifyInstance,
+  authApp: FastifyInstance,
+  { config: { host }, addresses }: HttpParts,
+  { port, authPort, shared }: Ports,
+): Promise<Ports> {
+  const portOf = ({ server }: FastifyInstance) => (server.address() as AddressInfo).port;
+  // Known before the first connection is taken: a request in between would not know who issues its token.
+  authApp.server.once("listening", () => addresses.set({ auth: portOf(authApp) }));
+  app.server.once("listening", () => addresses.set({ base: portOf(app), auth: portOf(authApp) }));
+  const how = shared ? { host, reusePort: true } : { host };
+  if (authApp !== app) await authApp.listen({ ...how, port: authPort ?? 0 });
+  await app.listen({ ...how, port });
+  return { port: portOf(app), authPort: authApp === app ? undefined : portOf(authApp), shared };
 }

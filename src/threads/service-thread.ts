@@ -1,11 +1,19 @@
 import { Worker } from "node:worker_threads";
 import { type Logger, writeLines } from "../observe/log.ts";
 import { type Calls, Channel } from "./channel.ts";
-import type { ThreadData, ThreadKind } from "./thread-data.ts";
+import type { MainCalls, ThreadData, ThreadKind } from "./thread-data.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 /** A thread that was told to go and has nothing left to do is gone at once; what hangs is ended. */
 const LEAVE_MS_MAX = 1_000;
+
+/** What every thread of a service is started with. */
+export interface ThreadParts {
+  readonly threadLog: ThreadLog;
+  /** The service's log, for what goes there by way of the main thread. */
+  readonly log: Logger;
+  readonly main: MainCalls;
+}
 
 /**
  * A thread of the service, as the main thread sees it. It begins to load its modules at once and does nothing before its
@@ -18,11 +26,11 @@ export class ServiceThread<Theirs extends Calls> {
   readonly #channel: Channel<Theirs & { leave(_: undefined): void }>;
   #leaving = false;
 
-  constructor(kind: ThreadKind, name: string, threadLog: ThreadLog, log: Logger) {
+  constructor(kind: ThreadKind, name: string, { threadLog, log, main }: ThreadParts) {
     this.name = name;
     const workerData: ThreadData = { kind, name, log: threadLog };
     this.#worker = new Worker(new URL("./thread-entry.ts", import.meta.url), { name, workerData });
-    this.#channel = new Channel(this.#worker, { log: (lines: string) => writeLines(log, lines) });
+    this.#channel = new Channel(this.#worker, { ...main, log: (lines: string) => writeLines(log, lines) });
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.died = promise;
     this.#worker.on("error", (cause) =>
@@ -31,7 +39,9 @@ export class ServiceThread<Theirs extends Calls> {
     this.#worker.once("exit", () => this.#end(new Error(`The thread ${name} ended by itself.`), resolve));
   }
 
-  call: Channel<Theirs>["call"] = (name, argument) => this.#channel.call(name as never, argument as never);
+  /** As `Channel.call`. */
+  call: Channel<Theirs>["call"] = (name, argument, waitMsMax) =>
+    this.#channel.call(name as never, argument as never, waitMsMax);
 
   /** Asks it to stop what it does; a thread that has ended has stopped. */
   async stop(): Promise<void> {

@@ -1,19 +1,29 @@
 import { flushCompileCache } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { useCompileCache } from "../compile-cache.ts";
-import type { ThreadData } from "./thread-data.ts";
+import type { Calls } from "./channel.ts";
+import type { MainCalls, ThreadContext, ThreadData } from "./thread-data.ts";
 
-const { name, log: threadLog } = workerData as ThreadData;
+const { kind, name, log: threadLog } = workerData as ThreadData;
 if (parentPort === null) throw new Error("This is the beginning of a thread, not of a process.");
+const port = parentPort;
 useCompileCache();
-const { Channel } = await import("./channel.ts");
-const { createThreadLogger } = await import("./thread-log.ts");
-const { begin } = await import("./apply-thread.ts");
+const [{ Channel }, { createThreadLogger }, { begin }] = await Promise.all([
+  import("./channel.ts"),
+  import("./thread-log.ts"),
+  // Each kind loads its own modules alone.
+  kind === "apply" ? import("./apply-thread.ts") : import("./http-thread.ts"),
+]);
 flushCompileCache();
-// The log may have something to say before there is a channel; nothing is said before the first call.
-const log = createThreadLogger(threadLog, name, (lines) => channel.tell("log", lines));
-const channel = new Channel<{ log(lines: string): void }>(parentPort, {
-  ...begin({ name, log }),
+
+const own: Record<string, Calls[string]> = {};
+const main = new Channel<MainCalls & { log(lines: string): void }>(port, own);
+const context: ThreadContext = {
+  name,
+  main,
+  log: createThreadLogger(threadLog, name, (lines) => main.tell("log", lines)),
+};
+Object.assign(own, begin(context), {
   /** Nothing holds the thread any more once its port is closed. */
-  leave: () => void setImmediate(() => parentPort?.close()),
+  leave: () => void setImmediate(() => port.close()),
 });

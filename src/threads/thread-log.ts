@@ -1,8 +1,8 @@
 import { createLogger, createLoggerTo, type Logger, type LoggerOptions } from "../observe/log.ts";
 
 /**
- * How a thread writes its log: to the same place as the process, each line by itself and before anything else happens, so
- * that a crash loses none; or, where that place is known to the main thread alone (a test's), by way of it.
+ * How a thread writes its log: to the same place as the process, in turn with the other threads, so that a crash
+ * loses no line; or, where that place is known to the main thread alone (a test's), by way of it.
  */
 export type ThreadLog =
   | { readonly to: "descriptor"; readonly options: LoggerOptions }

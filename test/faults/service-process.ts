@@ -13,6 +13,9 @@ import type { PlantedFault } from "./plant.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+/** Threads that serve HTTP, each with a lane of its own: the faults are to hit a service that has several. */
+export const HTTP_THREADS = 2;
+
 export interface ServiceProcessOptions {
   readonly plant?: PlantedFault | undefined;
   /** Modules that it loads first (`--import`), in the place of `plant`. */
@@ -130,6 +133,7 @@ export class ServiceProcess {
       LOG_LEVEL: "warn",
       DATA_DIR: this.dataDir,
       PORT: String(this.#port),
+      HTTP_THREADS: String(HTTP_THREADS),
       ...this.#options.environment,
     };
   }

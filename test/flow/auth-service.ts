@@ -7,6 +7,7 @@ import type { AuthAdmin } from "../../src/auth/admin.ts";
 import { type AuthConfig, type Authenticator, createAuthenticator } from "../../src/auth/authenticator.ts";
 import { createClient } from "../../src/auth/client-admin.ts";
 import type { ClientSettings } from "../../src/auth/client-input.ts";
+import { createFailureLimiter } from "../../src/auth/failure-limiter.ts";
 import { registerAuthRoutes } from "../../src/auth/routes.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -42,7 +43,11 @@ export async function startAuthNode(
     addresses,
   });
   await authenticator.prepare();
-  await registerAuthRoutes(app, { internals: authenticator.internals, addresses });
+  await registerAuthRoutes(app, {
+    internals: authenticator.internals,
+    addresses,
+    failures: createFailureLimiter(),
+  });
   app.get("/protected", async (request, reply) => {
     const result = await authenticator.verifyBearer(request.raw.headersDistinct["authorization"]);
     if (result.kind === "absent") return reply.code(401).send();

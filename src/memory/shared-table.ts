@@ -1,0 +1,137 @@
+import { hash } from "node:crypto";
+import { SharedLock } from "./shared-lock.ts";
+
+/** A key can lie in the rows of one set alone, whose lock guards them. */
+const ROWS_OF_SET = 16;
+const KEY_WORDS = 4;
+const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
+const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
+
+/** How large a table is: rows at most (rounded up to whole sets), numbers in a row. */
+export interface TableShape {
+  readonly rows: number;
+  readonly numbers: number;
+}
+
+/** The numbers of one row, to be read and written while `SharedTable.use` runs. */
+export interface Row {
+  readonly isNew: boolean;
+  get(index: number): number;
+  set(index: number, value: number): void;
+}
+
+function setsOf({ rows }: TableShape): number {
+  return Math.ceil(rows / ROWS_OF_SET);
+}
+
+/**
+ * Numbers by key in memory that all threads of the process share, never more than its rows. A new key takes the place of
+ * the one of its set that was used longest ago, among those that may go. Keys are kept as 128 bits of their SHA-256, so
+ * that a row has the same size whatever its key is, and nobody chooses which set a key falls in.
+ */
+export class SharedTable {
+  readonly #sets: number;
+  readonly #width: number;
+  readonly #locks: SharedLock[];
+  readonly #keys: Int32Array;
+  /** Of each row: when it was used last, then its numbers. */
+  readonly #values: Float64Array;
+  #lastKey: string | undefined;
+  #lastDigest = Buffer.alloc(32);
+
+  /** Memory for a table of this shape, all zero. */
+  static allocate(shape: TableShape): SharedArrayBuffer {
+    const sets = setsOf(shape);
+    const rows = sets * ROWS_OF_SET;
+    const words = sets + (sets % 2) + rows * KEY_WORDS;
+    return new SharedArrayBuffer(words * WORD_BYTES + rows * (shape.numbers + 1) * NUMBER_BYTES);
+  }
+
+  constructor(memory: SharedArrayBuffer, shape: TableShape) {
+    this.#sets = setsOf(shape);
+    this.#width = shape.numbers + 1;
+    const rows = this.#sets * ROWS_OF_SET;
+    const lockWords = this.#sets + (this.#sets % 2);
+    const locks = new Int32Array(memory, 0, lockWords);
+    this.#locks = Array.from({ length: this.#sets }, (_, at) => new SharedLock(locks, at));
+    this.#keys = new Int32Array(memory, lockWords * WORD_BYTES, rows * KEY_WORDS);
+    this.#values = new Float64Array(memory, (lockWords + rows * KEY_WORDS) * WORD_BYTES, rows * this.#width);
+  }
+
+  /**
+   * Runs `work` with the key's row, alone; `now` is when it is used. A new row's numbers are zero. Without room for a new
+   * row, as no other row of its set `mayGo`, the answer is undefined.
+   */
+  use<Result>(
+    key: string,
+    now: number,
+    work: (row: Row) => Result,
+    mayGo: (row: Row) => boolean = () => true,
+  ): Result | undefined {
+    const digest = this.#digestOf(key);
+    const set = digest.readUInt32LE(16) % this.#sets;
+    const lock = this.#locks[set] as SharedLock;
+    return lock.run(() => {
+      const known = this.#find(set, digest);
+      const at = known ?? this.#make(set, digest, mayGo);
+      if (at === undefined) return undefined;
+      this.#values[at * this.#width] = now;
+      return work(this.#row(at, known === undefined));
+    });
+  }
+
+  #digestOf(key: string): Buffer {
+    // A body's chunks come one after another from the same client.
+    if (key !== this.#lastKey) {
+      this.#lastKey = key;
+      this.#lastDigest = hash("sha256", key, "buffer");
+    }
+    return this.#lastDigest;
+  }
+
+  #find(set: number, digest: Buffer): number | undefined {
+    for (let at = set * ROWS_OF_SET; at < (set + 1) * ROWS_OF_SET; at += 1) {
+      let word = 0;
+      while (word < KEY_WORDS && this.#keys[at * KEY_WORDS + word] === keyWord(digest, word)) word += 1;
+      if (word === KEY_WORDS) return at;
+    }
+    return undefined;
+  }
+
+  #make(set: number, digest: Buffer, mayGo: (row: Row) => boolean): number | undefined {
+    let chosen: number | undefined;
+    for (let at = set * ROWS_OF_SET; at < (set + 1) * ROWS_OF_SET; at += 1) {
+      if (this.#keys[at * KEY_WORDS] === 0) {
+        chosen = at;
+        break;
+      }
+      const used = this.#values[at * this.#width] as number;
+      const oldest = chosen === undefined ? Number.POSITIVE_INFINITY : this.#values[chosen * this.#width];
+      if (used < (oldest as number) && mayGo(this.#row(at, false))) chosen = at;
+    }
+    if (chosen === undefined) return undefined;
+    for (let word = 0; word < KEY_WORDS; word += 1) {
+      this.#keys[chosen * KEY_WORDS + word] = keyWord(digest, word);
+    }
+    this.#values.fill(0, chosen * this.#width, (chosen + 1) * this.#width);
+    return chosen;
+  }
+
+  #row(at: number, isNew: boolean): Row {
+    const values = this.#values;
+    const first = at * this.#width + 1;
+    return {
+      isNew,
+      get: (index) => values[first + index] as number,
+      set: (index, value) => {
+        values[first + index] = value;
+      },
+    };
+  }
+}
+
+/** A word of a key as it is kept: the first never zero, which marks an empty row. */
+function keyWord(digest: Buffer, word: number): number {
+  const value = digest.readInt32LE(word * WORD_BYTES);
+  return word === 0 ? value | 1 : value;
+}

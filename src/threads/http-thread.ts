@@ -1,0 +1,78 @@
+import { createAuthenticator } from "../auth/authenticator.ts";
+import type { Config } from "../config.ts";
+import { clientConfig, type SessionSource } from "../db/connection.ts";
+import { createPool } from "../db/pool.ts";
+import type { MetricValues } from "../observe/metrics.ts";
+import { ListeningAddresses } from "./listening-addresses.ts";
+import { type HttpServing, type Ports, prepareHttp } from "./serve-http.ts";
+import type { SharedState } from "./shared-state.ts";
+import { Stops } from "./stops.ts";
+import type { ThreadContext } from "./thread-data.ts";
+
+/** What a thread that serves HTTP needs to know. */
+export interface HttpOrder {
+  readonly config: Config;
+  readonly session: SessionSource;
+  readonly dataDirectory: string | undefined;
+  /** Connections of the thread's own pool. */
+  readonly poolSize: number;
+  readonly shared: SharedState;
+}
+
+/** What a thread that serves HTTP answers; as HttpServing. */
+export interface HttpCalls {
+  readonly [name: string]: (argument: never) => unknown;
+  prepare(order: HttpOrder): Promise<void>;
+  listen(ports: Ports): Promise<Ports>;
+  blockedReason(_: undefined): string | undefined;
+  metrics(_: undefined): Promise<MetricValues>;
+  /** Answers what is in flight and closes every connection. */
+  stop(_: undefined): Promise<void>;
+}
+
+/** One of several threads that serve HTTP: an app, lanes and a pool of its own, on the port of all. */
+export function begin({ name, log, main }: ThreadContext): HttpCalls {
+  const stops = new Stops();
+  let serving: HttpServing | undefined;
+  let preparing: Promise<void> | undefined;
+  const prepared = (): HttpServing => {
+    if (serving === undefined) throw new Error("The thread has not been prepared.");
+    return serving;
+  };
+  async function prepare({ config, session, dataDirectory, poolSize, shared }: HttpOrder) {
+    const connection = clientConfig(session.address, session.synchronousCommit);
+    const pool = createPool(connection, log, poolSize);
+    stops.push(() => pool.end());
+    const addresses = new ListeningAddresses(config);
+    const authenticator = createAuthenticator({
+      ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
+    });
+    await authenticator.prepare();
+    const process = {
+      processBlockedReason: () => main.call("blockedReason", undefined),
+      processMetrics: () => main.call("metrics", undefined),
+    };
+    serving = await prepareHttp(
+      {
+        ...{ thread: name, config, log, pool, clientConfig: connection, dataDirectory },
+        ...{ authenticator, addresses, shared, process },
+      },
+      stops,
+    );
+  }
+
+  return {
+    prepare: (order) => {
+      preparing = prepare(order);
+      return preparing;
+    },
+    listen: (ports) => prepared().listen(ports),
+    blockedReason: () => prepared().blockedReason(),
+    metrics: () => prepared().metrics(),
+    stop: async () => {
+      // Another thread may have failed while this one opens its lanes.
+      await preparing?.catch(() => undefined);
+      await stops.all();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { MetricValues } from "../observe/metrics.ts";
+import type { HttpCalls, HttpOrder } from "./http-thread.ts";
+import type { Ports } from "./serve-http.ts";
+import { ServiceThread, type ThreadParts } from "./service-thread.ts";
+import type { ProcessPart } from "./whole-process.ts";
+
+/** Connections that the pools of all these threads hold at most, as far as each has its least. */
+const POOL_SIZE_TOTAL = 10;
+/** Fewer, and a client's first batches of a new property would keep everybody else from reading. */
+const POOL_SIZE_LEAST = 3;
+/** A thread that has not answered by then hangs, or has more to do than it can. */
+export const ANSWER_MS_MAX = 2_000;
+
+/** Whether several threads can listen on one port here (SO_REUSEPORT with balancing; macOS and Windows cannot). */
+export async function canSharePort(host: string): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ host, port: 0, reusePort: true });
+    await once(server, "listening");
+    return true;
+  } catch {
+    // Whatever else is wrong with the host is told when the service listens on it.
+    return false;
+  } finally {
+    server.close();
+  }
+}
+
+/** Throws when anybody listens on the port, another Bellhop of the same user too: that one would share it unasked. */
+async function requireFreePort(host: string, port: number): Promise<void> {
+  if (port === 0) return;
+  const server = createServer().listen({ host, port });
+  await once(server, "listening");
+  server.close();
+  await once(server, "close");
+}
+
+/** The threads that serve HTTP together, as the main thread sees them. They begin to load their modules at once. */
+export class HttpThreads implements ProcessPart {
+  readonly #threads: readonly ServiceThread<HttpCalls>[];
+
+  constructor(count: number, parts: ThreadParts) {
+    this.#threads = Array.from(
+      { length: count },
+      (_, index) => new ServiceThread<HttpCalls>("http", `http-${index + 1}`, parts),
+    );
+  }
+
+  get died(): Promise<Error> {
+    return Promise.race(this.#threads.map((thread) => thread.died));
+  }
+
+  async prepare(order: Omit<HttpOrder, "poolSize">): Promise<void> {
+    const poolSize = Math.max(POOL_SIZE_LEAST, Math.ceil(POOL_SIZE_TOTAL / this.#threads.length));
+    await Promise.all(this.#threads.map((thread) => thread.call("prepare", { ...order, poolSize })));
+  }
+
+  /** The first thread takes the ports, free ones where they are 0; the others join it. Answers the ports. */
+  async listen(host: string, wanted: Omit<Ports, "shared">): Promise<Ports> {
+    for (const port of [wanted.port, wanted.authPort ?? 0]) await requireFreePort(host, port);
+    const [first, ...others] = this.#threads;
+    if (first === undefined) throw new Error("There is no thread to listen.");
+    const ports = await first.call("listen", { ...wanted, shared: true });
+    await Promise.all(others.map((thread) => thread.call("listen", ports)));
+    return ports;
+  }
+
+  /** Why one of them can accept nothing now; undefined when all can: the next connection may come to any of them. */
+  async blockedReason(): Promise<string | undefined> {
+    const reasons = await Promise.all(
+      this.#threads.map((thread) =>
+        thread
+          .call("blockedReason", undefined, ANSWER_MS_MAX)
+          .catch(() => `The thread ${thread.name} does not answer.`),
+      ),
+    );
+    return reasons.find((reason) => reason !== undefined);
+  }
+
+  metrics(): Promise<MetricValues[]> {
+    return Promise.all(this.#threads.map((thread) => thread.call("metrics", undefined, ANSWER_MS_MAX)));
+  }
+
+  /** Answers what is in flight on each of them, at the same time. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.stop()));
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.leave()));
+  }
+}

@@ -1,0 +1,28 @@
+import { RequestIdStamp } from "../accept/request-id.ts";
+import { allocateFailures } from "../auth/failure-limiter.ts";
+import { allocateRates } from "../auth/rate-limiter.ts";
+import { allocateBudget, type BudgetMemory } from "../http/body-budget.ts";
+import { SharedCounter } from "../memory/shared-counter.ts";
+import { BucketHints } from "./bucket-hints.ts";
+
+/** What must be counted once for the whole process, in memory that all its threads share (3 MB). */
+export interface SharedState {
+  readonly hints: SharedArrayBuffer;
+  readonly stamp: SharedArrayBuffer;
+  readonly rates: SharedArrayBuffer;
+  readonly failures: SharedArrayBuffer;
+  readonly budget: BudgetMemory;
+  /** Changes of clients, keys and denied tokens that a thread of this process was told of. */
+  readonly authChanges: SharedArrayBuffer;
+}
+
+export function allocateSharedState(): SharedState {
+  return {
+    hints: BucketHints.allocate(),
+    stamp: RequestIdStamp.allocate(),
+    rates: allocateRates(),
+    failures: allocateFailures(),
+    budget: allocateBudget(),
+    authChanges: SharedCounter.allocate(),
+  };
+}

@@ -1,0 +1,32 @@
+import { createProcessMetrics, type MetricValues, renderMetrics } from "../observe/metrics.ts";
+import type { MainCalls } from "./thread-data.ts";
+
+/** A thread, or several that do the same, as far as the whole process can be asked about it. */
+export interface ProcessPart {
+  /** Why it can accept nothing now. */
+  blockedReason?(): Promise<string | undefined>;
+  /** Values of the metrics of each thread. */
+  metrics(): Promise<readonly MetricValues[]>;
+}
+
+/** What the process says of itself as a whole, whichever of its threads is asked: each of its parts is asked in turn. */
+export class WholeProcess {
+  readonly #parts: ProcessPart[] = [];
+  readonly #metrics = createProcessMetrics();
+
+  /** For the threads to call. */
+  readonly calls: MainCalls = {
+    blockedReason: async () => {
+      const reasons = await Promise.all(this.#parts.map((part) => part.blockedReason?.()));
+      return reasons.find((reason) => reason !== undefined);
+    },
+    metrics: async () => {
+      const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
+      return renderMetrics([await this.#metrics.getMetricsAsJSON(), ...ofParts.flat()]);
+    },
+  };
+
+  add(part: ProcessPart): void {
+    this.#parts.push(part);
+  }
+}
