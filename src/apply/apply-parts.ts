@@ -91,6 +91,7 @@ export async function applyParts(
     records.flatMap((record) => (record.kind === "applicable" ? [record.record] : [])),
   );
   const letters = await applyIsolatingBadRecords(client, applicable, counters.take);
+  await context.prepare(applicable);
   const held: HeldRecord[] = [];
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
@@ -106,7 +107,7 @@ export async function applyParts(
       }
       if (heldRecord !== undefined) held.push(heldRecord);
       const { code = null, message = null } = heldRecord ?? {};
-      const warnings = record.kind === "applicable" ? await context.of(record.record) : [];
+      const warnings = record.kind === "applicable" ? context.of(record.record) : [];
       ofPart.push({ index: record.index, outcome, code, message, warnings });
     }
     outcomes.push({ part, outcomes: ofPart });

@@ -7,7 +7,7 @@ import type { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
-import { readPartRecord } from "./read-part.ts";
+import { readReleasedRecord } from "./read-part.ts";
 import type { OutcomeLetter } from "./record.ts";
 
 /** Reads one record of a batch out of the log. */
@@ -48,10 +48,11 @@ export async function applyReleased(
   if (resolution.target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
   const target = await findTarget(client, resolution.bucket, resolution.target);
   if (target === undefined) return "q";
-  const record = await readPartRecord(target.part, resolution.target.index, target.bytes, properties, true);
+  const record = await readReleasedRecord(target.part, resolution.target.index, target.bytes, properties);
   if (record.kind !== "applicable") return "q";
   const [outcome = "q"] = await applyIsolatingBadRecords(client, [record.record], counters.take);
-  await context.of(record.record);
+  await context.prepare([record.record]);
+  context.of(record.record);
   await context.write(client);
   return outcome;
 }

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { canonicalLabel } from "../contract/labels.ts";
 import { type Warning, WarningList } from "../contract/warning.ts";
+import type { RecordKey } from "../state/record-state.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import type { ApplicableRecord } from "./record.ts";
 
@@ -9,6 +10,21 @@ const MAPPING_AGE_MS_MAX = 5_000;
 const PROPERTIES_REMEMBERED_MAX = 20_000;
 /** A hotel has some tens of room types: past this many, a feed is naming something else, and no more are kept. */
 const ROOM_TYPES_MAX = 2_000;
+
+/** Labels of a feed are few; folding one (src/contract/labels.ts) for each record of it would cost more than all the rest here. */
+const LABELS_REMEMBERED_MAX = 1_000;
+const mappedByDefault = new Map<string, boolean>();
+
+function isMappedByDefault(resource: ResourceLetter, label: string): boolean {
+  const text = `${resource}${label}`;
+  let isMapped = mappedByDefault.get(text);
+  if (isMapped === undefined) {
+    isMapped = canonicalLabel(resource === "r" ? "reservations" : "groups", label) !== undefined;
+    if (mappedByDefault.size >= LABELS_REMEMBERED_MAX) mappedByDefault.clear();
+    mappedByDefault.set(text, isMapped);
+  }
+  return isMapped;
+}
 
 interface LabelMapping {
   readonly readAt: number;
@@ -33,10 +49,27 @@ export class ContextWarnings {
     this.#client = client;
   }
 
-  /** All warnings of a record, bounded as a WarningList is: its own and those of its context. Inventory records teach the room types. */
-  async of(record: ApplicableRecord): Promise<readonly Warning[]> {
+  /** Loads what `of` needs for these records, which it is then called with one by one and in order. */
+  async prepare(records: readonly ApplicableRecord[]): Promise<void> {
+    const properties = new Map<number, RecordKey>();
+    const unmapped = new Set<string>();
+    for (const { of, clientCode, incoming } of records) {
+      properties.set(of.propertyId, of);
+      if (incoming.status !== null && !isMappedByDefault(of.resource, incoming.status))
+        unmapped.add(clientCode);
+    }
+    await this.#loadRoomTypes(properties);
+    for (const clientCode of unmapped) await this.#loadMapping(clientCode);
+  }
+
+  /**
+   * All warnings of a record, bounded as a WarningList is: its own and those of its context, which `prepare` has loaded.
+   * Inventory records teach the room types.
+   */
+  of(record: ApplicableRecord): readonly Warning[] {
     const { of, roomTypeCodes, warnings, clientCode, incoming } = record;
-    const known = await this.#roomTypesOf(of.bucket, of.propertyId);
+    const known = this.#roomTypes.get(of.propertyId);
+    if (known === undefined) throw new Error(`The room types of property ${of.propertyId} were not loaded.`);
     if (of.resource === "i") {
       for (const code of roomTypeCodes) {
         if (known.has(code) || known.size >= ROOM_TYPES_MAX) continue;
@@ -45,24 +78,25 @@ export class ContextWarnings {
       }
       return warnings;
     }
+    const { status } = incoming;
+    const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
+    const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
+    if (!isUnmapped && unknown.length === 0) return warnings;
     const found = new WarningList();
-    if (incoming.status !== null && !(await this.#isMapped(clientCode, of.resource, incoming.status))) {
+    if (isUnmapped) {
       found.add(
         "status.unmapped",
         [of.resource === "r" ? "status" : "groupStatusCode"],
-        `The label ${JSON.stringify(incoming.status.slice(0, 64))} has no mapping: it is kept, but holds no inventory until it is mapped.`,
+        `The label ${JSON.stringify(status.slice(0, 64))} has no mapping: it is kept, but holds no inventory until it is mapped.`,
       );
     }
     found.addListed(warnings);
-    if (known.size > 0) {
-      for (const code of roomTypeCodes) {
-        if (known.has(code)) continue;
-        found.add(
-          "room-type.unknown",
-          [of.resource === "r" ? "roomStays" : "groupBlocks"],
-          `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
-        );
-      }
+    for (const code of unknown) {
+      found.add(
+        "room-type.unknown",
+        [of.resource === "r" ? "roomStays" : "groupBlocks"],
+        `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
+      );
     }
     return found.toArray();
   }
@@ -84,32 +118,36 @@ export class ContextWarnings {
     this.#named = [];
   }
 
-  async #roomTypesOf(bucket: number, propertyId: number): Promise<Set<string>> {
-    const remembered = this.#roomTypes.get(propertyId);
-    if (remembered !== undefined) return remembered;
-    const { rows } = await this.#client.query<{ room_type_code: string }>({
+  async #loadRoomTypes(properties: ReadonlyMap<number, RecordKey>): Promise<void> {
+    let missing = [...properties.values()].filter(({ propertyId }) => !this.#roomTypes.has(propertyId));
+    if (missing.length === 0) return;
+    if (this.#roomTypes.size + missing.length > PROPERTIES_REMEMBERED_MAX) {
+      this.#roomTypes.clear();
+      missing = [...properties.values()];
+    }
+    const { rows } = await this.#client.query<{ property_id: number; room_type_code: string }>({
       name: "known-room-types",
-      text: "select room_type_code from known_room_type where bucket = $1 and property_id = $2",
-      values: [bucket, propertyId],
+      text: `select property_id, room_type_code from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+        join known_room_type using (bucket, property_id)`,
+      values: [missing.map(({ bucket }) => bucket), missing.map(({ propertyId }) => propertyId)],
     });
-    if (this.#roomTypes.size >= PROPERTIES_REMEMBERED_MAX) this.#roomTypes.clear();
-    const known = new Set(rows.map((row) => row.room_type_code));
-    this.#roomTypes.set(propertyId, known);
-    return known;
+    for (const { propertyId } of missing) this.#roomTypes.set(propertyId, new Set());
+    for (const { property_id, room_type_code } of rows) this.#roomTypes.get(property_id)?.add(room_type_code);
   }
 
-  async #isMapped(clientCode: string, resource: ResourceLetter, label: string): Promise<boolean> {
-    if (canonicalLabel(resource === "r" ? "reservations" : "groups", label) !== undefined) return true;
+  async #loadMapping(clientCode: string): Promise<void> {
     const mapping = this.#mappings.get(clientCode);
-    if (mapping !== undefined && performance.now() - mapping.readAt < MAPPING_AGE_MS_MAX) {
-      return mapping.labels.has(`${resource}${label}`);
-    }
+    if (mapping !== undefined && performance.now() - mapping.readAt < MAPPING_AGE_MS_MAX) return;
     const { rows } = await this.#pool.query<{ resource: ResourceLetter; label: string }>(
       "select resource, label from bellhop.status_mapping where client_code = $1",
       [clientCode],
     );
     const labels = new Set(rows.map((row) => `${row.resource}${row.label}`));
     this.#mappings.set(clientCode, { readAt: performance.now(), labels });
-    return labels.has(`${resource}${label}`);
+  }
+
+  #isMapped(clientCode: string, resource: ResourceLetter, label: string): boolean {
+    if (isMappedByDefault(resource, label)) return true;
+    return this.#mappings.get(clientCode)?.labels.has(`${resource}${label}`) === true;
   }
 }

@@ -16,14 +16,18 @@ export class PropertyDirectory {
     this.#pool = pool;
   }
 
+  /** The number of a property that has been asked for before. */
+  knownIdOf(clientCode: string, propertyCode: string): number | undefined {
+    return this.#ids.get(`${clientCode}\0${propertyCode}`);
+  }
+
   async idOf(clientCode: string, propertyCode: string): Promise<number> {
-    const pair = `${clientCode}\0${propertyCode}`;
-    const known = this.#ids.get(pair);
+    const known = this.knownIdOf(clientCode, propertyCode);
     if (known !== undefined) return known;
     const id =
       (await this.#find(clientCode, propertyCode)) ?? (await this.#restore(clientCode, propertyCode));
     if (this.#ids.size >= KNOWN_MAX) this.#ids.clear();
-    this.#ids.set(pair, id);
+    this.#ids.set(`${clientCode}\0${propertyCode}`, id);
     return id;
   }
 

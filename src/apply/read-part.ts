@@ -19,53 +19,64 @@ export type PartRecord =
   | { readonly kind: "applicable"; readonly index: number; readonly record: ApplicableRecord }
   | { readonly kind: "held"; readonly index: number; readonly held: HeldRecord };
 
-/** Reads one record's bytes. `trusted`: an operator has released it, so its source time is not questioned. */
-export async function readPartRecord(
+/** What a record's bytes say; undefined where they cannot be read, which is a fault of ours (a rule that changed). */
+function readingOf(part: LogPart, bytes: Buffer): RecordReading | undefined {
+  try {
+    return readRecord(resourceOf(part.resource), bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Accept checked it, so the record is held, and never the whole bucket. */
+function unreadable(part: LogPart, index: number): PartRecord {
+  const { bucket, resource, requestId } = part;
+  const of = { bucket, propertyId: 0, resource, key: "" };
+  const message = "The record could not be read again after it was accepted; an operator has been told.";
+  return { kind: "held", index, held: { of, requestId, index, code: "record.unreadable", message } };
+}
+
+/** The last microsecond that a part's records may name as their source time: source times compare as text. */
+function latestSourceTime(part: LogPart): string {
+  const latest = new Date(part.receivedAt.getTime() + SOURCE_TIME_AHEAD_MS_MAX).toISOString();
+  return `${latest.slice(0, -1)}999Z`;
+}
+
+function recordOf(
+  part: LogPart,
+  index: number,
+  reading: RecordReading,
+  propertyId: number,
+  latest: string | null,
+): PartRecord {
+  const { bucket, resource, requestId, receivedAt } = part;
+  const { key, sourceTime, contentHash, status, fromDate, toDate } = reading;
+  const of = { bucket, propertyId, resource, key };
+  if (latest !== null && sourceTime > latest) {
+    const aheadMs = Date.parse(sourceTime) - receivedAt.getTime();
+    const message = `The record's source time ${sourceTime} is ${Math.round(aheadMs / 60_000)} minutes after its receipt; more than 10 are held until an operator releases it.`;
+    return { kind: "held", index, held: { of, requestId, index, code: "time.future", message } };
+  }
+  const incoming = { sourceTime, contentHash, requestId, index, status, fromDate, toDate };
+  const { clientCode, facts, roomTypeCodes, warnings } = reading;
+  return {
+    kind: "applicable",
+    index,
+    record: { of, clientCode, incoming, facts, roomTypeCodes, warnings },
+  };
+}
+
+/** Reads one record that an operator has released, so its source time is not questioned. */
+export async function readReleasedRecord(
   part: LogPart,
   index: number,
   bytes: Buffer,
   properties: PropertyDirectory,
-  trusted: boolean,
 ): Promise<PartRecord> {
-  let reading: RecordReading;
-  try {
-    reading = readRecord(resourceOf(part.resource), bytes);
-  } catch {
-    // Accept checked it, so this is a fault of ours (a rule that changed): hold the record, never the whole bucket.
-    const of = { bucket: part.bucket, propertyId: 0, resource: part.resource, key: "" };
-    const message = "The record could not be read again after it was accepted; an operator has been told.";
-    return {
-      kind: "held",
-      index,
-      held: { of, requestId: part.requestId, index, code: "record.unreadable", message },
-    };
-  }
+  const reading = readingOf(part, bytes);
+  if (reading === undefined) return unreadable(part, index);
   const propertyId = await properties.idOf(reading.clientCode, reading.propertyCode);
-  const of = { bucket: part.bucket, propertyId, resource: part.resource, key: reading.key };
-  const aheadMs = Date.parse(reading.sourceTime) - part.receivedAt.getTime();
-  if (aheadMs > SOURCE_TIME_AHEAD_MS_MAX && !trusted) {
-    const message = `The record's source time ${reading.sourceTime} is ${Math.round(aheadMs / 60_000)} minutes after its receipt; more than 10 are held until an operator releases it.`;
-    return {
-      kind: "held",
-      index,
-      held: { of, requestId: part.requestId, index, code: "time.future", message },
-    };
-  }
-  const incoming = {
-    sourceTime: reading.sourceTime,
-    contentHash: reading.contentHash.toString("hex"),
-    requestId: part.requestId,
-    index,
-    status: reading.status,
-    fromDate: reading.fromDate,
-    toDate: reading.toDate,
-  };
-  const { facts, roomTypeCodes, warnings } = reading;
-  return {
-    kind: "applicable",
-    index,
-    record: { of, clientCode: reading.clientCode, incoming, facts, roomTypeCodes, warnings },
-  };
+  return recordOf(part, index, reading, propertyId, null);
 }
 
 /** A part with its records read. */
@@ -82,6 +93,7 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
   const layout = new BodyLayout(part.layout);
+  const latest = latestSourceTime(part);
   let sinceTurn = 0;
   for (const { index, bytes } of layout.allRecords(part.body)) {
     sinceTurn += bytes.length;
@@ -91,7 +103,16 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
       await new Promise((resume) => setImmediate(resume));
     }
     if (part.rejectedIndexes.has(index)) continue;
-    records.push(await readPartRecord(part, index, bytes, properties, false));
+    const reading = readingOf(part, bytes);
+    if (reading === undefined) {
+      records.push(unreadable(part, index));
+      continue;
+    }
+    const { clientCode, propertyCode } = reading;
+    // Nearly always remembered: a promise a record would cost more than looking it up.
+    const propertyId =
+      properties.knownIdOf(clientCode, propertyCode) ?? (await properties.idOf(clientCode, propertyCode));
+    records.push(recordOf(part, index, reading, propertyId, latest));
   }
   return { part, records, inflatedBytes: layout.inflatedBytes };
 }

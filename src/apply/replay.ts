@@ -127,7 +127,8 @@ class Rebuild {
       record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
     );
     await applyIsolatingBadRecords(this.#client, applicable, noChanges.take);
-    for (const record of applicable) await this.#context.of(record);
+    await this.#context.prepare(applicable);
+    for (const record of applicable) this.#context.of(record);
   }
 }
 

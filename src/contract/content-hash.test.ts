@@ -8,7 +8,7 @@ import { scanRecord } from "./scan-record.ts";
 const IGNORED = ["lastModifiedDateTime", "correlationId"];
 const hashOf = (text: string) => {
   const record = Buffer.from(text);
-  return contentHash(record, scanRecord(record, IGNORED).runs).toString("hex");
+  return contentHash(record, scanRecord(record, IGNORED).runs);
 };
 
 /** An object's members as JSON texts, in order. */

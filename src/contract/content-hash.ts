@@ -1,18 +1,18 @@
 import { hash } from "node:crypto";
 
-const HASH_BYTES = 16;
+const HASH_DIGITS = 32;
 
 // Records are about 2 kB; a larger one gets a buffer of its own, so that the process keeps no more than this.
 const SCRATCH_BYTES = 65_536;
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
 /**
- * The content hash of an accepted record: the first 16 bytes of SHA-256 over its bytes as sent, less its top-level source
+ * The content hash of an accepted record: the first 16 bytes, as hexadecimal digits, of SHA-256 over its bytes as sent, less its top-level source
  * time and correlation id, wherever they stand. `runs` are the bytes that count (see `scanRecord`). What is hashed is `{`,
  * the runs joined by commas, and `}`: JSON again, so records that differ in anything kept never hash the same text.
  * Two spellings of one content may differ.
  */
-export function contentHash(record: Buffer, runs: readonly number[]): Buffer {
+export function contentHash(record: Buffer, runs: readonly number[]): string {
   const room = record.length + 2 <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(record.length + 2);
   let size = 0;
   room[size++] = 0x7b;
@@ -21,5 +21,5 @@ export function contentHash(record: Buffer, runs: readonly number[]): Buffer {
     size += record.copy(room, size, runs[run], runs[run + 1]);
   }
   room[size++] = 0x7d;
-  return hash("sha256", room.subarray(0, size), "buffer").subarray(0, HASH_BYTES);
+  return hash("sha256", room.subarray(0, size), "hex").slice(0, HASH_DIGITS);
 }

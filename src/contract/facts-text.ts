@@ -11,13 +11,21 @@ const refuse = (what: string): never => {
   throw new UnstorableFact(`A fact is not ${what}.`);
 };
 
-// Letters, digits and what dates, times and decimals have: neither rows nor arrays give these a meaning.
-const PLAIN = /^[\w.:-]+$/;
-const TO_ESCAPE = /["\\]/g;
-const TO_ESCAPE_ONE = /["\\]/;
+// ASCII that neither rows nor arrays give a meaning: letters, digits, and marks but these.
+const IS_PLAIN = new Uint8Array(128).fill(1, 0x21, 0x7f);
+for (const letter of Buffer.from('"\\,{}()')) IS_PLAIN[letter] = 0;
+const TO_ESCAPE = /["\\]/;
+const ALL_TO_ESCAPE = /["\\]/g;
+const QUOTE = 0x22;
+
+/** Whether a text means itself without quotes. A loop, since codes are short and there are some forty in a record. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (IS_PLAIN[text.charCodeAt(at)] !== 1) return false;
+  return text.length > 0;
+}
 
 function quoted(text: string): string {
-  return `"${TO_ESCAPE_ONE.test(text) ? text.replace(TO_ESCAPE, "\\$&") : text}"`;
+  return `"${TO_ESCAPE.test(text) ? text.replace(ALL_TO_ESCAPE, "\\$&") : text}"`;
 }
 
 /**
@@ -36,7 +44,7 @@ export function field(value: string | null): string {
 /** A text as a field of a row. */
 export function textField(value: string | null | undefined): string {
   if (value === null || value === undefined) return "";
-  return PLAIN.test(value) ? value : quoted(value);
+  return isPlain(value) ? value : quoted(value);
 }
 
 /** A UTC time as a field of a row. */
@@ -53,22 +61,45 @@ export function arrayField<Item>(
   items: readonly Item[],
   elementOf: (item: Item, at: number) => string | null,
 ): string {
+  if (items.length === 1) {
+    const element = elementOf(items[0] as Item, 0);
+    if (element === null) return "";
+    return isQuoted(element) ? quoted(`{${element}}`) : `{${element}}`;
+  }
   let text = "";
   let isGiven = false;
+  let hasQuotes = false;
   for (let at = 0; at < items.length; at += 1) {
     const element = elementOf(items[at] as Item, at);
-    if (element !== null) isGiven = true;
-    text += at === 0 ? (element ?? "NULL") : `,${element ?? "NULL"}`;
+    if (at > 0) text += ",";
+    if (element === null) text += "NULL";
+    else {
+      isGiven = true;
+      hasQuotes ||= isQuoted(element);
+      text += element;
+    }
   }
   if (!isGiven) return "";
-  if (items.length === 1 && !text.includes('"')) return `{${text}}`;
-  return quoted(`{${text}}`);
+  return hasQuotes ? quoted(`{${text}}`) : `"{${text}}"`;
+}
+
+function isQuoted(element: string): boolean {
+  return element.charCodeAt(0) === QUOTE;
+}
+
+/** The fields of a row that hold one array each of what is told of the same items. */
+export function arrayFields<Item>(
+  items: readonly Item[],
+  elements: readonly ((item: Item, at: number) => string | null)[],
+): string[] {
+  if (items.length === 0) return new Array<string>(elements.length).fill("");
+  return elements.map((elementOf) => arrayField(items, elementOf));
 }
 
 /** A text as an element of an array. The word NULL, in any case, would be no text unless it is quoted. */
 export function textElement(value: string | null | undefined): string | null {
   if (value === null || value === undefined) return null;
-  if (!PLAIN.test(value) || (value.length === 4 && value.toUpperCase() === "NULL")) return quoted(value);
+  if (!isPlain(value) || (value.length === 4 && value.toUpperCase() === "NULL")) return quoted(value);
   return value;
 }
 

@@ -1,5 +1,5 @@
 import {
-  arrayField,
+  arrayFields,
   dateElement,
   decimalElement,
   field,
@@ -10,9 +10,22 @@ import {
 } from "./facts-text.ts";
 import type { Group } from "./schema/group.ts";
 
-/** The text of a `bellhop.group_facts`: arrays have an entry a group block. */
+type Block = Group["groupBlocks"][number];
+
+/** The columns of `bellhop.group_facts` with an entry a group block, in their order. */
+const OF_BLOCK = [
+  (block: Block) => dateElement(block.occupancyDate),
+  (block: Block) => textElement(block.roomTypeCode),
+  (block: Block) => integerElement(block.blocks),
+  (block: Block) => integerElement(block.pickup),
+  (block: Block) => integerElement(block.originalBlocks),
+  (block: Block) => decimalElement(block.singlePersonRate),
+  (block: Block) => decimalElement(block.twoPersonRate),
+  (block: Block) => textElement(block.currencyCode),
+];
+
+/** The text of a `bellhop.group_facts`. */
 export function groupFacts(record: Group): string {
-  const blocks = record.groupBlocks;
   return rowText([
     textField(record.name),
     textField(record.masterGroupCode),
@@ -25,13 +38,6 @@ export function groupFacts(record: Group): string {
     textField(record.pickupTypeCode),
     textField(record.marketSegmentCode),
     textField(record.rateCode),
-    arrayField(blocks, (block) => dateElement(block.occupancyDate)),
-    arrayField(blocks, (block) => textElement(block.roomTypeCode)),
-    arrayField(blocks, (block) => integerElement(block.blocks)),
-    arrayField(blocks, (block) => integerElement(block.pickup)),
-    arrayField(blocks, (block) => integerElement(block.originalBlocks)),
-    arrayField(blocks, (block) => decimalElement(block.singlePersonRate)),
-    arrayField(blocks, (block) => decimalElement(block.twoPersonRate)),
-    arrayField(blocks, (block) => textElement(block.currencyCode)),
+    ...arrayFields(record.groupBlocks, OF_BLOCK),
   ]);
 }

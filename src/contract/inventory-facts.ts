@@ -1,5 +1,6 @@
 import {
   arrayField,
+  arrayFields,
   booleanElement,
   dateElement,
   field,
@@ -7,9 +8,19 @@ import {
   rowText,
   textElement,
 } from "./facts-text.ts";
-import type { Inventory } from "./schema/inventory.ts";
+import type { Inventory, RoomTypeInventory } from "./schema/inventory.ts";
 
-/** The text of a `bellhop.inventory_facts`: one array entry a room type, virtual room types last. */
+/** The columns of `bellhop.inventory_facts` with an entry a room type that tell of its rooms, in their order. */
+const OF_ROOMS = [
+  (room: RoomTypeInventory) => integerElement(room.roomTypeCapacity),
+  (room: RoomTypeInventory) => integerElement(room.roomsNotAvailableMaintenance),
+  (room: RoomTypeInventory) => integerElement(room.roomsNotAvailableOther),
+  (room: RoomTypeInventory) => integerElement(room.roomsSold),
+  (room: RoomTypeInventory) => integerElement(room.transientSold),
+  (room: RoomTypeInventory) => integerElement(room.groupSold),
+];
+
+/** The text of a `bellhop.inventory_facts`: virtual room types last. */
 export function inventoryFacts(record: Inventory): string {
   const virtual = record.virtualRoomTypeInventories ?? [];
   const rooms =
@@ -19,11 +30,6 @@ export function inventoryFacts(record: Inventory): string {
     field(dateElement(record.occupancyDate)),
     arrayField(rooms, (room) => textElement(room.roomTypeCode)),
     arrayField(rooms, (_, at) => booleanElement(at >= firstVirtual)),
-    arrayField(rooms, (room) => integerElement(room.roomTypeCapacity)),
-    arrayField(rooms, (room) => integerElement(room.roomsNotAvailableMaintenance)),
-    arrayField(rooms, (room) => integerElement(room.roomsNotAvailableOther)),
-    arrayField(rooms, (room) => integerElement(room.roomsSold)),
-    arrayField(rooms, (room) => integerElement(room.transientSold)),
-    arrayField(rooms, (room) => integerElement(room.groupSold)),
+    ...arrayFields(rooms, OF_ROOMS),
   ]);
 }

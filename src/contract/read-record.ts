@@ -23,8 +23,8 @@ export interface RecordReading {
   readonly key: string;
   /** ISO 8601 UTC with exactly six fractional digits and Z, so that text order is time order. */
   readonly sourceTime: string;
-  /** 16 bytes; see `contentHash`. */
-  readonly contentHash: Buffer;
+  /** 32 hexadecimal digits; see `contentHash`. */
+  readonly contentHash: string;
   /** The label as sent; null for inventory. */
   readonly status: string | null;
   /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
@@ -69,7 +69,7 @@ export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
   }
 }
 
-function readInventory(record: Inventory, hash: Buffer): RecordReading {
+function readInventory(record: Inventory, hash: string): RecordReading {
   const warnings = new WarningList();
   warnOfInventory(record, warnings);
   return {
@@ -87,7 +87,7 @@ function readInventory(record: Inventory, hash: Buffer): RecordReading {
   };
 }
 
-function readReservation(record: Reservation, hash: Buffer): RecordReading {
+function readReservation(record: Reservation, hash: string): RecordReading {
   const warnings = new WarningList();
   warnOfReservation(record, warnings);
   return {
@@ -105,7 +105,7 @@ function readReservation(record: Reservation, hash: Buffer): RecordReading {
   };
 }
 
-function readGroup(record: Group, hash: Buffer): RecordReading {
+function readGroup(record: Group, hash: string): RecordReading {
   const warnings = new WarningList();
   warnOfGroup(record, warnings);
   return {

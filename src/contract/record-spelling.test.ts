@@ -19,7 +19,7 @@ function readText(resource: Resource, text: string): RecordReading {
   return readRecord(resource, Buffer.from(text));
 }
 
-const hashOf = (reading: RecordReading): string => reading.contentHash.toString("hex");
+const hashOf = (reading: RecordReading): string => reading.contentHash;
 /** All that a reading says but which content it is and when it was made. */
 const meaningOf = ({ contentHash: _hash, sourceTime: _time, facts, ...meaning }: RecordReading) => ({
   ...meaning,

@@ -1,5 +1,5 @@
 import {
-  arrayField,
+  arrayFields,
   dateElement,
   decimalElement,
   field,
@@ -9,13 +9,58 @@ import {
   textField,
   timeField,
 } from "./facts-text.ts";
-import type { Reservation, RoomStay } from "./schema/reservation.ts";
+import type { DailyRevenue, Reservation, RoomStay } from "./schema/reservation.ts";
 
-type Rate = NonNullable<RoomStay["rates"]>[number];
+interface RateOfStay {
+  readonly stayIndex: number;
+  readonly rate: NonNullable<RoomStay["rates"]>[number];
+}
 
-/** The text of a `bellhop.reservation_facts`: arrays have an entry a room stay, a rate or a daily revenue. */
+/** The columns of `bellhop.reservation_facts` with an entry a room stay, in their order. */
+const OF_STAY = [
+  (stay: RoomStay) => dateElement(stay.arrivalDate),
+  (stay: RoomStay) => dateElement(stay.departureDate),
+  (stay: RoomStay) => textElement(stay.roomTypeCode),
+  (stay: RoomStay) => textElement(stay.bookedRoomTypeCode),
+  (stay: RoomStay) => textElement(stay.marketSegmentCode),
+  (stay: RoomStay) => textElement(stay.groupBlockCode),
+  (stay: RoomStay) => textElement(stay.sourceBookingCode),
+  (stay: RoomStay) => textElement(stay.rateCode),
+  (stay: RoomStay) => textElement(stay.currencyCode),
+  (stay: RoomStay) => integerElement(stay.numberOfAdults),
+  (stay: RoomStay) => integerElement(stay.numberOfChildren),
+];
+/** With an entry a rate of any stay. */
+const OF_RATE = [
+  ({ stayIndex }: RateOfStay) => String(stayIndex),
+  ({ rate }: RateOfStay) => dateElement(rate.startDate),
+  ({ rate }: RateOfStay) => dateElement(rate.endDate),
+  ({ rate }: RateOfStay) => decimalElement(rate.rateValue),
+  ({ rate }: RateOfStay) => decimalElement(rate.grossRateValue),
+];
+/** With an entry a daily revenue. */
+const OF_DAY = [
+  (day: DailyRevenue) => dateElement(day.occupancyDate),
+  (day: DailyRevenue) => decimalElement(day.netRoomRevenue),
+  (day: DailyRevenue) => decimalElement(day.netFoodRevenue),
+  (day: DailyRevenue) => decimalElement(day.netBeverageRevenue),
+  (day: DailyRevenue) => decimalElement(day.netOtherRevenue),
+  (day: DailyRevenue) => decimalElement(day.netTicketPrice),
+  (day: DailyRevenue) => decimalElement(day.ticketPrice),
+  (day: DailyRevenue) => decimalElement(day.netTotalRevenue),
+  (day: DailyRevenue) => decimalElement(day.grossTotalRevenue),
+];
+
+function ratesOf(record: Reservation): RateOfStay[] {
+  const rates: RateOfStay[] = [];
+  record.roomStays.forEach((stay, stayIndex) => {
+    for (const rate of stay.rates ?? []) rates.push({ stayIndex, rate });
+  });
+  return rates;
+}
+
+/** The text of a `bellhop.reservation_facts`. */
 export function reservationFacts(record: Reservation): string {
-  const stays = record.roomStays;
   return rowText([
     textField(record.confirmationNumber),
     timeField(record.bookingDateTime),
@@ -25,51 +70,8 @@ export function reservationFacts(record: Reservation): string {
     textField(record.shareId),
     textField(record.channel),
     textField(record.nationality),
-    arrayField(stays, (stay) => dateElement(stay.arrivalDate)),
-    arrayField(stays, (stay) => dateElement(stay.departureDate)),
-    arrayField(stays, (stay) => textElement(stay.roomTypeCode)),
-    arrayField(stays, (stay) => textElement(stay.bookedRoomTypeCode)),
-    arrayField(stays, (stay) => textElement(stay.marketSegmentCode)),
-    arrayField(stays, (stay) => textElement(stay.groupBlockCode)),
-    arrayField(stays, (stay) => textElement(stay.sourceBookingCode)),
-    arrayField(stays, (stay) => textElement(stay.rateCode)),
-    arrayField(stays, (stay) => textElement(stay.currencyCode)),
-    arrayField(stays, (stay) => integerElement(stay.numberOfAdults)),
-    arrayField(stays, (stay) => integerElement(stay.numberOfChildren)),
-    ...rateFields(record),
-    ...revenueFields(record),
+    ...arrayFields(record.roomStays, OF_STAY),
+    ...arrayFields(ratesOf(record), OF_RATE),
+    ...arrayFields(record.stayRevenue?.daily ?? [], OF_DAY),
   ]);
-}
-
-function rateFields(record: Reservation): string[] {
-  const rates: Rate[] = [];
-  const stayIndexes: number[] = [];
-  record.roomStays.forEach((stay, stayIndex) => {
-    for (const rate of stay.rates ?? []) {
-      rates.push(rate);
-      stayIndexes.push(stayIndex);
-    }
-  });
-  return [
-    arrayField(stayIndexes, String),
-    arrayField(rates, (rate) => dateElement(rate.startDate)),
-    arrayField(rates, (rate) => dateElement(rate.endDate)),
-    arrayField(rates, (rate) => decimalElement(rate.rateValue)),
-    arrayField(rates, (rate) => decimalElement(rate.grossRateValue)),
-  ];
-}
-
-function revenueFields(record: Reservation): string[] {
-  const days = record.stayRevenue?.daily ?? [];
-  return [
-    arrayField(days, (day) => dateElement(day.occupancyDate)),
-    arrayField(days, (day) => decimalElement(day.netRoomRevenue)),
-    arrayField(days, (day) => decimalElement(day.netFoodRevenue)),
-    arrayField(days, (day) => decimalElement(day.netBeverageRevenue)),
-    arrayField(days, (day) => decimalElement(day.netOtherRevenue)),
-    arrayField(days, (day) => decimalElement(day.netTicketPrice)),
-    arrayField(days, (day) => decimalElement(day.ticketPrice)),
-    arrayField(days, (day) => decimalElement(day.netTotalRevenue)),
-    arrayField(days, (day) => decimalElement(day.grossTotalRevenue)),
-  ];
 }

@@ -19,7 +19,7 @@ function applicable(key: string, index: number, content = "x", sourceTime = "202
     Buffer.from(JSON.stringify(reservation(key, sourceTime, content))),
   );
   const { status, fromDate, toDate, roomTypeCodes, facts, warnings, clientCode } = reading;
-  const contentHash = reading.contentHash.toString("hex");
+  const contentHash = reading.contentHash;
   const incoming = { sourceTime, contentHash, requestId: REQUEST, index, status, fromDate, toDate };
   const of = { bucket: 7, propertyId: 1, resource: "r", key } as const;
   return { clientCode, of, incoming, facts, roomTypeCodes, warnings } satisfies ApplicableRecord;
