@@ -253,7 +253,7 @@ create table bellhop_state.inventory_version (
   key text collate "C" not null,
   status text,
   facts text,
-  constraint inventory_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
+  constraint inventory_version_pkey PRIMARY KEY (bucket, property_id, source_time, key, content_hash)
 );
 
 create table bellhop_state.known_room_type (

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { afterEach } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
@@ -111,8 +111,8 @@ const TEMPLATE_LOCK = "27707136475952116";
 
 async function ensureTemplate(client: pg.Client, serverUrl: string): Promise<string> {
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
-  // Named after its content: an edited migration makes another template.
-  const name = `bellhop_template_${checksums.map((checksum) => checksum.slice(0, 8)).join("_")}`.slice(0, 63);
+  // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
+  const name = `bellhop_template_${hash("sha256", checksums.join()).slice(0, 32)}`;
   await client.query(`select pg_advisory_lock(${TEMPLATE_LOCK})`);
   const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
   if (rowCount === 0) {
