@@ -38,7 +38,7 @@ export async function startChildServer(
     pid: child.pid ?? 0,
     ready,
     stop: async () => {
-      if (child.exitCode !== null) return;
+      if (child.exitCode !== null || !child.connected) return;
       const exit = once(child, "exit");
       child.disconnect();
       await exit;

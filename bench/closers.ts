@@ -1,11 +1,12 @@
 /** What has to be stopped at the end, in the order in which it was started; stopped in the reverse order. */
 export class Closers {
   readonly #closers: (() => unknown)[] = [];
+  #closed: Promise<void> | undefined;
 
   constructor() {
     // Nothing is left running by a bench that is interrupted.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      process.once(signal, () => void this.close().finally(() => process.exit(1)));
+      process.on(signal, () => void this.close().finally(() => process.exit(1)));
     }
   }
 
@@ -19,7 +20,20 @@ export class Closers {
     return started;
   }
 
-  async close(): Promise<void> {
-    for (const close of this.#closers.splice(0).reverse()) await close();
+  /** Stops everything; whoever asks again meanwhile waits for the same. */
+  close(): Promise<void> {
+    this.#closed ??= this.#closeAll();
+    return this.#closed;
+  }
+
+  async #closeAll(): Promise<void> {
+    for (const close of this.#closers.reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        // The others are stopped all the same.
+        console.error(error);
+      }
+    }
   }
 }

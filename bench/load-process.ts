@@ -32,7 +32,7 @@ export class LoadProcess {
   }
 
   stop(): void {
-    this.#child.disconnect();
+    if (this.#child.connected) this.#child.disconnect();
   }
 
   async #order(order: LoadOrder): Promise<unknown> {
