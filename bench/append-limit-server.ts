@@ -76,7 +76,7 @@ function receive(appender: Appender, request: IncomingMessage, response: ServerR
   request.on("end", () => {
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     const resource = request.url?.split("/").at(-1) as Resource;
-    const reading = readBatch(body, LIMITS);
+    const reading = readBatch(body, LIMITS, resource);
     if (!reading.ok || reading.records.some((record) => checkRecord(resource, record, 1).total > 0)) {
       answer(400, '{"message":"invalid"}');
       return;

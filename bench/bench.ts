@@ -6,6 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { readConfig } from "../src/config.ts";
 import { chooseCases } from "./cases.ts";
 import { goalLines, goalsOf } from "./goals.ts";
 import { type GrowthResult, measureGrowth } from "./growth.ts";
@@ -23,7 +24,7 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     case: { type: "string", multiple: true, default: [] },
     peer: { type: "string", multiple: true },
-    threads: { type: "string", default: "1" },
+    threads: { type: "string" },
     growth: { type: "string" },
     json: { type: "string" },
     plot: { type: "string" },
@@ -45,7 +46,7 @@ let flood: FloodResult | undefined;
 if (values.growth === undefined) {
   results = await measureCases(chooseCases(values.case, values.quick), rounds, {
     peers: PEERS.filter(({ name }) => values.peer === undefined || values.peer.includes(name)),
-    threads: wholeFrom1("threads", values.threads),
+    threads: wholeFrom1("threads", values.threads ?? String(readConfig(process.env).httpThreads)),
     profileDirectory: values.profile === undefined ? undefined : resolve(values.profile),
   });
   if (values.case.length === 0) flood = await measureFlood();
