@@ -55,6 +55,24 @@ function chunkBounds(slices: readonly RecordSlice[]): number[] {
   return bounds;
 }
 
+/** Where the records of a chunk are put end to end before they are compressed; larger chunks get room of their own. */
+const scratch = Buffer.allocUnsafeSlow(2 * CHUNK_BYTES_TARGET);
+
+/** The records from one place to another, end to end; what lies in the scratch is good until the next call. */
+function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number, to: number): Buffer {
+  let bytes = 0;
+  for (let at = from; at < to; at += 1)
+    bytes += (slices[at] as RecordSlice).end - (slices[at] as RecordSlice).start;
+  const fits = bytes <= scratch.length && bytes >= COMPRESS_BYTES_MIN;
+  const room = fits ? scratch : Buffer.allocUnsafe(bytes);
+  let length = 0;
+  for (let at = from; at < to; at += 1) {
+    const { start, end } = slices[at] as RecordSlice;
+    length += received.copy(room, length, start, end);
+  }
+  return room.subarray(0, length);
+}
+
 /** Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, then indexes. */
 export function packBody(received: Buffer, slices: readonly RecordSlice[]): StoredBody {
   const bounds = chunkBounds(slices);
@@ -64,12 +82,15 @@ export function packBody(received: Buffer, slices: readonly RecordSlice[]): Stor
   const stored: Buffer[] = [];
   let at = 0;
   bounds.forEach((bound, chunk) => {
-    const pieces = slices.slice(at, bound).map((slice) => received.subarray(slice.start, slice.end));
-    const plain = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    const [first] = slices.slice(at, at + 1);
+    const plain =
+      first !== undefined && bound === at + 1
+        ? received.subarray(first.start, first.end)
+        : endToEnd(received, slices, at, bound);
     const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
     // Equal lengths say "stored as it is", so a frame that came out no smaller is not used.
     const kept = frame.length < plain.length ? frame : plain;
-    stored.push(kept);
+    stored.push(kept.buffer === scratch.buffer ? Buffer.from(kept) : kept);
     layout.set([kept.length, plain.length, bound - at], 2 + chunk * 3);
     at = bound;
   });

@@ -22,3 +22,19 @@ test("what was taken for a body that is refused is given back, and what grew is 
   collector.release();
   assert.equal(budget.bytesInUse, 0);
 });
+
+test("a body of many large chunks is what was sent, and the next one has nothing of it", () => {
+  const budget = new BodyBudget(10_000_000, 10_000_000);
+  for (const letter of ["a", "b"]) {
+    const collector = new BodyCollector("c", LIMITS, budget, 300_000);
+    for (let chunk = 0; chunk < 6; chunk += 1)
+      collector.add(Buffer.from(new ArrayBuffer(50_000)).fill(letter));
+    assert.deepEqual(collector.whole(), Buffer.alloc(300_000, letter));
+    collector.release();
+  }
+  const shorter = new BodyCollector("c", LIMITS, budget, 200_000);
+  for (let chunk = 0; chunk < 2; chunk += 1) shorter.add(Buffer.alloc(100_000, "c"));
+  assert.deepEqual(shorter.whole(), Buffer.alloc(200_000, "c"));
+  shorter.release();
+  assert.equal(budget.bytesInUse, 0);
+});

@@ -1,5 +1,6 @@
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
+import { BodyBuffers } from "./body-buffers.ts";
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;
@@ -7,12 +8,16 @@ export interface BodyLimits {
 }
 
 const EMPTY = Buffer.alloc(0);
+const buffers = new BodyBuffers();
 
 /**
  * Each chunk costs about 2 µs whatever its size: 16 MiB by the byte would hold the event loop for half a minute. A
  * million leaves chunks of 17 bytes for the largest body.
  */
 const CHUNKS_MAX = 1_000_000;
+
+/** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
+const DISCARDED_BYTES_MIN = 16_384;
 
 /**
  * Collects one body into one buffer, under the limits and the budget, counting bytes as they come. Chunks are copied
@@ -22,12 +27,20 @@ export class BodyCollector {
   readonly #clientId: string;
   readonly #limits: BodyLimits;
   readonly #budget: BodyBudget;
+  readonly #expected: number;
   #bytes: Buffer = EMPTY;
+  /** Whether `#bytes` is one of `buffers`, and not a chunk as it came. */
+  #owned = false;
   #length = 0;
   #wireBytes = 0;
   #chunks = 0;
 
-  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget) {
+  /**
+   * `expectedBytes` is what the body is said to have, 0 where that is not known or it is compressed; room for it is made
+   * once more than one chunk has come, and chunks that were copied are then given back: nobody else may use them.
+   */
+  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget, expectedBytes = 0) {
+    this.#expected = expectedBytes;
     this.#clientId = clientId;
     this.#limits = limits;
     this.#budget = budget;
@@ -66,6 +79,7 @@ export class BodyCollector {
     } else {
       if (length > this.#bytes.length) this.#grow(length);
       chunk.copy(this.#bytes, this.#length);
+      this.#discard(chunk);
     }
     this.#length = length;
   }
@@ -78,14 +92,27 @@ export class BodyCollector {
   /** Gives the bytes back to the budget, once nothing refers to `whole()` any more. */
   release(): void {
     this.#budget.release(this.#clientId, this.#length);
+    if (this.#owned) buffers.giveBack(this.#bytes);
+    this.#owned = false;
     this.#bytes = EMPTY;
     this.#length = 0;
   }
 
+  /** Gives the memory of a copied chunk back at once; what a decompressor gave out may still be its own. */
+  #discard({ buffer, byteLength }: Buffer): void {
+    const isAlone = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
+    if (this.#expected > 0 && isAlone && byteLength >= DISCARDED_BYTES_MIN) buffer.transfer(0);
+  }
+
   #grow(length: number): void {
-    const capacity = Math.min(Math.max(length, this.#bytes.length * 2), this.#limits.inflatedBytesMax);
-    const grown = Buffer.allocUnsafeSlow(capacity);
+    // What a client only says gets no more than eight times the room of what it has sent.
+    const believed = Math.min(this.#expected, length * 8);
+    const wanted = Math.max(length, this.#bytes.length * 2, believed);
+    const grown = buffers.take(Math.min(wanted, this.#limits.inflatedBytesMax));
     this.#bytes.copy(grown, 0, 0, this.#length);
+    if (this.#owned) buffers.giveBack(this.#bytes);
+    else this.#discard(this.#bytes);
+    this.#owned = true;
     this.#bytes = grown;
   }
 }

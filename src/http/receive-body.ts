@@ -34,11 +34,12 @@ export async function receiveBody(
   budget: BodyBudget,
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
-  if (Number(request.headers["content-length"] ?? 0) > limits.bodyBytesMax) {
+  const wireBytes = Number(request.headers["content-length"] ?? 0);
+  if (wireBytes > limits.bodyBytesMax) {
     request.resume();
     throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
-  const collector = new BodyCollector(clientId, limits, budget);
+  const collector = new BodyCollector(clientId, limits, budget, encoding === undefined ? wireBytes : 0);
   try {
     if (encoding === undefined) await collect(request, collector);
     else await inflateBody(request, encoding, collector);
