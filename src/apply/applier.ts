@@ -2,7 +2,7 @@ import pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
-import { applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
+import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { BucketTurns } from "./bucket-turns.ts";
@@ -17,8 +17,13 @@ const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.
 const UPKEEP_MS = 2_000;
 const RETRY_MS_MAX = 5_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** One transaction applies up to about this many bytes as sent (the part that passes it is the last): memory is bounded. */
-const INFLATED_BYTES_TARGET = 16 * 1_048_576;
+/**
+ * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
+ * at a time, the one that is applied and the next.
+ */
+const INFLATED_BYTES_TARGET = 8 * 1_048_576;
+/** With fewer records in a run there is hardly more to read: looking ahead would be a statement for nothing. */
+const AHEAD_RECORDS_MIN = 1_000;
 
 export interface ApplierEvents {
   /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
@@ -40,6 +45,18 @@ export interface ApplierOptions {
 
 function bucketsOf(parts: readonly LogPart[]): readonly number[] {
   return [...new Set(parts.map(({ bucket }) => bucket))];
+}
+
+/** Whose turn it was, and whether all buckets were read, so that what is left of them needs another poll. */
+interface Turn {
+  readonly buckets: readonly number[];
+  readonly polled: boolean;
+}
+
+/** What one transaction applies: batches with their records, or (without `read`) one resolution. Nothing, if no parts. */
+interface Run extends Turn {
+  readonly parts: readonly LogPart[];
+  readonly read: readonly ReadPart[];
 }
 
 /** What one session of an applier holds; all of it ends with the connection. */
@@ -122,70 +139,58 @@ export class Applier {
   }
 
   async #applyUntilStopped(session: Session, succeeded: () => void): Promise<void> {
+    let ahead: Run | undefined;
     while (!this.#stopped) {
-      await this.#upkeep(session);
-      const { buckets, polled } = this.#turns.next(session.ownership.buckets, performance.now());
-      const parts = buckets.length === 0 ? [] : await readBacklog(session.client, buckets);
-      if (parts.length > 0) {
-        await this.#applyRun(session, parts);
-        // There may be more where these came from.
-        this.#turns.hint(buckets);
-        if (polled) this.#turns.poll();
-      } else this.#turns.succeeded(buckets);
+      const hasTaken = await this.#upkeep(session);
+      if (hasTaken && ahead !== undefined) {
+        this.#giveBack(ahead);
+        ahead = undefined;
+      }
+      const run = ahead ?? (await this.#readRun(session));
+      ahead = undefined;
+      if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(session, run);
+      else if (run !== undefined) this.#turns.succeeded(run.buckets);
       succeeded();
-      if (parts.length === 0 && !this.#turns.waiting) await this.#sleep(this.#options.pollMs);
+      if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#turns.waiting)
+        await this.#sleep(this.#options.pollMs);
     }
   }
 
-  async #upkeep(session: Session): Promise<void> {
-    if (performance.now() < session.upkeepAt) return;
+  /** Answers whether buckets were taken. */
+  async #upkeep(session: Session): Promise<boolean> {
+    if (performance.now() < session.upkeepAt) return false;
     session.upkeepAt = performance.now() + UPKEEP_MS;
     const taken = await session.ownership.take(this.#options.buckets);
     if (taken.length > 0) this.#turns.poll();
     await session.client.query(retireLanes);
+    return taken.length > 0;
+  }
+
+  /** There may be more of these buckets, whether or not what was read of them is applied. */
+  #giveBack({ buckets, polled }: Turn): void {
+    this.#turns.hint(buckets);
+    if (polled) this.#turns.poll();
   }
 
   /**
-   * Applies a run of batches as one transaction, or one resolution as its own. When that fails and the session lives,
-   * its buckets are tried again one by one.
+   * Reads what is next, from the cursors on: the batches before the first resolution, as many as one transaction may take,
+   * or that resolution. Undefined when a part cannot be read: its bucket is then tried again by itself.
    */
-  async #applyRun(session: Session, parts: readonly LogPart[]): Promise<void> {
-    let run = parts;
+  async #readRun(session: Session): Promise<Run | undefined> {
+    const turn = this.#turns.next(session.ownership.buckets, performance.now());
+    const parts = turn.buckets.length === 0 ? [] : await readBacklog(session.client, turn.buckets);
     try {
-      const first = parts[0] as LogPart;
-      const read = first.kind === "b" ? await this.#readRun(parts) : [];
-      run = read.length > 0 ? read.map(({ part }) => part) : [first];
-      await this.#applyTransaction(session, run, read);
-      this.#turns.succeeded(bucketsOf(run));
+      const read = await this.#readParts(parts);
+      return { ...turn, parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1), read };
     } catch (error) {
-      session.context.forget();
       this.#options.events.failed?.(error);
-      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run), performance.now());
-      // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
-      await session.client.query("rollback");
+      this.#turns.failed(bucketsOf(parts), performance.now());
+      this.#giveBack(turn);
+      return undefined;
     }
   }
 
-  async #applyTransaction(
-    session: Session,
-    run: readonly LogPart[],
-    read: readonly ReadPart[],
-  ): Promise<void> {
-    const startedAt = performance.now();
-    const { client, ownership, context } = session;
-    const first = run[0] as LogPart;
-    await client.query("begin");
-    const counters = await ownership.lock(bucketsOf(run));
-    const counts =
-      read.length > 0
-        ? await applyParts(client, read, counters, context)
-        : countOutcomes([await applyResolution(client, first, counters, this.#options.properties, context)]);
-    await client.query("commit");
-    this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
-  }
-
-  /** Reads the batches before the first resolution, as many as one transaction may take. */
-  async #readRun(parts: readonly LogPart[]): Promise<ReadPart[]> {
+  async #readParts(parts: readonly LogPart[]): Promise<ReadPart[]> {
     const read: ReadPart[] = [];
     let inflatedBytes = 0;
     for (const part of parts) {
@@ -195,6 +200,66 @@ export class Applier {
       read.push(records);
     }
     return read;
+  }
+
+  /**
+   * Applies a run as one transaction, and answers the next run if that was read meanwhile. When it fails and the session
+   * lives, its buckets are tried again one by one, and what was read ahead is forgotten: it began where the cursors would
+   * have stood.
+   */
+  async #applyRun(session: Session, run: Run): Promise<Run | undefined> {
+    const { client } = session;
+    let ahead: Promise<Run | undefined> | undefined;
+    try {
+      await this.#applyTransaction(session, run, () => {
+        this.#giveBack(run);
+        ahead = this.#readRun(session);
+        // Its failure is that of the transaction that it is a statement of.
+        ahead.catch(() => undefined);
+      });
+      this.#turns.succeeded(bucketsOf(run.parts));
+      if (ahead === undefined) this.#giveBack(run);
+      return await ahead;
+    } catch (error) {
+      session.context.forget();
+      this.#options.events.failed?.(error);
+      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run.parts), performance.now());
+      this.#giveBack(run);
+      const forgotten = await ahead?.catch((cause) => {
+        this.#options.events.failed?.(cause);
+        return undefined;
+      });
+      if (forgotten !== undefined) this.#giveBack(forgotten);
+      // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
+      await client.query("rollback");
+      return undefined;
+    }
+  }
+
+  /**
+   * `readAhead` is called when the transaction has moved the cursors past the run, so that on this very connection, and
+   * before the commit, what comes after it can be read. Only where there is probably something.
+   */
+  async #applyTransaction(session: Session, run: Run, readAhead: () => void): Promise<void> {
+    const startedAt = performance.now();
+    const { client, ownership, context } = session;
+    const first = run.parts[0] as LogPart;
+    await client.query("begin");
+    const counters = await ownership.lock(bucketsOf(run.parts));
+    let counts: OutcomeCounts;
+    if (run.read.length > 0) {
+      await advanceCursors(client, run.parts);
+      if (run.read.reduce((sum, { records }) => sum + records.length, 0) >= AHEAD_RECORDS_MIN) readAhead();
+      counts = await applyParts(client, run.read, counters, context);
+    } else {
+      counts = countOutcomes([
+        await applyResolution(client, first, counters, this.#options.properties, context),
+      ]);
+    }
+    const { command } = await client.query("commit");
+    // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
+    if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
+    this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
   }
 
   #sleep(ms: number): Promise<void> {

@@ -78,8 +78,8 @@ function heldForData({ of, incoming }: ApplicableRecord): HeldRecord {
 }
 
 /**
- * Applies parts of batches, in the order of receipt, inside the caller's transaction: state, versions, quarantine,
- * outcomes and cursors together, so that a crash leaves all of a part or none.
+ * Applies parts of batches, in the order of receipt, inside the caller's transaction: state, versions, quarantine and
+ * outcomes together with the cursors, which the caller has advanced, so that a crash leaves all of a part or none.
  */
 export async function applyParts(
   client: pg.ClientBase,
@@ -115,10 +115,6 @@ export async function applyParts(
   await context.write(client);
   await quarantine(client, held);
   await recordOutcomes(client, outcomes);
-  await advanceCursors(
-    client,
-    parts.map(({ part }) => part),
-  );
   await counters.write(client);
   return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
 }

@@ -8,7 +8,7 @@ const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", imp
 const PARTS_MAX = 64;
 const RECORDS_TARGET = 2_000;
 /** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
-export const STORED_BYTES_TARGET = 16 * 1_048_576;
+export const STORED_BYTES_TARGET = 8 * 1_048_576;
 
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
