@@ -3,7 +3,8 @@ import type { BenchCase } from "./cases.ts";
 import type { Prepared, Sent } from "./load.ts";
 import type { LoadProcess } from "./load-process.ts";
 import type { ProcessMeter } from "./process-meter.ts";
-import type { SendOrder, Target } from "./sending.ts";
+import type { Target } from "./sender.ts";
+import type { SendOrder } from "./sending.ts";
 
 /** Whoever takes the batches of a round: the service, a peer, or a limit that is a server. */
 export interface Contestant {

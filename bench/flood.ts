@@ -1,7 +1,7 @@
 import { hotelCode } from "./batches.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { contentText, keyText, recordTemplates, SLOTS } from "./record-templates.ts";
-import { Sender, type Target } from "./sending.ts";
+import { Sender, type Target } from "./sender.ts";
 
 /** The most that the service takes by default: 16 MiB on the wire, 10,000 records. */
 const BODY_BYTES_MAX = 16_777_216;

@@ -7,7 +7,8 @@ import { Batches } from "./batches.ts";
 import type { BenchCase } from "./cases.ts";
 import { type FloodAnswers, type FloodOrder, flood } from "./flood.ts";
 import { HttpConnection } from "./http-connection.ts";
-import { Sender, Sending, type SendOrder } from "./sending.ts";
+import { Sender } from "./sender.ts";
+import { Sending, type SendOrder } from "./sending.ts";
 import { percentile } from "./statistics.ts";
 
 export type LoadOrder =

@@ -20,6 +20,11 @@ const STYLE = `
     .own { fill: #4c9bff; } .peer { fill: #d8914c; } .limit { fill: #6b7682; }
   }`;
 
+const LABELS: Readonly<Record<string, string>> = {
+  bellhop: "bellhop, accepted",
+  "bellhop-accept": "bellhop, apply off",
+};
+
 interface Bar {
   readonly label: string;
   readonly kind: "own" | "peer" | "limit";
@@ -31,13 +36,13 @@ function barsOf({ rounds }: CaseResult): Bar[] {
   const bars = names.flatMap((name): Bar[] => {
     const all = rounds.flatMap(({ contestants }) => contestants[name] ?? []);
     const acceptedBar: Bar = {
-      label: name === "bellhop" ? "bellhop accepted" : name,
+      label: LABELS[name] ?? name,
       kind: name.startsWith("bellhop") ? "own" : name.endsWith("-limit") ? "limit" : "peer",
       values: all.map(({ acceptedPerSecond }) => acceptedPerSecond),
     };
     if (name !== "bellhop") return [acceptedBar];
     const appliedBar: Bar = {
-      label: "bellhop applied",
+      label: "bellhop, applied",
       kind: "own",
       values: all.map((each) => each.appliedPerSecond),
     };
