@@ -218,7 +218,7 @@ create table bellhop_state.current_record (
   from_date date not null,
   to_date date not null,
   constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
-) with (fillfactor=85);
+) with (fillfactor=50);
 
 create table bellhop_state.group_version (
   source_time timestamp with time zone not null,

@@ -268,6 +268,16 @@ create or replace view analytics.stored_group_version as
 drop table former_group_version;
 
 -- Lists of inventory by date are lists by key, so only reservations and groups are found by this index.
-drop index current_record_dates;
+-- Where a replay has put other tables in the place of the state, its name is another.
+do $drop$
+begin
+  execute (
+    select format('drop index bellhop_state.%I', named.relname)
+    from pg_index as index join pg_class as named on named.oid = index.indexrelid
+    where index.indrelid = 'bellhop_state.current_record'::regclass
+      and pg_get_expr(index.indpred, index.indrelid) = '(from_date IS NOT NULL)'
+  );
+end
+$drop$;
 create index current_record_dates on current_record (bucket, property_id, resource, from_date)
   where from_date is not null and resource <> 'i';

@@ -21,12 +21,36 @@ function checked(schema: string): string {
   return schema;
 }
 
-/** Creates an empty schema with the tables and indexes of the live one. */
+/** What `create table … like` leaves out, or would give other names: keys, indexes, and how full a page is filled. */
+const COPY_DEFINITIONS = `
+  with state_table as (
+    select oid, relname, reloptions from pg_class
+    where relnamespace = $1::regnamespace and relkind = 'r' and relname = any ($3)
+  )
+  select format('alter table %I.%I add constraint %I %s', $2::text, relname, conname, pg_get_constraintdef(key.oid)) as statement
+  from state_table join pg_constraint as key on key.conrelid = state_table.oid and key.contype in ('p', 'u')
+  union all
+  select replace(pg_get_indexdef(indexrelid), format(' ON %I.', $1::text), format(' ON %I.', $2::text))
+  from state_table join pg_index on indrelid = state_table.oid
+  where not exists (select from pg_constraint where conindid = indexrelid)
+  union all
+  select format('alter table %I.%I set (%s)', $2::text, relname, array_to_string(reloptions, ', '))
+  from state_table where reloptions is not null`;
+
+/** Creates an empty schema with the tables of the live one: their columns, keys, indexes and storage parameters. */
 export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`create schema ${checked(schema)}`);
   for (const table of STATE_TABLES) {
-    await client.query(`create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all)`);
+    await client.query(
+      `create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all excluding indexes)`,
+    );
   }
+  const { rows } = await client.query<{ statement: string }>(COPY_DEFINITIONS, [
+    STATE_SCHEMA,
+    schema,
+    STATE_TABLES,
+  ]);
+  for (const { statement } of rows) await client.query(statement);
 }
 
 export async function dropStateSchema(client: pg.ClientBase, schema: string): Promise<void> {

@@ -129,9 +129,12 @@ describe("quarantine and replay", () => {
     const [counterBefore] = await bench.rows<{ sum: number }>(
       "select sum(next_change)::int as sum from bellhop.bucket_lease",
     );
+    const storage = `select relname, reloptions from pg_class where relnamespace = 'bellhop_state'::regnamespace order by 1`;
+    const storageBefore = await bench.rows(storage);
     const report = await runReplay(true);
     assert.equal(report.swapped, true);
     assert.equal(report.corrected, 1);
+    assert.deepEqual(await bench.rows(storage), storageBefore);
     const versionsAfter = await bench.rows(
       "select bucket, key, source_time::text, change_no, outcome from bellhop_state.reservation_version where key <> 'R2' order by 1, 2, 3, 4",
     );

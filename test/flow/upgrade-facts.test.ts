@@ -52,6 +52,8 @@ const FORMER_ROWS = `
     from_date, to_date from inventory_version
   union all select 7, 1, 'g', key, source_time, request_id, record_index, content_hash, facts_source_time, status,
     from_date, to_date from group_version;
+  -- As a replay of that version left it.
+  alter index current_record_dates rename to current_record_bucket_property_id_resource_from_date_idx;
   create view public.mine as select count(*)::integer as stays from analytics.room_stay;
   grant select on analytics.stored_reservation_version to public`;
 
@@ -114,6 +116,10 @@ describe("a database whose facts are columns", () => {
     );
     assert.equal(stored[1]?.facts, null);
     assert.match(stored[0]?.facts ?? "", /0001-01-01 00:00:00\+00.*"\{2026-05-01,2026-05-02\}"/);
+    const { rows: indexes } = await client.query(
+      "select indexname from pg_indexes where schemaname = 'bellhop_state' and tablename = 'current_record' order by 1",
+    );
+    assert.deepEqual(indexes, [{ indexname: "current_record_dates" }, { indexname: "current_record_pkey" }]);
     const { rows: granted } = await client.query(
       "select has_table_privilege('public', 'analytics.stored_reservation_version', 'select') as may",
     );
