@@ -17,6 +17,10 @@ import { WholeProcess } from "./threads/whole-process.ts";
 const POOL_SIZE_SERVING = 10;
 const POOL_SIZE_APART = 2;
 
+const MIB = 1_048_576;
+/** Bodies lie outside of the heap, what is read of them within: never more at once than the bodies themselves. */
+const HEAP_MB_LEAST = 512;
+
 /** A running service. */
 export interface Service {
   /** Address of the data endpoints as this process serves them, such as `http://127.0.0.1:8080`. */
@@ -112,7 +116,12 @@ async function startThreads(
   stops: Stops,
 ): Promise<Threads> {
   const whole = new WholeProcess();
-  const parts: ThreadParts = { threadLog: threadLogOf(log, logOptions), log, main: whole.calls };
+  const parts: ThreadParts = {
+    threadLog: threadLogOf(log, logOptions),
+    log,
+    main: whole.calls,
+    heapMbMax: HEAP_MB_LEAST + Math.ceil(config.limits.bodiesInFlightBytesMax / MIB),
+  };
   const apply = config.apply ? new ServiceThread<ApplyCalls>("apply", "apply", parts) : undefined;
   if (apply !== undefined) {
     stops.push(() => apply.leave());
