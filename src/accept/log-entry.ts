@@ -3,7 +3,10 @@ import { bucketOf } from "./bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "./request-id.ts";
 import type { Resolution, Submission, SubmittedRecord } from "./submission.ts";
 
-/** One row of the log to be, without the id that its lane stamps at the flush. */
+/**
+ * One row of the log to be, without the id that its lane stamps at the flush. Fields that are undefined stay out of the
+ * JSON in which rows travel, and are null in the row.
+ */
 export interface LogEntry {
   readonly bucket: number;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -72,11 +75,11 @@ export function entriesOf(submission: Submission): PendingAppend {
         batch_record_count: submission.records.length + submission.rejected.length,
         batch_part_count: parts.length,
         lenient: submission.lenient,
-        correlation_id: submission.correlationId,
-        reply_to: submission.replyTo,
+        correlation_id: submission.correlationId ?? undefined,
+        reply_to: submission.replyTo ?? undefined,
         rejections:
           rejected.length === 0
-            ? null
+            ? undefined
             : rejected.map(({ index, violations, violationTotal }) => ({
                 index,
                 violations,
@@ -123,8 +126,8 @@ export function flushParameters(
   const rows: Record<string, unknown>[] = [];
   const pieces: Buffer[] = [];
   let at = 1;
-  const place = (bytes: Buffer | null): { from: number | null; bytes: number | null } => {
-    if (bytes === null) return { from: null, bytes: null };
+  const place = (bytes: Buffer | null): { from?: number; bytes?: number } => {
+    if (bytes === null) return {};
     const from = at;
     pieces.push(bytes);
     at += bytes.length;
@@ -143,8 +146,8 @@ export function flushParameters(
         layout_bytes: layout.bytes,
         body_from: body.from,
         body_bytes: body.bytes,
-        idempotency_key: append.idempotency?.key ?? null,
-        fingerprint: append.idempotency?.fingerprint ?? null,
+        idempotency_key: append.idempotency?.key,
+        fingerprint: append.idempotency?.fingerprint,
       });
     }
   }
