@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
+import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
 import type { ContextWarnings } from "./context-warnings.ts";
-import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
+import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
@@ -10,8 +11,6 @@ import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from 
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
-
-const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
 
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
@@ -72,9 +71,13 @@ async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): P
   await client.query({ ...writeQuarantine, values: [JSON.stringify(rows)] });
 }
 
-function heldForData({ of, incoming }: ApplicableRecord): HeldRecord {
+function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {
   const { requestId, index } = incoming;
-  return { of, requestId, index, code: "data.unstorable", message: UNSTORABLE };
+  return { of, requestId, index, code, message };
+}
+
+function outcomeOfHeld({ code, message }: HeldRecord): Omit<RecordOutcome, "index"> {
+  return { outcome: "q", code, message, warnings: [] };
 }
 
 /**
@@ -90,25 +93,28 @@ export async function applyParts(
   const applicable = parts.flatMap(({ records }) =>
     records.flatMap((record) => (record.kind === "applicable" ? [record.record] : [])),
   );
-  const letters = await applyIsolatingBadRecords(client, applicable, counters.take);
-  await context.prepare(applicable);
+  const applied = await applyIsolatingBadRecords(client, applicable, counters.take, context);
   const held: HeldRecord[] = [];
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
   for (const { part, records } of parts) {
     const ofPart: RecordOutcome[] = [];
     for (const record of records) {
-      let heldRecord = record.kind === "held" ? record.held : undefined;
-      let outcome: OutcomeLetter = "q";
-      if (record.kind === "applicable") {
-        outcome = letters[next] ?? "q";
-        next += 1;
-        if (outcome === "q") heldRecord = heldForData(record.record);
+      const { index } = record;
+      if (record.kind === "held") {
+        held.push(record.held);
+        ofPart.push({ ...outcomeOfHeld(record.held), index });
+        continue;
       }
-      if (heldRecord !== undefined) held.push(heldRecord);
-      const { code = null, message = null } = heldRecord ?? {};
-      const warnings = record.kind === "applicable" ? context.of(record.record) : [];
-      ofPart.push({ index: record.index, outcome, code, message, warnings });
+      const became = applied[next] as AppliedRecord | RefusedRecord;
+      next += 1;
+      if (became.outcome === "q") {
+        const refused = heldAs(record.record, became);
+        held.push(refused);
+        ofPart.push({ ...outcomeOfHeld(refused), index });
+      } else {
+        ofPart.push({ index, outcome: became.outcome, code: null, message: null, warnings: became.warnings });
+      }
     }
     outcomes.push({ part, outcomes: ofPart });
   }

@@ -1,9 +1,11 @@
 import type pg from "pg";
+import type { Warning } from "../contract/warning.ts";
 import { loadCurrent, loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
 import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
 import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
 import { insertVersions, writeReceipts } from "../state/write-versions.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
+import type { ContextWarnings, TellingOf } from "./context-warnings.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
 
 /** Hands out the next change number of a bucket, or null where changes are not numbered (a replay). */
@@ -16,6 +18,14 @@ interface TouchedKey {
   readonly known: KnownRecord;
   stored: StoredCurrent | null;
   newest: Version | null;
+  /** Whether a record of the current content is sure to have no warnings. */
+  isQuiet: boolean;
+}
+
+/** What became of a record that was applied, and what is to be told of it. */
+export interface AppliedRecord {
+  readonly outcome: Exclude<OutcomeLetter, "q" | "x">;
+  readonly warnings: readonly Warning[];
 }
 
 interface Writes {
@@ -30,7 +40,14 @@ function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofR
     const text = textOfKey(of);
     let key = byText.get(text);
     if (key === undefined) {
-      key = { of, text, known: { current: null, versionsAt: new Map() }, stored: null, newest: null };
+      key = {
+        of,
+        text,
+        known: { current: null, versionsAt: new Map() },
+        stored: null,
+        newest: null,
+        isQuiet: false,
+      };
       byText.set(text, key);
     }
     return key;
@@ -51,6 +68,7 @@ async function loadKnown(
   keys.forEach((key, at) => {
     key.stored = stored[at] ?? null;
     key.known.current = key.stored?.version ?? null;
+    key.isQuiet = key.stored?.isQuiet ?? false;
   });
   // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
   const mayExist = records.filter(({ incoming }, at) => {
@@ -85,7 +103,7 @@ function note(writes: Writes, record: ApplicableRecord, decision: Decision, next
     version: decision.version,
     outcome: decision.outcome,
     changeNumber: decision.outcome === "a" ? nextChange(of.bucket) : null,
-    facts: decision.ownFacts ? record.facts : null,
+    facts: decision.ownFacts ? record.content().facts : null,
   });
 }
 
@@ -95,31 +113,64 @@ function newestBy(decision: Decision): Version | null {
   return decision.outcome === "s" ? null : decision.version;
 }
 
+const QUIET: TellingOf = { warnings: [], isQuiet: true };
+
+/**
+ * Says what is to be told of each record, in order, and of each key whether its newest content is sure to have no warnings.
+ * Of a record whose content is current and quiet nothing is, and it need not even be parsed.
+ */
+async function tell(
+  records: readonly ApplicableRecord[],
+  decisions: readonly Decision[],
+  ofRecord: readonly TouchedKey[],
+  context: ContextWarnings,
+): Promise<(readonly Warning[])[]> {
+  const quietContent = new Map<TouchedKey, string>();
+  for (const key of ofRecord) {
+    const { stored } = key;
+    if (stored?.isQuiet === true) quietContent.set(key, stored.version.contentHash);
+  }
+  const isKnownQuiet = ({ incoming }: ApplicableRecord, at: number) =>
+    quietContent.get(ofRecord[at] as TouchedKey) === incoming.contentHash;
+  await context.prepare(records.filter((record, at) => !isKnownQuiet(record, at)));
+  return records.map((record, at) => {
+    const key = ofRecord[at] as TouchedKey;
+    const decision = decisions[at] as Decision;
+    const { warnings, isQuiet } = isKnownQuiet(record, at) ? QUIET : context.of(record);
+    if (decision.outcome === "a" || decision.outcome === "u") key.isQuiet = isQuiet;
+    // What became current by the copy of another is told anew when it is sent again.
+    else if (decision.outcome === "d" && decision.becameCurrent !== null) key.isQuiet = false;
+    return warnings;
+  });
+}
+
 /**
  * Applies records one by one, in the order given, to the state schema on the connection's search path, inside the
- * caller's transaction and under the caller's ownership of their buckets. Answers each one's outcome, in order.
+ * caller's transaction and under the caller's ownership of their buckets. Answers what became of each, in order.
  * The connection is one of `openStateSession`.
  */
 export async function applyRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
   nextChange: NextChange,
-): Promise<OutcomeLetter[]> {
+  context: ContextWarnings,
+): Promise<AppliedRecord[]> {
   const { keys, ofRecord } = keysOf(records);
   await loadKnown(client, records, keys, ofRecord);
   const writes: Writes = { versions: [], received: [] };
-  const outcomes = records.map((record, at): OutcomeLetter => {
+  const decisions = records.map((record, at): Decision => {
     const key = ofRecord[at] as TouchedKey;
     const decision = classify(key.known, record.incoming);
     note(writes, record, decision, nextChange);
     key.newest = newestBy(decision) ?? key.newest;
-    return decision.outcome;
+    return decision;
   });
+  const told = await tell(records, decisions, ofRecord, context);
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, stored, newest } of keys)
-    if (newest !== null) current.push({ of, current: newest, before: stored });
+  for (const { of, stored, newest, isQuiet } of keys)
+    if (newest !== null) current.push({ of, current: newest, before: stored, isQuiet });
   await writeCurrent(client, current);
-  return outcomes;
+  return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
 }

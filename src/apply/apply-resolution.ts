@@ -50,11 +50,9 @@ export async function applyReleased(
   if (target === undefined) return "q";
   const record = await readReleasedRecord(target.part, resolution.target.index, target.bytes, properties);
   if (record.kind !== "applicable") return "q";
-  const [outcome = "q"] = await applyIsolatingBadRecords(client, [record.record], counters.take);
-  await context.prepare([record.record]);
-  context.of(record.record);
+  const [applied] = await applyIsolatingBadRecords(client, [record.record], counters.take, context);
   await context.write(client);
-  return outcome;
+  return applied?.outcome ?? "q";
 }
 
 /**

@@ -5,7 +5,7 @@ import type { RankedVersion, Receipt, Version } from "../state/record-state.ts";
  * times being applied (others cannot matter). `classify` keeps it up to date, so records are applied one by one.
  */
 export interface KnownRecord {
-  current: RankedVersion | null;
+  current: Version | null;
   readonly versionsAt: Map<string, Version[]>;
 }
 
@@ -79,7 +79,9 @@ export function classify(known: KnownRecord, incoming: Incoming): Decision {
     return { outcome: "s", version, ownFacts: true };
   }
   if (current !== null && current.contentHash === incoming.contentHash) {
-    const narrow: Version = { ...version, factsSourceTime: current.factsSourceTime };
+    // One content, so what it says is known, and the record need not be parsed.
+    const { factsSourceTime, filters } = current;
+    const narrow: Version = { ...version, factsSourceTime, filters };
     siblings.push(narrow);
     known.current = narrow;
     return { outcome: "u", version: narrow, ownFacts: false };

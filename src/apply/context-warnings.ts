@@ -26,6 +26,12 @@ function isMappedByDefault(resource: ResourceLetter, label: string): boolean {
   return isMapped;
 }
 
+/** The warnings of a record, and whether every later record of its content is sure to have none. */
+export interface TellingOf {
+  readonly warnings: readonly Warning[];
+  readonly isQuiet: boolean;
+}
+
 interface LabelMapping {
   readonly readAt: number;
   readonly labels: ReadonlySet<string>;
@@ -53,10 +59,10 @@ export class ContextWarnings {
   async prepare(records: readonly ApplicableRecord[]): Promise<void> {
     const properties = new Map<number, RecordKey>();
     const unmapped = new Set<string>();
-    for (const { of, clientCode, incoming } of records) {
+    for (const { of, clientCode, content } of records) {
       properties.set(of.propertyId, of);
-      if (incoming.status !== null && !isMappedByDefault(of.resource, incoming.status))
-        unmapped.add(clientCode);
+      const { status } = content();
+      if (status !== null && !isMappedByDefault(of.resource, status)) unmapped.add(clientCode);
     }
     await this.#loadRoomTypes(properties);
     for (const clientCode of unmapped) await this.#loadMapping(clientCode);
@@ -64,24 +70,31 @@ export class ContextWarnings {
 
   /**
    * All warnings of a record, bounded as a WarningList is: its own and those of its context, which `prepare` has loaded.
-   * Inventory records teach the room types.
+   * Inventory records teach the room types. `isQuiet`: every later record of this content has no warnings either, as room
+   * types are never forgotten and default labels never change.
    */
-  of(record: ApplicableRecord): readonly Warning[] {
-    const { of, roomTypeCodes, warnings, clientCode, incoming } = record;
+  of({ of, clientCode, content }: ApplicableRecord): TellingOf {
+    const { roomTypeCodes, warnings, status } = content();
     const known = this.#roomTypes.get(of.propertyId);
     if (known === undefined) throw new Error(`The room types of property ${of.propertyId} were not loaded.`);
     if (of.resource === "i") {
+      let isTaught = true;
       for (const code of roomTypeCodes) {
-        if (known.has(code) || known.size >= ROOM_TYPES_MAX) continue;
+        if (known.has(code)) continue;
+        isTaught = known.size < ROOM_TYPES_MAX;
+        if (!isTaught) break;
         known.add(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
-      return warnings;
+      return { warnings, isQuiet: warnings.length === 0 && isTaught };
     }
-    const { status } = incoming;
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
     const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
-    if (!isUnmapped && unknown.length === 0) return warnings;
+    if (!isUnmapped && unknown.length === 0) {
+      const isSettled = known.size > 0 || roomTypeCodes.length === 0;
+      const isDefault = status === null || isMappedByDefault(of.resource, status);
+      return { warnings, isQuiet: warnings.length === 0 && isSettled && isDefault };
+    }
     const found = new WarningList();
     if (isUnmapped) {
       found.add(
@@ -98,7 +111,7 @@ export class ContextWarnings {
         `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
       );
     }
-    return found.toArray();
+    return { warnings: found.toArray(), isQuiet: false };
   }
 
   /** Writes the room types that this transaction named first. */

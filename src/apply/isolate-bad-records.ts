@@ -1,32 +1,54 @@
 import type pg from "pg";
 import { UnstorableFact } from "../contract/facts-text.ts";
+import { UnreadableRecord } from "../contract/read-record.ts";
 import { isDataError } from "../db/sql-state.ts";
-import { applyRecords, type NextChange } from "./apply-records.ts";
-import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
+import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
+import type { ContextWarnings } from "./context-warnings.ts";
+import { type ApplicableRecord, type QuarantineCode, UNREADABLE } from "./record.ts";
+
+const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
+
+/** A record that was refused: it is to be held. */
+export interface RefusedRecord {
+  readonly outcome: "q";
+  readonly code: QuarantineCode;
+  readonly message: string;
+}
+
+function refusalFor(error: unknown): RefusedRecord | undefined {
+  if (error instanceof UnreadableRecord)
+    return { outcome: "q", code: "record.unreadable", message: UNREADABLE };
+  if (isDataError(error) || error instanceof UnstorableFact)
+    return { outcome: "q", code: "data.unstorable", message: UNSTORABLE };
+  return undefined;
+}
 
 /**
  * Applies records; where PostgreSQL refuses the data of one (SQLSTATE classes 22 and 23 only: anything else is thrown, so
- * that an outage quarantines nothing), or its facts could not be read again, finds it by halving under savepoints. A refused record's outcome is `q`.
+ * that an outage quarantines nothing), or it or its facts cannot be read again, finds it by halving under savepoints.
  * `nextChange` must give numbers that need not be gapless: those of a half that is rolled back are skipped.
  */
 export async function applyIsolatingBadRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
   nextChange: NextChange,
-): Promise<OutcomeLetter[]> {
+  context: ContextWarnings,
+): Promise<(AppliedRecord | RefusedRecord)[]> {
   if (records.length === 0) return [];
   await client.query("savepoint records");
   try {
-    const outcomes = await applyRecords(client, records, nextChange);
+    const applied = await applyRecords(client, records, nextChange, context);
     await client.query("release savepoint records");
-    return outcomes;
+    return applied;
   } catch (error) {
-    if (!isDataError(error) && !(error instanceof UnstorableFact)) throw error;
+    const refusal = refusalFor(error);
+    if (refusal === undefined) throw error;
     await client.query("rollback to savepoint records");
     await client.query("release savepoint records");
-    if (records.length === 1) return ["q"];
+    if (records.length === 1) return [refusal];
     const middle = records.length >>> 1;
-    const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange);
-    return [...first, ...(await applyIsolatingBadRecords(client, records.slice(middle), nextChange))];
+    const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange, context);
+    const rest = await applyIsolatingBadRecords(client, records.slice(middle), nextChange, context);
+    return [...first, ...rest];
   }
 }

@@ -3,7 +3,7 @@ import { type RecordReading, readRecord } from "../contract/read-record.ts";
 import { resourceOf } from "../contract/resource.ts";
 import type { LogPart } from "./backlog.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
-import type { ApplicableRecord, HeldRecord } from "./record.ts";
+import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./record.ts";
 
 /**
  * A source time further ahead of the receipt than this would win for ever, so the record is held aside. Compared with
@@ -32,8 +32,11 @@ function readingOf(part: LogPart, bytes: Buffer): RecordReading | undefined {
 function unreadable(part: LogPart, index: number): PartRecord {
   const { bucket, resource, requestId } = part;
   const of = { bucket, propertyId: 0, resource, key: "" };
-  const message = "The record could not be read again after it was accepted; an operator has been told.";
-  return { kind: "held", index, held: { of, requestId, index, code: "record.unreadable", message } };
+  return {
+    kind: "held",
+    index,
+    held: { of, requestId, index, code: "record.unreadable", message: UNREADABLE },
+  };
 }
 
 /** The last microsecond that a part's records may name as their source time: source times compare as text. */
@@ -50,20 +53,15 @@ function recordOf(
   latest: string | null,
 ): PartRecord {
   const { bucket, resource, requestId, receivedAt } = part;
-  const { key, sourceTime, contentHash, status, fromDate, toDate } = reading;
+  const { clientCode, key, sourceTime, contentHash, content } = reading;
   const of = { bucket, propertyId, resource, key };
   if (latest !== null && sourceTime > latest) {
     const aheadMs = Date.parse(sourceTime) - receivedAt.getTime();
     const message = `The record's source time ${sourceTime} is ${Math.round(aheadMs / 60_000)} minutes after its receipt; more than 10 are held until an operator releases it.`;
     return { kind: "held", index, held: { of, requestId, index, code: "time.future", message } };
   }
-  const incoming = { sourceTime, contentHash, requestId, index, status, fromDate, toDate };
-  const { clientCode, facts, roomTypeCodes, warnings } = reading;
-  return {
-    kind: "applicable",
-    index,
-    record: { of, clientCode, incoming, facts, roomTypeCodes, warnings },
-  };
+  const incoming = { sourceTime, contentHash, requestId, index, filters: content };
+  return { kind: "applicable", index, record: { of, clientCode, incoming, content } };
 }
 
 /** Reads one record that an operator has released, so its source time is not questioned. */

@@ -8,9 +8,8 @@ export interface ApplicableRecord {
   readonly clientCode: string;
   readonly of: RecordKey;
   readonly incoming: Incoming;
-  readonly facts: RecordReading["facts"];
-  readonly roomTypeCodes: readonly string[];
-  readonly warnings: readonly Warning[];
+  /** Parses the record when it is first asked for. */
+  readonly content: RecordReading["content"];
 }
 
 /** A record that must not be applied now, and why, in words for its sender. */
@@ -21,6 +20,10 @@ export interface HeldRecord {
   readonly code: QuarantineCode;
   readonly message: string;
 }
+
+/** Told of a record that was accepted and cannot be read any more. */
+export const UNREADABLE =
+  "The record could not be read again after it was accepted; an operator has been told.";
 
 /** Why a record is quarantined. Stable codes, listed in docs/contract.md. */
 export type QuarantineCode = "time.future" | "data.unstorable" | "record.unreadable";

@@ -126,9 +126,7 @@ class Rebuild {
     const applicable = records.flatMap((record) =>
       record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
     );
-    await applyIsolatingBadRecords(this.#client, applicable, noChanges.take);
-    await this.#context.prepare(applicable);
-    for (const record of applicable) this.#context.of(record);
+    await applyIsolatingBadRecords(this.#client, applicable, noChanges.take, this.#context);
   }
 }
 

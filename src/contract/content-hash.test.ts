@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
 import { contentHash } from "./content-hash.ts";
-import { scanRecord } from "./scan-record.ts";
+import { SoughtMembers, scanRecord } from "./scan-record.ts";
 
 const IGNORED = ["lastModifiedDateTime", "correlationId"];
+const SOUGHT = new SoughtMembers([], IGNORED);
 const hashOf = (text: string) => {
   const record = Buffer.from(text);
-  return contentHash(record, scanRecord(record, IGNORED).runs);
+  return contentHash(record, scanRecord(record, SOUGHT).runs);
 };
 
 /** An object's members as JSON texts, in order. */

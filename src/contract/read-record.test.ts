@@ -8,9 +8,14 @@ import { factColumns, readFacts } from "./test-facts.ts";
 import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";
 import { WARNING_CODES } from "./warning.ts";
 
+/** A reading with its content beside it. */
+const readWhole = (resource: Resource, bytes: Buffer) => {
+  const reading = readRecord(resource, bytes);
+  return { ...reading, ...reading.content() };
+};
 const read = (resource: Resource, value: unknown) => {
   assert.equal(checkRecord(resource, recordOf(value), 100).total, 0, "the test's record is valid");
-  return readRecord(resource, Buffer.from(JSON.stringify(value)));
+  return readWhole(resource, Buffer.from(JSON.stringify(value)));
 };
 const factsOf = (resource: Resource, value: unknown) => readFacts(resource, read(resource, value).facts());
 const warned = (resource: Resource, value: unknown) =>
@@ -51,7 +56,7 @@ test("facts that could not be read again are not written", () => {
     ['"numberOfRooms":1', '"numberOfRooms":2147483648'],
     ['"netRoomRevenue":"180.00"', '"netRoomRevenue":"NaN"'],
   ] as const) {
-    const reading = readRecord("reservations", bytes(from, to));
+    const reading = readWhole("reservations", bytes(from, to));
     assert.throws(() => reading.facts(), UnstorableFact, to);
   }
 });
@@ -128,7 +133,7 @@ test("decimals are kept exactly as sent, as text or as a long JSON number", () =
   const rate = (literal: string) =>
     readFacts(
       "groups",
-      readRecord("groups", Buffer.from(JSON.stringify(record).replace('"L"', literal))).facts(),
+      readWhole("groups", Buffer.from(JSON.stringify(record).replace('"L"', literal))).facts(),
     )["single_person_rate"];
   assert.deepEqual(rate("0.12345678901234567890123456789"), ["0.12345678901234567890123456789"]);
   assert.deepEqual(rate("1.5e3"), ["1500"]);
@@ -309,7 +314,7 @@ test("a hostile record of many stays and many days is read in time and its warni
     },
   };
   const started = process.cpuUsage();
-  const { warnings } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
+  const { warnings } = readWhole("reservations", Buffer.from(JSON.stringify(record)));
   assert.ok(process.cpuUsage(started).user < 5e6);
   assert.equal(warnings.length, 101);
   assert.deepEqual(warnings.at(-1), {
@@ -326,10 +331,10 @@ test("every warning's code is registered", () => {
 test("reading is the same for the slice of a batch and for the record alone", () => {
   const body = `[ ${JSON.stringify(fullRecord("groups"))} , ${JSON.stringify(fullRecord("groups"), null, 2)} ]`;
   const [first, second] = recordsOf(body).map(({ start, end }) =>
-    readRecord("groups", Buffer.from(body).subarray(start, end)),
+    readWhole("groups", Buffer.from(body).subarray(start, end)),
   );
   const alone = read("groups", fullRecord("groups"));
-  assert.deepEqual({ ...first, facts: "" }, { ...alone, facts: "" });
+  assert.deepEqual({ ...first, facts: "", content: "" }, { ...alone, facts: "", content: "" });
   assert.equal(first!.facts(), alone.facts());
   assert.equal(second!.facts(), first!.facts());
 });

@@ -6,7 +6,7 @@ import { inventoryFacts } from "./inventory-facts.ts";
 import { reservationFacts } from "./reservation-facts.ts";
 import type { Resource } from "./resource.ts";
 import { HAS_LONG_NUMBER } from "./scan-element.ts";
-import { scanRecord } from "./scan-record.ts";
+import { SoughtMembers, scanRecord } from "./scan-record.ts";
 import type { Group } from "./schema/group.ts";
 import type { Inventory } from "./schema/inventory.ts";
 import type { Reservation } from "./schema/reservation.ts";
@@ -15,7 +15,31 @@ import { warnOfInventory } from "./warn-of-inventory.ts";
 import { warnOfReservation } from "./warn-of-reservation.ts";
 import { type Warning, WarningList } from "./warning.ts";
 
-/** All that apply needs of one accepted record. It depends on the record's bytes alone. */
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** What lists filter by. */
+export interface RecordFilters {
+  /** The label as sent; null for inventory. */
+  readonly status: string | null;
+  /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
+  readonly fromDate: string;
+  readonly toDate: string;
+}
+
+/** What is only known once the record is parsed, and the same for every record of one content. */
+export interface RecordContent extends RecordFilters {
+  /** The room types that it names, each once, in order of appearance. */
+  readonly roomTypeCodes: readonly string[];
+  /** Its facts as the text of a `bellhop.reservation_facts` and so on. Throws UnstorableFact where a view over the text would fail. */
+  readonly facts: () => string;
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * All that apply needs of one accepted record. It depends on the record's bytes alone. They are parsed when the content is
+ * first asked for: a record whose content is known already never is.
+ */
 export interface RecordReading {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -25,59 +49,82 @@ export interface RecordReading {
   readonly sourceTime: string;
   /** 32 hexadecimal digits; see `contentHash`. */
   readonly contentHash: string;
-  /** The label as sent; null for inventory. */
-  readonly status: string | null;
-  /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
-  readonly fromDate: string;
-  readonly toDate: string;
-  /** The room types that it names, each once, in order of appearance. */
-  readonly roomTypeCodes: readonly string[];
-  /**
-   * Its facts as the text of a `bellhop.reservation_facts` and so on; made when asked for, since an unchanged record needs
-   * none. Throws UnstorableFact where a view over the text would fail.
-   */
-  readonly facts: () => string;
-  readonly warnings: readonly Warning[];
+  /** Throws UnreadableRecord for bytes that `checkRecord` would refuse. */
+  readonly content: () => RecordContent;
 }
 
-/** The top-level fields that are not content: a record sent again with a newer time is unchanged. */
-const NOT_CONTENT = {
-  inventories: ["createDateTime", "correlationId"],
-  reservations: ["lastModifiedDateTime", "correlationId"],
-  groups: ["lastModifiedDateTime", "correlationId"],
-} as const satisfies Record<Resource, readonly string[]>;
+/** The bytes are no valid record, although they were accepted: a fault of ours (a rule that changed), or damage. */
+export class UnreadableRecord extends Error {}
+
+/** Names of the identity, the source time and the correlation id. The last two are not content: sent again with newer ones, a record is unchanged. */
+const SOUGHT: Readonly<Record<Resource, SoughtMembers>> = {
+  inventories: new SoughtMembers(
+    ["clientCode", "propertyCode", "occupancyDate"],
+    ["createDateTime", "correlationId"],
+  ),
+  reservations: new SoughtMembers(
+    ["clientCode", "propertyCode", "reservationId"],
+    ["lastModifiedDateTime", "correlationId"],
+  ),
+  groups: new SoughtMembers(
+    ["clientCode", "propertyCode", "groupCode"],
+    ["lastModifiedDateTime", "correlationId"],
+  ),
+};
 
 /**
  * Reads one accepted record: the bytes of a record that `checkRecord` found valid, as they were sent. The same bytes always
- * give the same reading, so a replay derives what apply derived. Bytes that are not a valid record are a programmer's
- * mistake: the result is then undefined, or it throws.
+ * give the same reading, so a replay derives what apply derived. Throws UnreadableRecord where they name no identity or
+ * source time.
  */
 export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
-  const { runs, doubts } = scanRecord(bytes, NOT_CONTENT[resource]);
-  const value: unknown = JSON.parse(bytes.toString("utf8"));
-  if ((doubts & HAS_LONG_NUMBER) !== 0) {
-    inspectElement(bytes, 0, bytes.length, { index: 0, violationsMax: 0, value, namesAreSound: true });
-  }
-  const hash = contentHash(bytes, runs);
-  switch (resource) {
-    case "inventories":
-      return readInventory(value as Inventory, hash);
-    case "reservations":
-      return readReservation(value as Reservation, hash);
-    case "groups":
-      return readGroup(value as Group, hash);
+  const { runs, values, doubts } = scanRecord(bytes, SOUGHT[resource]);
+  let content: RecordContent | undefined;
+  return {
+    clientCode: textAt(bytes, values, 0),
+    propertyCode: textAt(bytes, values, 1),
+    key: textAt(bytes, values, 2),
+    sourceTime: microsecondTimestamp(textAt(bytes, values, 3)),
+    contentHash: contentHash(bytes, runs),
+    content: () => (content ??= readContent(resource, bytes, doubts)),
+  };
+}
+
+/** A sought member's text. */
+function textAt(bytes: Buffer, values: readonly number[], sought: number): string {
+  const start = values[sought * 2] as number;
+  const end = values[sought * 2 + 1] as number;
+  if (end - start < 2 || bytes[start] !== QUOTE)
+    throw new UnreadableRecord("A record has no identity or source time.");
+  const hasEscape = bytes.subarray(start, end).includes(BACKSLASH);
+  return hasEscape
+    ? (JSON.parse(bytes.toString("utf8", start, end)) as string)
+    : bytes.toString("utf8", start + 1, end - 1);
+}
+
+function readContent(resource: Resource, bytes: Buffer, doubts: number): RecordContent {
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    if ((doubts & HAS_LONG_NUMBER) !== 0) {
+      inspectElement(bytes, 0, bytes.length, { index: 0, violationsMax: 0, value, namesAreSound: true });
+    }
+    switch (resource) {
+      case "inventories":
+        return inventoryContent(value as Inventory);
+      case "reservations":
+        return reservationContent(value as Reservation);
+      case "groups":
+        return groupContent(value as Group);
+    }
+  } catch (cause) {
+    throw new UnreadableRecord("An accepted record cannot be read again.", { cause });
   }
 }
 
-function readInventory(record: Inventory, hash: string): RecordReading {
+function inventoryContent(record: Inventory): RecordContent {
   const warnings = new WarningList();
   warnOfInventory(record, warnings);
   return {
-    clientCode: record.clientCode,
-    propertyCode: record.propertyCode,
-    key: record.occupancyDate,
-    sourceTime: microsecondTimestamp(record.createDateTime),
-    contentHash: hash,
     status: null,
     fromDate: record.occupancyDate,
     toDate: record.occupancyDate,
@@ -87,15 +134,10 @@ function readInventory(record: Inventory, hash: string): RecordReading {
   };
 }
 
-function readReservation(record: Reservation, hash: string): RecordReading {
+function reservationContent(record: Reservation): RecordContent {
   const warnings = new WarningList();
   warnOfReservation(record, warnings);
   return {
-    clientCode: record.clientCode,
-    propertyCode: record.propertyCode,
-    key: record.reservationId,
-    sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
-    contentHash: hash,
     status: record.status,
     fromDate: firstArrival(record),
     toDate: lastDeparture(record),
@@ -105,15 +147,10 @@ function readReservation(record: Reservation, hash: string): RecordReading {
   };
 }
 
-function readGroup(record: Group, hash: string): RecordReading {
+function groupContent(record: Group): RecordContent {
   const warnings = new WarningList();
   warnOfGroup(record, warnings);
   return {
-    clientCode: record.clientCode,
-    propertyCode: record.propertyCode,
-    key: record.groupCode,
-    sourceTime: microsecondTimestamp(record.lastModifiedDateTime),
-    contentHash: hash,
     status: record.groupStatusCode,
     fromDate: record.startDate,
     toDate: record.endDate,

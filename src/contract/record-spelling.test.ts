@@ -21,9 +21,10 @@ function readText(resource: Resource, text: string): RecordReading {
 
 const hashOf = (reading: RecordReading): string => reading.contentHash;
 /** All that a reading says but which content it is and when it was made. */
-const meaningOf = ({ contentHash: _hash, sourceTime: _time, facts, ...meaning }: RecordReading) => ({
-  ...meaning,
-  facts: facts(),
+const meaningOf = ({ contentHash: _hash, sourceTime: _time, content, ...identity }: RecordReading) => ({
+  ...identity,
+  ...content(),
+  facts: content().facts(),
 });
 
 /** How a value may be written: choices, used in turn. */

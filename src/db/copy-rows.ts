@@ -65,6 +65,11 @@ export class CopyRows {
     this.#length(NULL_LENGTH);
   }
 
+  boolean(value: boolean): void {
+    this.#length(1);
+    this.#size = this.#bytes.writeUInt8(value ? 1 : 0, this.#size);
+  }
+
   smallint(value: number): void {
     this.#length(2);
     this.#size = this.#bytes.writeInt16BE(value, this.#size);

@@ -1,25 +1,40 @@
 import type pg from "pg";
-import { type RankedVersion, type RecordKey, textOfKey, type Version } from "./record-state.ts";
+import { type RecordKey, textOfKey, type Version } from "./record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "./state-session.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
 
 /** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
 export interface StoredCurrent {
-  readonly version: RankedVersion;
+  readonly version: Version;
   readonly place: string;
+  /** Whether a record of this content is sure to have no warnings. */
+  readonly isQuiet: boolean;
 }
 
 const LOAD_CURRENT = {
   name: "load-current",
   text: `select wanted.at::integer, t.ctid::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
-    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end
+    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.quiet, t.status,
+    t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end
   from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
     with ordinality as wanted (bucket, property_id, resource, key, at)
   join current_record as t using (bucket, property_id, resource, key)`,
   rowMode: "array" as const,
 };
 
-type CurrentRow = [number, string, string, string, string, number, string | null];
+type CurrentRow = [
+  at: number,
+  place: string,
+  sourceTime: string,
+  contentHash: string,
+  requestId: string,
+  index: number,
+  factsSourceTime: string | null,
+  isQuiet: boolean,
+  status: string | null,
+  fromDate: string,
+  toDate: string | null,
+];
 
 /** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
 const digitsOf = (bytea: string): string => bytea.slice(2);
@@ -39,11 +54,14 @@ export async function loadCurrent(
       textArrayOf(keys.map(({ key }) => key)),
     ],
   });
-  for (const [at, place, source_time, content_hash, requestId, index, facts_source_time] of rows) {
+  for (const row of rows) {
+    const [at, place, source_time, content_hash, requestId, index, facts_source_time, isQuiet] = row;
     const sourceTime = isoOfStored(source_time);
     const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
-    const version = { sourceTime, contentHash: digitsOf(content_hash), factsSourceTime, requestId, index };
-    found[at - 1] = { version, place };
+    const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
+    const contentHash = digitsOf(content_hash);
+    const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters };
+    found[at - 1] = { version, place, isQuiet };
   }
   return found;
 }
@@ -68,9 +86,7 @@ function versionOf(row: VersionRow): Version {
     requestId: row.request_id,
     index: row.record_index,
     factsSourceTime: isoOfStored(row.facts_source_time),
-    status: row.status,
-    fromDate: row.from_date,
-    toDate: row.to_date,
+    filters: () => ({ status: row.status, fromDate: row.from_date, toDate: row.to_date }),
   };
 }
 

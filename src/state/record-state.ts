@@ -1,3 +1,4 @@
+import type { RecordFilters } from "../contract/read-record.ts";
 import type { ResourceLetter } from "./version-tables.ts";
 
 /** Identity of a record within the whole service. */
@@ -24,10 +25,8 @@ export interface RankedVersion extends Receipt {
 
 /** One version as it is written. */
 export interface Version extends RankedVersion {
-  /** What lists filter by: the label as sent, and the first and last date that the record is about. */
-  readonly status: string | null;
-  readonly fromDate: string;
-  readonly toDate: string;
+  /** What lists filter by. Asking may parse the record. */
+  readonly filters: () => RecordFilters;
 }
 
 /** `a` applied, `u` unchanged, `s` stale: the outcomes that make a version. */

@@ -32,7 +32,7 @@ export function isoOfStored(text: string): string {
 }
 
 /** A list of texts without quotes in them (numbers, ids, times) as the text of an array. */
-export function arrayOf(values: readonly (string | number)[]): string {
+export function arrayOf(values: readonly (string | number | boolean)[]): string {
   return `{${values.join(",")}}`;
 }
 

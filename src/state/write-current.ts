@@ -11,6 +11,8 @@ export interface NewCurrent {
   readonly of: RecordKey;
   readonly current: Version;
   readonly before: StoredCurrent | null;
+  /** Whether a record of this content is sure to have no warnings. */
+  readonly isQuiet: boolean;
 }
 
 /**
@@ -34,10 +36,12 @@ const COLUMNS = [
   "status",
   "from_date",
   "to_date",
+  "quiet",
 ];
 const COPY = `copy current_record (${COLUMNS.join(", ")}) from stdin (format binary)`;
 
-function addCurrent(rows: CopyRows, { of, current }: NewCurrent): void {
+function addCurrent(rows: CopyRows, { of, current, isQuiet }: NewCurrent): void {
+  const { status, fromDate, toDate } = current.filters();
   rows.row();
   rows.smallint(of.bucket);
   rows.integer(of.propertyId);
@@ -48,10 +52,11 @@ function addCurrent(rows: CopyRows, { of, current }: NewCurrent): void {
   rows.integer(current.index);
   rows.hex(current.contentHash);
   rows.timestamp(current.factsSourceTime);
-  if (current.status === null) rows.null();
-  else rows.text(current.status);
-  rows.date(current.fromDate);
-  rows.date(current.toDate);
+  if (status === null) rows.null();
+  else rows.text(status);
+  rows.date(fromDate);
+  rows.date(toDate);
+  rows.boolean(isQuiet);
 }
 
 async function insertCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
@@ -80,10 +85,10 @@ const REPLACE = {
   text: `update current_record as t
   set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index,
     content_hash = decode(w.content_hash, 'hex'), facts_source_time = w.facts_source_time, status = w.status,
-    from_date = w.from_date, to_date = w.to_date
+    from_date = w.from_date, to_date = w.to_date, quiet = w.quiet
   from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[],
-    $8::date[], $9::date[]) as w (place, source_time, request_id, record_index, content_hash, facts_source_time, status,
-    from_date, to_date)
+    $8::date[], $9::date[], $10::boolean[]) as w (place, source_time, request_id, record_index, content_hash,
+    facts_source_time, status, from_date, to_date, quiet)
   where t.ctid = w.place`,
 };
 
@@ -91,7 +96,7 @@ async function update(
   client: pg.ClientBase,
   statement: { readonly name: string; readonly text: string },
   records: readonly NewCurrent[],
-  contentOf: (currents: readonly Version[]) => readonly string[],
+  contentOf: () => readonly string[],
 ): Promise<void> {
   if (records.length === 0) return;
   const currents = records.map(({ current }) => current);
@@ -102,7 +107,7 @@ async function update(
       arrayOf(currents.map(({ sourceTime }) => sourceTime)),
       arrayOf(currents.map(({ requestId }) => requestId)),
       arrayOf(currents.map(({ index }) => index)),
-      ...contentOf(currents),
+      ...contentOf(),
     ],
   });
   if (rowCount !== records.length)
@@ -121,18 +126,23 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
     if (before === null) added.push(record);
     else if (
       before.version.contentHash === current.contentHash &&
-      before.version.factsSourceTime === current.factsSourceTime
+      before.version.factsSourceTime === current.factsSourceTime &&
+      before.isQuiet === record.isQuiet
     )
       advanced.push(record);
     else replaced.push(record);
   }
   await insertCurrent(client, added);
   await update(client, ADVANCE, advanced, () => []);
-  await update(client, REPLACE, replaced, (currents) => [
-    arrayOf(currents.map(({ contentHash }) => contentHash)),
-    arrayOf(currents.map(({ factsSourceTime }) => factsSourceTime)),
-    textArrayOf(currents.map(({ status }) => status)),
-    arrayOf(currents.map(({ fromDate }) => fromDate)),
-    arrayOf(currents.map(({ toDate }) => toDate)),
-  ]);
+  await update(client, REPLACE, replaced, () => {
+    const filters = replaced.map(({ current }) => current.filters());
+    return [
+      arrayOf(replaced.map(({ current }) => current.contentHash)),
+      arrayOf(replaced.map(({ current }) => current.factsSourceTime)),
+      textArrayOf(filters.map(({ status }) => status)),
+      arrayOf(filters.map(({ fromDate }) => fromDate)),
+      arrayOf(filters.map(({ toDate }) => toDate)),
+      arrayOf(replaced.map(({ isQuiet }) => isQuiet)),
+    ];
+  });
 }

@@ -25,6 +25,7 @@ const COLUMNS = [
 ];
 
 function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts }: NewVersion): void {
+  const { status, fromDate, toDate } = version.filters();
   rows.row();
   rows.timestamp(version.sourceTime);
   rows.timestamp(version.factsSourceTime);
@@ -32,15 +33,15 @@ function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts 
   else rows.bigint(changeNumber);
   rows.integer(of.propertyId);
   rows.integer(version.index);
-  rows.date(version.fromDate);
-  rows.date(version.toDate);
+  rows.date(fromDate);
+  rows.date(toDate);
   rows.smallint(of.bucket);
   rows.letter(outcome);
   rows.uuid(version.requestId);
   rows.hex(version.contentHash);
   rows.text(of.key);
-  if (version.status === null) rows.null();
-  else rows.text(version.status);
+  if (status === null) rows.null();
+  else rows.text(status);
   if (facts === null) rows.null();
   else rows.text(facts());
 }

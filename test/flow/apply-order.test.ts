@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { applyRecords } from "../../src/apply/apply-records.ts";
+import { ContextWarnings } from "../../src/apply/context-warnings.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
 import { readRecord } from "../../src/contract/read-record.ts";
 import { openStateSession } from "../../src/state/state-session.ts";
@@ -25,19 +26,21 @@ const PROPERTY = 1;
 function applicable(key: string, received: Received): ApplicableRecord {
   const incoming = incomingOf(received);
   const record = reservation(key, incoming.sourceTime, `content ${received.content}`);
-  const { facts } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
+  const { content } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
   const of = { bucket: BUCKET, propertyId: PROPERTY, resource: "r", key } as const;
-  return { clientCode: "ACME", of, incoming, facts, roomTypeCodes: ["DLX"], warnings: [] };
+  return { clientCode: "ACME", of, incoming: { ...incoming, filters: content }, content };
 }
 
 describe("records of one key that lanes give to apply in any order", () => {
   let database: TestDatabase;
   let client: pg.Client;
+  let context: ContextWarnings;
   before(async () => {
     database = await createTestDatabase();
     client = new pg.Client(database.clientConfig);
     await client.connect();
     await openStateSession(client, "bellhop_state");
+    context = new ContextWarnings(database.pool, client);
   });
   after(async () => {
     await client.end();
@@ -86,7 +89,7 @@ describe("records of one key that lanes give to apply in any order", () => {
             const size = sizes[cut % sizes.length] as number;
             const together = applied.slice(at, at + size).map((record) => applicable(key, record));
             await client.query("begin");
-            await applyRecords(client, together, nextChange);
+            await applyRecords(client, together, nextChange, context);
             await client.query("commit");
             at += size;
           }

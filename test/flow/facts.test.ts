@@ -62,7 +62,7 @@ describe("facts as text", () => {
             const batch = Buffer.from(JSON.stringify(records));
             const texts = recordsOf(batch)
               .filter((record) => checkRecord(resource, record, 1).total === 0)
-              .map(({ start, end }) => readRecord(resource, batch.subarray(start, end)).facts());
+              .map(({ start, end }) => readRecord(resource, batch.subarray(start, end)).content().facts());
             accepted += texts.length;
             assert.deepEqual(await castFacts(resource, texts), await expectedFacts(resource, texts));
           },

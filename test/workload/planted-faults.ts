@@ -3,6 +3,7 @@ import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
+import { ContextWarnings } from "../../src/apply/context-warnings.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { type PartRecord, readPart } from "../../src/apply/read-part.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/record.ts";
@@ -113,7 +114,10 @@ function startRacingAppliers(database: TestDatabase, failed: (error: unknown) =>
       // The database refuses rows that another has written since they were looked up (by their key, or by their place), so
       // whoever tried again would end in the right state. This one takes it for bad data.
       const applied = await inTransaction(client, async () => {
-        await finishPart(client, part, await applyRecords(client, records, nextChange), records);
+        const context = new ContextWarnings(database.pool, client);
+        const applied = await applyRecords(client, records, nextChange, context);
+        const letters = applied.map(({ outcome }) => outcome);
+        await finishPart(client, part, letters, records);
       });
       if (applied) return;
       await inTransaction(client, () => finishPart(client, part, [], records));
@@ -136,7 +140,8 @@ function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) 
       const records = applicableOf((await readPart(part, properties)).records);
       await inTransaction(client as pg.Client, async () => {
         const letters: OutcomeLetter[] = [];
-        for (const record of records) letters.push(await applySkipping(client as pg.Client, record));
+        const context = new ContextWarnings(database.pool, client as pg.Client);
+        for (const record of records) letters.push(await applySkipping(client as pg.Client, record, context));
         await finishPart(client as pg.Client, part, letters, records);
       });
     }
@@ -144,11 +149,15 @@ function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) 
   });
 }
 
-async function applySkipping(client: pg.Client, record: ApplicableRecord): Promise<OutcomeLetter> {
+async function applySkipping(
+  client: pg.Client,
+  record: ApplicableRecord,
+  context: ContextWarnings,
+): Promise<OutcomeLetter> {
   const current = (await loadCurrent(client, [record.of]))[0]?.version;
   const { sourceTime, contentHash } = record.incoming;
   if (current !== undefined && current.contentHash === contentHash && current.sourceTime < sourceTime)
     return "u";
-  const [outcome] = await applyRecords(client, [record], nextChange);
-  return outcome ?? "q";
+  const [applied] = await applyRecords(client, [record], nextChange, context);
+  return applied?.outcome ?? "q";
 }
