@@ -66,16 +66,16 @@ export function made(
  * five rounds of each and a warm-up fit in a quarter of an hour on two cores.
  */
 export const CASES: readonly BenchCase[] = [
-  made("reservations-1-new", { recordsPerRound: 8_000, connections: 64, everyPeer: true }),
+  made("reservations-1-new", { recordsPerRound: 6_000, connections: 64, everyPeer: true }),
   made("reservations-1-new-paced", { recordsPerRound: 4_000, connections: 64, mode: "paced" }),
   made("reservations-100-new", { recordsPerRound: 30_000, everyPeer: true }),
-  made("reservations-100-changed", { recordsPerRound: 20_000 }),
-  made("reservations-100-unchanged90", { recordsPerRound: 30_000 }),
-  made("reservations-1000-new", { recordsPerRound: 30_000, connections: 8, everyPeer: true }),
-  made("reservations-100-new-gzip", { recordsPerRound: 20_000, gzip: true }),
-  made("reservations-100-new-1-hotel", { recordsPerRound: 20_000, hotels: 1 }),
+  made("reservations-100-changed", { recordsPerRound: 15_000 }),
+  made("reservations-100-unchanged90", { recordsPerRound: 24_000 }),
+  made("reservations-1000-new", { recordsPerRound: 20_000, connections: 8 }),
+  made("reservations-100-new-gzip", { recordsPerRound: 10_000, gzip: true }),
+  made("reservations-100-new-1-hotel", { recordsPerRound: 10_000, hotels: 1 }),
   made("reservations-20-new-1000-hotels", { recordsPerRound: 20_000, hotels: 1_000 }),
-  made("inventories-730-new", { recordsPerRound: 24 * PUSH_DATES, hotels: 24, connections: 8 }),
+  made("inventories-730-new", { recordsPerRound: 16 * PUSH_DATES, hotels: 16, connections: 8 }),
   made("inventories-730-unchanged90", { recordsPerRound: 40 * PUSH_DATES, hotels: 40, connections: 8 }),
   made("inventories-730-new-alone", {
     recordsPerRound: 8 * PUSH_DATES,

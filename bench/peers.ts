@@ -11,8 +11,8 @@ export interface Peer {
 
 export const PEERS: readonly Peer[] = [
   { name: "good-team", share: 1 },
-  { name: "typical-team", share: 0.2 },
-  { name: "postgraphile", share: 0.5 },
+  { name: "typical-team", share: 0.1 },
+  { name: "postgraphile", share: 0.2 },
   { name: "directus", share: 0.02 },
 ];
 
