@@ -182,8 +182,9 @@ export const SETTINGS = [
   {
     name: "APPLY_WRITERS",
     kind: "whole number",
-    fallback: "1",
-    meaning: "Connections that apply; they share the buckets out.",
+    fallback: undefined,
+    meaning:
+      "Threads that apply, each with a connection, and share the buckets out; by default one a core, 2 at most.",
   },
   {
     name: "APPLY_POLL_MS",
@@ -247,6 +248,9 @@ const PORT_MAX = 65_535;
 const HTTP_THREADS_MAX = 64;
 const HTTP_THREADS_DEFAULT_MAX = 4;
 const ACCEPT_WRITERS_MAX = 16;
+/** There are 64 buckets to share out. */
+const APPLY_WRITERS_MAX = 64;
+const APPLY_WRITERS_DEFAULT_MAX = 2;
 
 function defaultHttpThreads(): number {
   return Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX);
@@ -354,7 +358,10 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
       text("HTTP_THREADS") === undefined ? defaultHttpThreads() : positive("HTTP_THREADS", HTTP_THREADS_MAX),
     acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
     apply: yes("APPLY"),
-    applyWriters: positive("APPLY_WRITERS"),
+    applyWriters:
+      text("APPLY_WRITERS") === undefined
+        ? Math.min(availableParallelism(), APPLY_WRITERS_DEFAULT_MAX)
+        : positive("APPLY_WRITERS", APPLY_WRITERS_MAX),
     applyPollMs: positive("APPLY_POLL_MS"),
     metricsToken: text("METRICS_TOKEN"),
   };

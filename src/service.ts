@@ -75,7 +75,7 @@ async function startInOrder(
   const database = await openDatabase(config, log, { role: "service", poolSize });
   stops.push(() => database.close());
   const { pool } = database;
-  const shared = allocateSharedState();
+  const shared = allocateSharedState(config.applyWriters);
   const addresses = new ListeningAddresses(config);
   const authenticator = createAuthenticator({
     ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
@@ -102,7 +102,8 @@ async function startInOrder(
 /** The threads of a service beside its main one. */
 interface Threads {
   readonly whole: WholeProcess;
-  readonly apply: ServiceThread<ApplyCalls> | undefined;
+  /** None where another node applies. */
+  readonly apply: readonly ServiceThread<ApplyCalls>[];
   /** Undefined where the main thread serves HTTP itself. */
   readonly http: HttpThreads | undefined;
   readonly died: Promise<Error>;
@@ -122,27 +123,32 @@ async function startThreads(
     main: whole.calls,
     heapMbMax: HEAP_MB_LEAST + Math.ceil(config.limits.bodiesInFlightBytesMax / MIB),
   };
-  const apply = config.apply ? new ServiceThread<ApplyCalls>("apply", "apply", parts) : undefined;
-  if (apply !== undefined) {
-    stops.push(() => apply.leave());
-    whole.add({ metrics: async () => [await apply.call("metrics", undefined, ANSWER_MS_MAX)] });
-  }
+  const apply = Array.from({ length: config.apply ? config.applyWriters : 0 }, (_, writer) => {
+    const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
+    stops.push(() => thread.leave());
+    whole.add({ metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)] });
+    return thread;
+  });
   const several = config.httpThreads > 1 && (await canSharePort(config.host));
   const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
   if (http !== undefined) {
     stops.push(() => http.leave());
     whole.add(http);
   }
-  const died = [apply?.died, http?.died].filter((end) => end !== undefined);
+  const died = apply.map((thread) => thread.died);
+  if (http !== undefined) died.push(http.died);
   return { whole, apply, http, died: Promise.race(died) };
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { apply } = threads;
-  if (apply === undefined) return;
   const { applyWriters, applyPollMs } = config;
-  stops.push(() => apply.stop());
-  await apply.call("start", { session: database.session, applyWriters, applyPollMs, hints: shared.hints });
+  const { session } = database;
+  stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
+  await Promise.all(
+    threads.apply.map((thread, writer) =>
+      thread.call("start", { session, writer, applyWriters, applyPollMs, hints: shared.hints }),
+    ),
+  );
 }
 
 async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {

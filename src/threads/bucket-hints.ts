@@ -4,56 +4,85 @@ const WORD_BITS = 32;
 const WORDS = BUCKET_COUNT / WORD_BITS;
 /** Counts what was told; whoever listens waits for it to change. */
 const TOLD = WORDS;
+const WORDS_A_THREAD = WORDS + 1;
+
+/** Which of the threads that apply has a bucket. */
+export function applyingThreadOf(bucket: number, threads: number): number {
+  return bucket % threads;
+}
 
 /**
- * Which buckets have something new, told by the threads that accept to the one that applies: a bit a bucket in shared
+ * Which buckets have something new, told by the threads that accept to those that apply: a bit a bucket in shared
  * memory. Bits that are told twice before they are read are one, so however late the other reads, nothing queues up; and a
  * message a flush would cost both threads several µs.
  */
 export class BucketHints {
-  readonly #words: Int32Array;
+  /** One for each thread that applies, as each takes what it was told. */
+  readonly #ofThreads: readonly Int32Array[];
 
-  static allocate(): SharedArrayBuffer {
-    return new SharedArrayBuffer((WORDS + 1) * Int32Array.BYTES_PER_ELEMENT);
+  /** For so many threads that apply. */
+  static allocate(threads: number): SharedArrayBuffer {
+    return new SharedArrayBuffer(threads * WORDS_A_THREAD * Int32Array.BYTES_PER_ELEMENT);
   }
 
   constructor(memory: SharedArrayBuffer) {
-    this.#words = new Int32Array(memory);
+    const bytes = WORDS_A_THREAD * Int32Array.BYTES_PER_ELEMENT;
+    this.#ofThreads = Array.from(
+      { length: memory.byteLength / bytes },
+      (_, thread) => new Int32Array(memory, thread * bytes, WORDS_A_THREAD),
+    );
   }
 
   tell(buckets: Iterable<number>): void {
+    const told = new Set<Int32Array>();
     for (const bucket of buckets) {
-      Atomics.or(this.#words, Math.floor(bucket / WORD_BITS), 1 << (bucket % WORD_BITS));
+      const words = this.#wordsOf(applyingThreadOf(bucket, this.#ofThreads.length));
+      Atomics.or(words, Math.floor(bucket / WORD_BITS), 1 << (bucket % WORD_BITS));
+      told.add(words);
     }
-    Atomics.add(this.#words, TOLD, 1);
-    Atomics.notify(this.#words, TOLD);
+    for (const words of told) wake(words);
   }
 
-  /** Calls back with the buckets told since the last time, for as long as the thread lives or until `signal`. */
-  async listen(hear: (buckets: readonly number[]) => void, signal: AbortSignal): Promise<void> {
+  /** Calls back with the buckets that a thread was told of since the last time, for as long as it lives or until `signal`. */
+  async listen(
+    thread: number,
+    hear: (buckets: readonly number[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const words = this.#wordsOf(thread);
     while (!signal.aborted) {
-      const told = Atomics.load(this.#words, TOLD);
-      const buckets = this.#take();
+      const told = Atomics.load(words, TOLD);
+      const buckets = takeBuckets(words);
       if (buckets.length > 0) hear(buckets);
-      const change = Atomics.waitAsync(this.#words, TOLD, told);
+      const change = Atomics.waitAsync(words, TOLD, told);
       if (change.async) await change.value;
     }
   }
 
   /** Lets `listen` look at its signal. */
   wakeListeners(): void {
-    Atomics.add(this.#words, TOLD, 1);
-    Atomics.notify(this.#words, TOLD);
+    for (const words of this.#ofThreads) wake(words);
   }
 
-  #take(): number[] {
-    const buckets: number[] = [];
-    for (let word = 0; word < WORDS; word += 1) {
-      const bits = Atomics.exchange(this.#words, word, 0);
-      for (let bit = 0; bit < WORD_BITS; bit += 1) {
-        if ((bits & (1 << bit)) !== 0) buckets.push(word * WORD_BITS + bit);
-      }
-    }
-    return buckets;
+  #wordsOf(thread: number): Int32Array {
+    const words = this.#ofThreads[thread];
+    if (words === undefined) throw new RangeError(`No thread ${thread} applies.`);
+    return words;
   }
+}
+
+function wake(words: Int32Array): void {
+  Atomics.add(words, TOLD, 1);
+  Atomics.notify(words, TOLD);
+}
+
+function takeBuckets(words: Int32Array): number[] {
+  const buckets: number[] = [];
+  for (let word = 0; word < WORDS; word += 1) {
+    const bits = Atomics.exchange(words, word, 0);
+    for (let bit = 0; bit < WORD_BITS; bit += 1) {
+      if ((bits & (1 << bit)) !== 0) buckets.push(word * WORD_BITS + bit);
+    }
+  }
+  return buckets;
 }

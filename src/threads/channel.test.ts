@@ -64,25 +64,42 @@ describe("a channel between two threads", () => {
 
 describe("hints of buckets", () => {
   it("are heard once however often they were told, by whoever listens later too", async () => {
-    const memory = BucketHints.allocate();
+    const memory = BucketHints.allocate(2);
     const teller = new BucketHints(memory);
-    teller.tell([0, 31, 32, BUCKET_COUNT - 1]);
-    teller.tell([31]);
+    teller.tell([0, 31, 32, BUCKET_COUNT - 2, BUCKET_COUNT - 1]);
+    teller.tell([32]);
     const stopping = new AbortController();
     const heard: (readonly number[])[] = [];
     const { port1, port2 } = new MessageChannel();
     // Nothing else holds the loop open while it is waited for memory to change.
-    const listening = new BucketHints(memory).listen((buckets) => {
-      heard.push(buckets);
-      port2.postMessage("heard");
-    }, stopping.signal);
+    const listening = new BucketHints(memory).listen(
+      0,
+      (buckets) => {
+        heard.push(buckets);
+        port2.postMessage("heard");
+      },
+      stopping.signal,
+    );
     await once(port1, "message");
-    teller.tell([5]);
+    teller.tell([7]);
+    teller.tell([6]);
     await once(port1, "message");
     stopping.abort();
     teller.wakeListeners();
     await listening;
     port1.close();
-    assert.deepEqual(heard, [[0, 31, 32, BUCKET_COUNT - 1], [5]]);
+    assert.deepEqual(heard, [[0, 32, BUCKET_COUNT - 2], [6]]);
+    const others: (readonly number[])[] = [];
+    const second = new AbortController();
+    await new BucketHints(memory).listen(
+      1,
+      (buckets) => {
+        others.push(buckets);
+        second.abort();
+        teller.wakeListeners();
+      },
+      second.signal,
+    );
+    assert.deepEqual(others, [[7, 31, BUCKET_COUNT - 1]]);
   });
 });

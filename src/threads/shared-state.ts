@@ -16,9 +16,10 @@ export interface SharedState {
   readonly authChanges: SharedArrayBuffer;
 }
 
-export function allocateSharedState(): SharedState {
+/** `applyWriters`: how many threads apply. */
+export function allocateSharedState(applyWriters: number): SharedState {
   return {
-    hints: BucketHints.allocate(),
+    hints: BucketHints.allocate(applyWriters),
     stamp: RequestIdStamp.allocate(),
     rates: allocateRates(),
     failures: allocateFailures(),

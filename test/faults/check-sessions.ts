@@ -2,20 +2,21 @@ import type pg from "pg";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
-import { HTTP_THREADS } from "./service-process.ts";
+import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
 /** Lanes are sealed and buckets taken at the applier's upkeep, every two seconds. */
 const TIDY_MS_MAX = 10_000;
 
 /** Connections of all pools: the main thread's, the applying one's, and each serving one's. */
-const POOLS_MAX = 2 + 2 + HTTP_THREADS * 5;
+const POOLS_MAX = 2 + APPLY_WRITERS * 2 + HTTP_THREADS * 5;
 
 /** What must be so once the service has come to rest, as queries that answer rows only where it is not. */
 const TIDY: Readonly<Record<string, string>> = {
   "sessions that should not be": `
     select application_name, count(*)::integer from pg_stat_activity
     where usename = 'bellhop' and application_name <> '${LOOKER}' group by application_name
-    having count(*) > case application_name when 'bellhop' then ${POOLS_MAX} when 'bellhop accept' then ${HTTP_THREADS} else 1 end`,
+    having count(*) > case application_name when 'bellhop' then ${POOLS_MAX} when 'bellhop accept' then ${HTTP_THREADS}
+      when 'bellhop apply' then ${APPLY_WRITERS} else 1 end`,
   "sessions in a transaction": `
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,

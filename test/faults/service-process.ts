@@ -15,6 +15,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Threads that serve HTTP, each with a lane of its own: the faults are to hit a service that has several. */
 export const HTTP_THREADS = 2;
+export const APPLY_WRITERS = 2;
 
 export interface ServiceProcessOptions {
   readonly plant?: PlantedFault | undefined;
@@ -134,6 +135,7 @@ export class ServiceProcess {
       DATA_DIR: this.dataDir,
       PORT: String(this.#port),
       HTTP_THREADS: String(HTTP_THREADS),
+      APPLY_WRITERS: String(APPLY_WRITERS),
       ...this.#options.environment,
     };
   }

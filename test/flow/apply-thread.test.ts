@@ -56,7 +56,7 @@ describe("the thread that applies", () => {
     await until(async () => (await failures()) > 0, 20_000);
     const lines = service.logLines().map((line) => JSON.parse(line) as Record<string, unknown>);
     const line = lines.find(({ msg }) => msg === "apply failed and is tried again");
-    assert.equal(line?.["thread"], "apply");
+    assert.equal(line?.["thread"], "apply-1");
     assert.match(JSON.stringify(line?.["err"]), /42P01/);
     await database.pool.query("alter table bellhop.request_outcome_gone rename to request_outcome");
     await until(async () => {
@@ -69,7 +69,7 @@ describe("the thread that applies", () => {
   test("takes the process down when it crashes, which says so; the next start serves again", async () => {
     const file = join(await temporaryDirectory("crash"), "now");
     const crash = new URL("../faults/crash-thread.ts", import.meta.url);
-    crash.search = String(new URLSearchParams({ thread: "apply", file }));
+    crash.search = String(new URLSearchParams({ thread: "apply-1", file }));
     const service = await ServiceProcess.prepare({ imports: [crash.href] });
     try {
       service.start();
@@ -79,7 +79,7 @@ describe("the thread that applies", () => {
       const fatal = (await readFile(service.logPath, "utf8"))
         .split("\n")
         .find((line) => line.includes('"level":60'));
-      assert.match(fatal ?? "", /The thread apply failed.*a planted crash.*a thread failed: stopping/);
+      assert.match(fatal ?? "", /The thread apply-1 failed.*a planted crash.*a thread failed: stopping/);
       await rm(file);
       service.start();
       await service.untilReady(60_000);

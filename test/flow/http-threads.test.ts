@@ -143,7 +143,7 @@ describe("two threads that serve HTTP", () => {
     assert.equal(await sum(first, accepted), before + 16);
     assert.equal(await sum(last, accepted), before + 16);
     const text = (await last.ask("GET", "/metrics")).body.toString();
-    for (const thread of ["http-1", "http-2", "apply"])
+    for (const thread of ["http-1", "http-2", "apply-1"])
       assert.match(
         text,
         new RegExp(`^bellhop_thread_busy_seconds_total\\{thread="${thread}"\\} [\\d.]+$`, "m"),

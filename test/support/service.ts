@@ -123,7 +123,13 @@ export async function startTestService(
 }
 
 function testConfig(databaseUrl: string, overrides: ConfigOverrides): Config {
-  const config = readConfig({ DATABASE_URL: databaseUrl, PORT: "0", HTTP_THREADS: "1", APPLY_POLL_MS: "50" });
+  const config = readConfig({
+    DATABASE_URL: databaseUrl,
+    PORT: "0",
+    HTTP_THREADS: "1",
+    APPLY_WRITERS: "1",
+    APPLY_POLL_MS: "50",
+  });
   return { ...config, ...overrides, limits: { ...config.limits, ...overrides.limits } };
 }
 
