@@ -268,14 +268,14 @@ create or replace view analytics.stored_group_version as
 drop table former_group_version;
 
 -- Lists of inventory by date are lists by key, so only reservations and groups are found by this index.
--- Where a replay has put other tables in the place of the state, its name is another.
+-- Where a replay has put other tables in the place of the state, its name is another; it is the only partial one.
 do $drop$
 begin
   execute (
     select format('drop index bellhop_state.%I', named.relname)
     from pg_index as index join pg_class as named on named.oid = index.indexrelid
     where index.indrelid = 'bellhop_state.current_record'::regclass
-      and pg_get_expr(index.indpred, index.indrelid) = '(from_date IS NOT NULL)'
+      and index.indpred is not null
   );
 end
 $drop$;
