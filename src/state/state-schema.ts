@@ -25,7 +25,7 @@ function checked(schema: string): string {
 const COPY_DEFINITIONS = `
   with state_table as (
     select oid, relname, reloptions from pg_class
-    where relnamespace = $1::regnamespace and relkind = 'r' and relname = any ($3)
+    where relnamespace = $1::text::regnamespace and relkind = 'r' and relname = any ($3)
   )
   select format('alter table %I.%I add constraint %I %s', $2::text, relname, conname, pg_get_constraintdef(key.oid)) as statement
   from state_table join pg_constraint as key on key.conrelid = state_table.oid and key.contype in ('p', 'u')
