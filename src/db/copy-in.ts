@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { CopyRows } from "./copy-rows.ts";
 
 /** What pg's Connection has for COPY; its types leave it out. */
 interface CopyConnection {
@@ -8,6 +9,8 @@ interface CopyConnection {
 }
 
 const CHUNK_BYTES = 65_536;
+/** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
+const STATEMENT_BYTES_TARGET = 1_048_576;
 
 /** A COPY from the client as pg's client drives it: `submit` sends it, the others are called with what the server says. */
 class CopyIn {
@@ -49,4 +52,23 @@ export async function copyIn(client: pg.ClientBase, text: string, rows: Buffer):
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   client.query(new CopyIn(text, rows, (error) => (error === undefined ? resolve() : reject(error))));
   await promise;
+}
+
+/** Copies a row of each item into a table, in as few statements as their bytes allow; `add` writes one item's row. */
+export async function copyItems<Item>(
+  client: pg.ClientBase,
+  { table, columns }: { readonly table: string; readonly columns: readonly string[] },
+  items: readonly Item[],
+  add: (rows: CopyRows, item: Item) => void,
+): Promise<void> {
+  const statement = `copy ${table} (${columns.join(", ")}) from stdin (format binary)`;
+  let rows: CopyRows | undefined;
+  for (const item of items) {
+    rows ??= new CopyRows(columns.length);
+    add(rows, item);
+    if (rows.size < STATEMENT_BYTES_TARGET) continue;
+    await copyIn(client, statement, rows.finish());
+    rows = undefined;
+  }
+  if (rows !== undefined) await copyIn(client, statement, rows.finish());
 }

@@ -1,10 +1,9 @@
 import type pg from "pg";
-import { copyIn } from "../db/copy-in.ts";
-import { CopyRows } from "../db/copy-rows.ts";
+import { copyItems } from "../db/copy-in.ts";
+import type { CopyRows } from "../db/copy-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";
 import type { RecordKey, Version } from "./record-state.ts";
 import { arrayOf, textArrayOf } from "./state-session.ts";
-import { COPY_BYTES_TARGET } from "./write-versions.ts";
 
 /** A version that has become the newest of its key, and what was stored before. */
 export interface NewCurrent {
@@ -38,7 +37,6 @@ const COLUMNS = [
   "to_date",
   "quiet",
 ];
-const COPY = `copy current_record (${COLUMNS.join(", ")}) from stdin (format binary)`;
 
 function addCurrent(rows: CopyRows, { of, current, isQuiet }: NewCurrent): void {
   const { status, fromDate, toDate } = current.filters();
@@ -57,18 +55,6 @@ function addCurrent(rows: CopyRows, { of, current, isQuiet }: NewCurrent): void 
   rows.date(fromDate);
   rows.date(toDate);
   rows.boolean(isQuiet);
-}
-
-async function insertCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
-  let rows: CopyRows | undefined;
-  for (const record of records) {
-    rows ??= new CopyRows(COLUMNS.length);
-    addCurrent(rows, record);
-    if (rows.size < COPY_BYTES_TARGET) continue;
-    await copyIn(client, COPY, rows.finish());
-    rows = undefined;
-  }
-  if (rows !== undefined) await copyIn(client, COPY, rows.finish());
 }
 
 // By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
@@ -96,7 +82,7 @@ async function update(
   client: pg.ClientBase,
   statement: { readonly name: string; readonly text: string },
   records: readonly NewCurrent[],
-  contentOf: () => readonly string[],
+  content: readonly string[],
 ): Promise<void> {
   if (records.length === 0) return;
   const currents = records.map(({ current }) => current);
@@ -107,7 +93,7 @@ async function update(
       arrayOf(currents.map(({ sourceTime }) => sourceTime)),
       arrayOf(currents.map(({ requestId }) => requestId)),
       arrayOf(currents.map(({ index }) => index)),
-      ...contentOf(),
+      ...content,
     ],
   });
   if (rowCount !== records.length)
@@ -132,17 +118,15 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
       advanced.push(record);
     else replaced.push(record);
   }
-  await insertCurrent(client, added);
-  await update(client, ADVANCE, advanced, () => []);
-  await update(client, REPLACE, replaced, () => {
-    const filters = replaced.map(({ current }) => current.filters());
-    return [
-      arrayOf(replaced.map(({ current }) => current.contentHash)),
-      arrayOf(replaced.map(({ current }) => current.factsSourceTime)),
-      textArrayOf(filters.map(({ status }) => status)),
-      arrayOf(filters.map(({ fromDate }) => fromDate)),
-      arrayOf(filters.map(({ toDate }) => toDate)),
-      arrayOf(replaced.map(({ isQuiet }) => isQuiet)),
-    ];
-  });
+  await copyItems(client, { table: "current_record", columns: COLUMNS }, added, addCurrent);
+  await update(client, ADVANCE, advanced, []);
+  const filters = replaced.map(({ current }) => current.filters());
+  await update(client, REPLACE, replaced, [
+    arrayOf(replaced.map(({ current }) => current.contentHash)),
+    arrayOf(replaced.map(({ current }) => current.factsSourceTime)),
+    textArrayOf(filters.map(({ status }) => status)),
+    arrayOf(filters.map(({ fromDate }) => fromDate)),
+    arrayOf(filters.map(({ toDate }) => toDate)),
+    arrayOf(replaced.map(({ isQuiet }) => isQuiet)),
+  ]);
 }

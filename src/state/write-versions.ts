@@ -1,11 +1,8 @@
 import type pg from "pg";
-import { copyIn } from "../db/copy-in.ts";
-import { CopyRows } from "../db/copy-rows.ts";
+import { copyItems } from "../db/copy-in.ts";
+import type { CopyRows } from "../db/copy-rows.ts";
 import type { NewVersion, RecordKey, Version } from "./record-state.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
-
-/** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
-export const COPY_BYTES_TARGET = 1_048_576;
 
 const COLUMNS = [
   "source_time",
@@ -49,17 +46,9 @@ function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts 
 /** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */
 export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
   for (const resource of RESOURCE_LETTERS) {
-    const copy = `copy ${VERSION_TABLES[resource].table} (${COLUMNS.join(", ")}) from stdin (format binary)`;
-    let rows: CopyRows | undefined;
-    for (const version of versions) {
-      if (version.of.resource !== resource) continue;
-      rows ??= new CopyRows(COLUMNS.length);
-      addVersion(rows, version);
-      if (rows.size < COPY_BYTES_TARGET) continue;
-      await copyIn(client, copy, rows.finish());
-      rows = undefined;
-    }
-    if (rows !== undefined) await copyIn(client, copy, rows.finish());
+    const ofResource = versions.filter(({ of }) => of.resource === resource);
+    const into = { table: VERSION_TABLES[resource].table, columns: COLUMNS };
+    await copyItems(client, into, ofResource, addVersion);
   }
 }
 

@@ -5,17 +5,9 @@ import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import { outcomeName } from "../read/outcome.ts";
 import { applyingThreadOf, BucketHints } from "./bucket-hints.ts";
 import type { ThreadContext } from "./thread-data.ts";
-
-const OUTCOME_NAMES = {
-  a: "applied",
-  u: "unchanged",
-  s: "stale",
-  d: "duplicate",
-  q: "quarantined",
-  x: "discarded",
-} as const;
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
@@ -56,7 +48,7 @@ function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
     events: {
       applied(counts, oldestReceivedAt, durationMs) {
         for (const [letter, count] of Object.entries(counts)) {
-          metrics.appliedRecords.inc({ outcome: OUTCOME_NAMES[letter as keyof typeof OUTCOME_NAMES] }, count);
+          metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
         }
         metrics.applySeconds.observe(durationMs / 1000);
         metrics.applyLagSeconds.set(Math.max(0, (Date.now() - oldestReceivedAt.getTime()) / 1000));
