@@ -159,6 +159,20 @@ export class BodyLayout {
     return { from, bytes: storedBytes, chunk };
   }
 
+  /** Bytes of the record at a position of this part, as it was sent. */
+  bytesAt(position: number): number {
+    return this.#word(2 + this.#chunks.length * 3 + position);
+  }
+
+  /** Inflates the chunks of a whole stored body one by one: the records of each lie end to end in its bytes. */
+  *chunksOf(body: Buffer): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
+    for (const { from, storedBytes, inflatedBytes, firstRecord, recordCount } of this.#chunks) {
+      const stored = body.subarray(from, from + storedBytes);
+      const bytes = storedBytes === inflatedBytes ? stored : inflateFrame(stored, inflatedBytes);
+      yield { bytes, firstRecord, recordCount };
+    }
+  }
+
   /** Inflates one chunk's stored bytes and gives each of its records, by position. */
   *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
     const { inflatedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
@@ -166,7 +180,7 @@ export class BodyLayout {
       storedBytes.length === inflatedBytes ? storedBytes : inflateFrame(storedBytes, inflatedBytes);
     let from = 0;
     for (let position = firstRecord; position < firstRecord + recordCount; position += 1) {
-      const length = this.#word(2 + this.#chunks.length * 3 + position);
+      const length = this.bytesAt(position);
       yield { position, bytes: plain.subarray(from, from + length) };
       from += length;
     }

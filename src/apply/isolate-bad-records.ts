@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { UnstorableFact } from "../contract/facts-text.ts";
-import { UnreadableRecord } from "../contract/read-record.ts";
+import { UnreadableRecord } from "../contract/record-reading.ts";
 import { isDataError } from "../db/sql-state.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
 import type { ContextWarnings } from "./context-warnings.ts";

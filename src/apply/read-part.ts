@@ -1,5 +1,6 @@
 import { BodyLayout } from "../accept/body-layout.ts";
-import { type RecordReading, readRecord } from "../contract/read-record.ts";
+import { RecordReader } from "../contract/read-record.ts";
+import type { RecordReading } from "../contract/record-reading.ts";
 import { resourceOf } from "../contract/resource.ts";
 import type { LogPart } from "./backlog.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
@@ -20,9 +21,9 @@ export type PartRecord =
   | { readonly kind: "held"; readonly index: number; readonly held: HeldRecord };
 
 /** What a record's bytes say; undefined where they cannot be read, which is a fault of ours (a rule that changed). */
-function readingOf(part: LogPart, bytes: Buffer): RecordReading | undefined {
+function readingOf(reader: RecordReader, start: number, end: number): RecordReading | undefined {
   try {
-    return readRecord(resourceOf(part.resource), bytes);
+    return reader.read(start, end);
   } catch {
     return undefined;
   }
@@ -71,7 +72,7 @@ export async function readReleasedRecord(
   bytes: Buffer,
   properties: PropertyDirectory,
 ): Promise<PartRecord> {
-  const reading = readingOf(part, bytes);
+  const reading = readingOf(new RecordReader(resourceOf(part.resource), bytes), 0, bytes.length);
   if (reading === undefined) return unreadable(part, index);
   const propertyId = await properties.idOf(reading.clientCode, reading.propertyCode);
   return recordOf(part, index, reading, propertyId, null);
@@ -92,25 +93,31 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
   const records: PartRecord[] = [];
   const layout = new BodyLayout(part.layout);
   const latest = latestSourceTime(part);
-  let sinceTurn = 0;
-  for (const { index, bytes } of layout.allRecords(part.body)) {
-    sinceTurn += bytes.length;
-    if (sinceTurn > TURN_BYTES) {
-      // Batches are being accepted on this very loop.
-      sinceTurn = 0;
-      await new Promise((resume) => setImmediate(resume));
+  for (const chunk of layout.chunksOf(part.body)) {
+    const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);
+    let turnAt = TURN_BYTES;
+    let end = 0;
+    for (let position = chunk.firstRecord; position < chunk.firstRecord + chunk.recordCount; position += 1) {
+      const start = end;
+      end += layout.bytesAt(position);
+      if (end > turnAt) {
+        // Batches are being accepted on this very loop.
+        turnAt = end + TURN_BYTES;
+        await new Promise((resume) => setImmediate(resume));
+      }
+      const index = layout.indexAt(position);
+      if (part.rejectedIndexes.has(index)) continue;
+      const reading = readingOf(reader, start, end);
+      if (reading === undefined) {
+        records.push(unreadable(part, index));
+        continue;
+      }
+      const { clientCode, propertyCode } = reading;
+      // Nearly always remembered: a promise a record would cost more than looking it up.
+      const propertyId =
+        properties.knownIdOf(clientCode, propertyCode) ?? (await properties.idOf(clientCode, propertyCode));
+      records.push(recordOf(part, index, reading, propertyId, latest));
     }
-    if (part.rejectedIndexes.has(index)) continue;
-    const reading = readingOf(part, bytes);
-    if (reading === undefined) {
-      records.push(unreadable(part, index));
-      continue;
-    }
-    const { clientCode, propertyCode } = reading;
-    // Nearly always remembered: a promise a record would cost more than looking it up.
-    const propertyId =
-      properties.knownIdOf(clientCode, propertyCode) ?? (await properties.idOf(clientCode, propertyCode));
-    records.push(recordOf(part, index, reading, propertyId, latest));
   }
   return { part, records, inflatedBytes: layout.inflatedBytes };
 }

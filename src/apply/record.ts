@@ -1,4 +1,4 @@
-import type { RecordReading } from "../contract/read-record.ts";
+import type { RecordReading } from "../contract/record-reading.ts";
 import type { Warning } from "../contract/warning.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import type { Incoming } from "./classify.ts";

@@ -12,8 +12,9 @@ const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
  * the runs joined by commas, and `}`: JSON again, so records that differ in anything kept never hash the same text.
  * Two spellings of one content may differ.
  */
-export function contentHash(record: Buffer, runs: readonly number[]): string {
-  const room = record.length + 2 <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(record.length + 2);
+export function contentHash(record: Buffer, runs: ArrayLike<number>): string {
+  const bytes = (runs[runs.length - 1] ?? 0) - (runs[0] ?? 0) + 2;
+  const room = bytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(bytes);
   let size = 0;
   room[size++] = 0x7b;
   for (let run = 0; run < runs.length; run += 2) {

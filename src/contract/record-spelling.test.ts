@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { checkRecord } from "./check-record.ts";
-import { type RecordReading, readRecord } from "./read-record.ts";
+import { readRecord } from "./read-record.ts";
+import type { RecordReading } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
+import { factsText } from "./test-facts.ts";
 import { changed, fullRecord, recordsOf } from "./test-records.ts";
 
 const SOURCE_TIME = {
@@ -24,7 +26,7 @@ const hashOf = (reading: RecordReading): string => reading.contentHash;
 const meaningOf = ({ contentHash: _hash, sourceTime: _time, content, ...identity }: RecordReading) => ({
   ...identity,
   ...content(),
-  facts: content().facts(),
+  facts: factsText(content().facts),
 });
 
 /** How a value may be written: choices, used in turn. */

@@ -1,9 +1,18 @@
 // Facts as the tests of this folder read them: the text form of a PostgreSQL row, taken apart by the manual's rules and
 // not by those that wrote it.
 import { readFileSync } from "node:fs";
+import type { FactsText } from "./record-reading.ts";
 import type { Resource } from "./resource.ts";
 
 const TYPES = { inventories: "inventory_facts", reservations: "reservation_facts", groups: "group_facts" };
+
+/** The text that facts write. */
+export function factsText(facts: FactsText): string {
+  const to = Buffer.alloc(facts.bytesMax() + 2, "?");
+  const end = facts.write(to, 1);
+  if (end > to.length - 1 || to[to.length - 1] !== 0x3f) throw new Error("facts are longer than they say");
+  return to.toString("utf8", 1, end);
+}
 
 export type ReadFact = string | null | readonly (string | null)[];
 

@@ -123,6 +123,14 @@ export class CopyRows {
     this.#size += 4 + bytes;
   }
 
+  /** A text that writes itself as UTF-8; `write` answers its end. */
+  written(text: { bytesMax(): number; write(to: Buffer, at: number): number }): void {
+    this.#room(4 + text.bytesMax());
+    const end = text.write(this.#bytes, this.#size + 4);
+    this.#bytes.writeInt32BE(end - this.#size - 4, this.#size);
+    this.#size = end;
+  }
+
   /** A date `YYYY-MM-DD`, years 0001 to 9999. */
   date(value: string): void {
     this.integer(daysSince1970(value) - DAYS_BEFORE_2000);

@@ -1,4 +1,4 @@
-import type { RecordFilters } from "../contract/read-record.ts";
+import type { FactsText, RecordFilters } from "../contract/record-reading.ts";
 import type { ResourceLetter } from "./version-tables.ts";
 
 /** Identity of a record within the whole service. */
@@ -38,8 +38,7 @@ export interface NewVersion {
   readonly version: Version;
   readonly outcome: VersionOutcome;
   readonly changeNumber: number | null;
-  /** Gives the text of the facts; see RecordReading. */
-  readonly facts: (() => string) | null;
+  readonly facts: FactsText | null;
 }
 
 /** One string for a RecordKey, for maps. */

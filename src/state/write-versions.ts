@@ -40,7 +40,7 @@ function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts 
   if (status === null) rows.null();
   else rows.text(status);
   if (facts === null) rows.null();
-  else rows.text(facts());
+  else rows.written(facts);
 }
 
 /** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */

@@ -5,7 +5,8 @@ import { ContextWarnings } from "../../src/apply/context-warnings.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/isolate-bad-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
 import { UnstorableFact } from "../../src/contract/facts-text.ts";
-import { readRecord, UnreadableRecord } from "../../src/contract/read-record.ts";
+import { readRecord } from "../../src/contract/read-record.ts";
+import { UnreadableRecord } from "../../src/contract/record-reading.ts";
 import { loadCurrent } from "../../src/state/load-versions.ts";
 import { openStateSession, planByKeys } from "../../src/state/state-session.ts";
 import { writeCurrent } from "../../src/state/write-current.ts";
@@ -51,9 +52,10 @@ describe("what apply writes", () => {
 
   test("leaves out a record whose facts no view could read, and no other", async () => {
     const good = applicable("BAD", 2);
-    const facts = () => {
+    const refuse = () => {
       throw new UnstorableFact("planted");
     };
+    const facts = { bytesMax: refuse, write: refuse };
     const bad = { ...good, content: () => ({ ...good.content(), facts }) };
     assert.equal(await apply([applicable("A", 0), applicable("B", 1), bad, applicable("C", 3)]), "aaqa");
     const { rows } = await client.query(

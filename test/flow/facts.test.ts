@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { checkRecord } from "../../src/contract/check-record.ts";
 import { readRecord } from "../../src/contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource } from "../../src/contract/resource.ts";
-import { factColumns, readFacts } from "../../src/contract/test-facts.ts";
+import { factColumns, factsText, readFacts } from "../../src/contract/test-facts.ts";
 import { recordsOf } from "../../src/contract/test-records.ts";
 import { VERSION_TABLES } from "../../src/state/version-tables.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -62,7 +62,9 @@ describe("facts as text", () => {
             const batch = Buffer.from(JSON.stringify(records));
             const texts = recordsOf(batch)
               .filter((record) => checkRecord(resource, record, 1).total === 0)
-              .map(({ start, end }) => readRecord(resource, batch.subarray(start, end)).content().facts());
+              .map(({ start, end }) =>
+                factsText(readRecord(resource, batch.subarray(start, end)).content().facts),
+              );
             accepted += texts.length;
             assert.deepEqual(await castFacts(resource, texts), await expectedFacts(resource, texts));
           },
