@@ -26,6 +26,8 @@ const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 const AHEAD_RECORDS_MIN = 1_000;
 
 export interface ApplierEvents {
+  /** A session was opened; its process on the database's machine. */
+  connected?(processId: number): void;
   /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
   applied?(counts: OutcomeCounts, oldestReceivedAt: Date, durationMs: number): void;
   failed?(error: unknown): void;
@@ -132,6 +134,8 @@ export class Applier {
     });
     client.on("error", (error) => this.#options.events.failed?.(error));
     await client.connect();
+    const { processID } = client as unknown as { readonly processID: number | null };
+    if (processID !== null) this.#options.events.connected?.(processID);
     await openStateSession(client, STATE_SCHEMA);
     await planByKeys(client, true);
     const ownership = new Ownership(client, owner);

@@ -7,11 +7,14 @@ import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { outcomeName } from "../read/outcome.ts";
 import { applyingThreadOf, BucketHints } from "./bucket-hints.ts";
+import { giveWay, letGiveWay } from "./give-way.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
   readonly session: SessionSource;
+  /** The database is ours, on this machine: the sessions that apply give way as the threads do. */
+  readonly embedded: boolean;
   /** Which of the threads that apply this is, from 0, and how many there are. */
   readonly writer: number;
   readonly applyWriters: number;
@@ -46,6 +49,9 @@ function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
     ),
     pollMs: order.applyPollMs,
     events: {
+      connected(processId) {
+        if (order.embedded) letGiveWay(processId);
+      },
       applied(counts, oldestReceivedAt, durationMs) {
         for (const [letter, count] of Object.entries(counts)) {
           metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
@@ -65,6 +71,7 @@ function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
 
 /** A thread that applies its share of the buckets, so that what it does never delays an answer. */
 export function begin({ name, log }: ThreadContext): ApplyCalls {
+  giveWay();
   const metrics = createMetrics();
   const stopping = new AbortController();
   let stop = async (): Promise<void> => undefined;

@@ -45,6 +45,11 @@ export class ServiceProcess {
     return new ServiceProcess(await temporaryDirectory("faults"), await freePort(), options);
   }
 
+  /** The process that was started last. */
+  get processId(): number {
+    return this.#running().pid ?? 0;
+  }
+
   get logPath(): string {
     return `${this.dataDir}/service.log`;
   }
