@@ -98,8 +98,9 @@ export const SETTINGS = [
   {
     name: "BODIES_IN_FLIGHT_BYTES",
     kind: "whole number",
-    fallback: String(256 * MIB),
-    meaning: "Budget of all bodies being handled at once; beyond it 503.",
+    fallback: String(128 * MIB),
+    meaning:
+      "Memory of all bodies being handled at once: the room made for them, a decompressor's and what is kept for the next ones; beyond it 503. One client gets half.",
   },
   {
     name: "RECORDS_PER_BATCH_MAX",

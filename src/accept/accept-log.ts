@@ -86,7 +86,11 @@ export class AcceptLog {
   async append(submission: Submission): Promise<Acceptance> {
     if (!this.#roomFor(submission.body.length))
       throw unavailable(new Error("The accept queue is full or no lane is open."));
-    const result = await this.#enqueue(entriesOf(submission));
+    const append = entriesOf(submission);
+    // A record that is stored as it came may be a view of the body.
+    if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
+      submission.packed?.(append.bytes);
+    const result = await this.#enqueue(append);
     if (result.kind === "written") return { requestId: result.requestId, repeated: false };
     if (result.fingerprint !== submission.idempotency?.fingerprint) {
       throw new ServiceError("bellhop.accept.IdempotencyKeyReused");

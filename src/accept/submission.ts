@@ -32,6 +32,11 @@ export interface Submission {
   readonly correlationId: string | null;
   readonly replyTo: string | null;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  /**
+   * Called when nothing refers to `body` any more, before the batch is written, with the bytes that were made of it and wait
+   * for that. What it throws refuses the batch.
+   */
+  readonly packed?: (bytes: number) => void;
 }
 
 /** An operator's word on a quarantined record, itself an entry of the log so that a replay takes the same decisions. */

@@ -4,6 +4,7 @@ import { hasScope, type Principal } from "../auth/principal.ts";
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { sendError } from "./error-body.ts";
+import { passOver } from "./receive-body.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -13,6 +14,7 @@ declare module "fastify" {
 }
 
 function refuseEmpty(reply: FastifyReply, status: 401 | 403, challenge: string): FastifyReply {
+  passOver(reply.request.raw);
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
 

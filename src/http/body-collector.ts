@@ -1,14 +1,22 @@
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { BodyBuffers } from "./body-buffers.ts";
+import { freeBuffer, KEPT_BYTES_EACH_MAX, sizeFor } from "./body-buffers.ts";
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;
   readonly inflatedBytesMax: number;
 }
 
+/** What is known of a body before it comes. */
+export interface BodyPromise {
+  /** What it is said to have; 0 where that is not known or it is compressed. */
+  readonly bytes: number;
+  /** The most that a decompressor remembers of what it gave out; 0 where there is none. */
+  readonly windowBytes: number;
+}
+
 const EMPTY = Buffer.alloc(0);
-const buffers = new BodyBuffers();
+const UNKNOWN: BodyPromise = { bytes: 0, windowBytes: 0 };
 
 /**
  * Each chunk costs about 2 µs whatever its size: 16 MiB by the byte would hold the event loop for half a minute. A
@@ -17,30 +25,39 @@ const buffers = new BodyBuffers();
 const CHUNKS_MAX = 1_000_000;
 
 /** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
-const DISCARDED_BYTES_MIN = 16_384;
+const FREED_BYTES_MIN = 16_384;
+
+/** Room beside a buffer of the budget's is taken in steps, so that its lock is not entered for each chunk. */
+const STEP_BYTES = 1_048_576;
+
+/** The room that the largest body may take at one time, with what it is copied from. */
+export function roomOfLargest({ inflatedBytesMax }: BodyLimits, windowBytesMax: number): number {
+  const window = Math.min(inflatedBytesMax, windowBytesMax);
+  if (inflatedBytesMax <= KEPT_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
+  return window + inflatedBytesMax + KEPT_BYTES_EACH_MAX + STEP_BYTES;
+}
 
 /**
- * Collects one body into one buffer, under the limits and the budget, counting bytes as they come. Chunks are copied
+ * Collects one body into one buffer, under the limits and the budget, counting room as it is made. Chunks are copied
  * instead of kept: a chunked body of one-byte chunks would cost a hundred times its size in Buffer objects.
  */
 export class BodyCollector {
   readonly #clientId: string;
   readonly #limits: BodyLimits;
   readonly #budget: BodyBudget;
-  readonly #expected: number;
+  readonly #promise: BodyPromise;
   #bytes: Buffer = EMPTY;
-  /** Whether `#bytes` is one of `buffers`, and not a chunk as it came. */
-  #owned = false;
+  /** `chunk`: as it came; `kept`: one of the budget's; `large`: of our own, whose pages are memory once they are written. */
+  #kind: "chunk" | "kept" | "large" = "chunk";
   #length = 0;
+  /** What was taken beside a buffer of the budget's. */
+  #taken = 0;
   #wireBytes = 0;
   #chunks = 0;
 
-  /**
-   * `expectedBytes` is what the body is said to have, 0 where that is not known or it is compressed; room for it is made
-   * once more than one chunk has come, and chunks that were copied are then given back: nobody else may use them.
-   */
-  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget, expectedBytes = 0) {
-    this.#expected = expectedBytes;
+  /** Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. */
+  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget, promise: BodyPromise = UNKNOWN) {
+    this.#promise = promise;
     this.#clientId = clientId;
     this.#limits = limits;
     this.#budget = budget;
@@ -66,18 +83,13 @@ export class BodyCollector {
         message: "The body is larger than is allowed once it is decompressed.",
       });
     }
-    if (!this.#budget.take(this.#clientId, chunk.length)) {
-      throw new ServiceError("bellhop.accept.Unavailable", {
-        message:
-          "Too many large bodies are being received at once; nothing was accepted. Send it again later.",
-        retryAfterSeconds: 1,
-      });
-    }
-    if (this.#length === 0) {
+    if (this.#length === 0 && chunk.length >= this.#promise.bytes) {
       // Most bodies are one chunk, which is taken as it is.
+      this.#needBeside(chunk.length + this.#windowOf(length));
       this.#bytes = chunk;
     } else {
       if (length > this.#bytes.length) this.#grow(length);
+      else if (this.#taken > 0) this.#needBeside(this.#roomBeside(length));
       chunk.copy(this.#bytes, this.#length);
       this.#discard(chunk);
     }
@@ -89,30 +101,88 @@ export class BodyCollector {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Gives the bytes back to the budget, once nothing refers to `whole()` any more. */
+  /**
+   * Gives back what is larger than a chunk, once nothing refers to `whole()` any more, but for so many bytes that were made
+   * of it. Throws ServiceError Unavailable when there is no room for them.
+   */
+  keepOnly(bytes: number): void {
+    if (this.#kind !== "chunk") this.#leave(bytes);
+  }
+
+  /** Gives all memory back, once nothing refers to `whole()` any more; may be called again. */
   release(): void {
-    this.#budget.release(this.#clientId, this.#length);
-    if (this.#owned) buffers.giveBack(this.#bytes);
-    this.#owned = false;
+    this.#leave(0);
+  }
+
+  #leave(bytesLeft: number): void {
+    if (this.#kind === "kept") this.#budget.giveBackBuffer(this.#clientId, this.#bytes);
+    else if (this.#kind === "large") freeBuffer(this.#bytes);
+    this.#kind = "chunk";
     this.#bytes = EMPTY;
     this.#length = 0;
+    if (bytesLeft > this.#taken) this.#needBeside(bytesLeft);
+    else this.#leaveBeside(bytesLeft);
   }
 
   /** Gives the memory of a copied chunk back at once; what a decompressor gave out may still be its own. */
-  #discard({ buffer, byteLength }: Buffer): void {
-    const isAlone = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
-    if (this.#expected > 0 && isAlone && byteLength >= DISCARDED_BYTES_MIN) buffer.transfer(0);
+  #discard(chunk: Buffer): void {
+    if (this.#promise.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
   }
 
+  /**
+   * Moves to a larger buffer: at once to one for all that is promised, so that a body without room is refused when it
+   * begins; else to one twice as large. Beyond those that are kept it is one for the largest body there is, and counted as
+   * it is filled, so that none is copied a second time.
+   */
   #grow(length: number): void {
-    // What a client only says gets no more than eight times the room of what it has sent.
-    const believed = Math.min(this.#expected, length * 8);
-    const wanted = Math.max(length, this.#bytes.length * 2, believed);
-    const grown = buffers.take(Math.min(wanted, this.#limits.inflatedBytesMax));
-    this.#bytes.copy(grown, 0, 0, this.#length);
-    if (this.#owned) buffers.giveBack(this.#bytes);
-    else this.#discard(this.#bytes);
-    this.#owned = true;
-    this.#bytes = grown;
+    const { inflatedBytesMax } = this.#limits;
+    const wanted = Math.min(inflatedBytesMax, Math.max(length, this.#promise.bytes, this.#bytes.length * 2));
+    const [before, kindBefore] = [this.#bytes, this.#kind];
+    if (wanted <= KEPT_BYTES_EACH_MAX) {
+      const buffer = this.#budget.takeBuffer(this.#clientId, sizeFor(wanted));
+      if (buffer === undefined) throw noRoom();
+      this.#kind = "kept";
+      this.#bytes = buffer;
+    } else {
+      // Beside it, for as long as it is copied, lies what it takes the place of.
+      const room = Math.max(length, this.#promise.bytes);
+      this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
+      this.#bytes = Buffer.allocUnsafeSlow(this.#promise.bytes > 0 ? room : inflatedBytesMax);
+      this.#kind = "large";
+    }
+    before.copy(this.#bytes, 0, 0, this.#length);
+    if (kindBefore === "kept") this.#budget.giveBackBuffer(this.#clientId, before);
+    else this.#discard(before);
+    this.#leaveBeside(this.#roomBeside(length));
   }
+
+  /** What is to be taken for so many bytes, beside a buffer of the budget's. */
+  #roomBeside(length: number): number {
+    const window = this.#windowOf(length);
+    return this.#kind === "kept" ? window : Math.max(length, this.#promise.bytes) + window;
+  }
+
+  #windowOf(length: number): number {
+    return Math.min(length, this.#promise.windowBytes);
+  }
+
+  #needBeside(bytes: number): void {
+    if (bytes <= this.#taken) return;
+    const more = Math.max(bytes - this.#taken, Math.min(this.#taken, STEP_BYTES));
+    if (!this.#budget.take(this.#clientId, more)) throw noRoom();
+    this.#taken += more;
+  }
+
+  #leaveBeside(bytes: number): void {
+    if (bytes >= this.#taken) return;
+    this.#budget.release(this.#clientId, this.#taken - bytes);
+    this.#taken = bytes;
+  }
+}
+
+function noRoom(): ServiceError {
+  return new ServiceError("bellhop.accept.Unavailable", {
+    message: "Too many large bodies are being received at once; nothing was accepted. Send it again later.",
+    retryAfterSeconds: 1,
+  });
 }

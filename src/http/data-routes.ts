@@ -10,7 +10,7 @@ import type { HttpContext } from "./context.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, prefersPlainText, readHeaderParameters } from "./header-parameters.ts";
 import { BatchJudge } from "./judge-batch.ts";
-import { checkMediaType, receiveBody } from "./receive-body.ts";
+import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
 
 /** The longest code a record may carry (contract: "codes and ids 128"). */
 const CODE_KEPT_CHARACTERS_MAX = 128;
@@ -82,10 +82,12 @@ async function acceptBody(
   context: HttpContext,
   resource: Resource,
   parameters: HeaderParameters,
-  body: Buffer,
+  received: ReceivedBody,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const body = received.bytes;
+  const bodyBytes = body.length;
   const principal = request.principal as Principal;
   const isForeign = watchForForeign(principal);
   const judge = new BatchJudge(resource, parameters.lenient);
@@ -114,6 +116,7 @@ async function acceptBody(
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
     idempotency: await idempotencyOf(parameters, resource, body),
+    packed: (bytes) => received.keepOnly(bytes),
   });
   const { metrics } = context;
   if (repeated) metrics.repeatedKeys.inc();
@@ -121,7 +124,7 @@ async function acceptBody(
     metrics.acceptedBatches.inc({ resource });
     metrics.acceptedRecords.inc({ resource }, records.length);
     metrics.rejectedRecords.inc({ resource }, rejected.length);
-    metrics.bodyBytes.observe({ resource }, body.length);
+    metrics.bodyBytes.observe({ resource }, bodyBytes);
   }
   request.acceptedRequestId = requestId;
   return answerAccepted(request, reply, requestId);
@@ -156,7 +159,7 @@ export function registerDataRoutes(app: FastifyInstance, context: HttpContext): 
         const { clientId } = request.principal as Principal;
         const body = await receiveBody(request.raw, clientId, context.limits, context.budget);
         try {
-          return await acceptBody(context, resource, parameters, body.bytes, request, reply);
+          return await acceptBody(context, resource, parameters, body, request, reply);
         } finally {
           body.release();
         }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
 import { isDatabaseOutage } from "../auth/database-outage.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
+import { passOver } from "./receive-body.ts";
 
 /** When a client may try again after the database was away: about as long as a lane takes to open again. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;
@@ -34,6 +35,7 @@ export function errorBody(error: ServiceError): ErrorBody {
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   if (error.retryAfterSeconds !== undefined)
     reply.header("retry-after", String(Math.ceil(error.retryAfterSeconds)));
+  passOver(reply.request.raw);
   return reply
     .code(error.status)
     .type("application/json; charset=utf-8")

@@ -20,6 +20,12 @@ type Decompressor = Gunzip | BrotliDecompress | ZstdDecompress;
  * frame header make every decompressor allocate 128 MiB.
  */
 const ZSTD_WINDOW_LOG_MAX = 23;
+/** The most of what it gave out that a decompressor remembers: the windows of RFC 1952, 7932 (24 bits) and 9659. */
+export const WINDOW_BYTES_MAX: Readonly<Record<Encoding, number>> = {
+  gzip: 32_768,
+  br: 2 ** 24,
+  zstd: 2 ** ZSTD_WINDOW_LOG_MAX,
+};
 /** A decompressor is made for each frame, so a body of nothing but tiny frames would cost far more than its size. */
 const FRAMES_MAX = 1_000;
 /** Each turn of a decompressor costs a job of the thread pool, about 20 µs, whatever its bytes. */

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { BodyCollector, type BodyLimits } from "./body-collector.ts";
-import { type Encoding, inflateBody } from "./inflate-body.ts";
+import { freeBuffer } from "./body-buffers.ts";
+import { BodyCollector, type BodyLimits, roomOfLargest } from "./body-collector.ts";
+import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 
-/** A whole body, decompressed. `release` gives its bytes back to the budget, once nothing refers to it any more. */
-export interface ReceivedBody {
-  readonly bytes: Buffer;
-  release(): void;
+/** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */
+export type ReceivedBody = Pick<BodyCollector, "keepOnly" | "release"> & { readonly bytes: Buffer };
+
+/** The room that the largest body may take, whatever its encoding. */
+export function roomOfLargestBody(limits: BodyLimits): number {
+  return roomOfLargest(limits, Math.max(...Object.values(WINDOW_BYTES_MAX)));
 }
 
 /** The media type must be application/json, in UTF-8; throws ServiceError 415 otherwise. */
@@ -36,24 +39,39 @@ export async function receiveBody(
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
   if (wireBytes > limits.bodyBytesMax) {
-    request.resume();
+    passOver(request);
     throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
-  const collector = new BodyCollector(clientId, limits, budget, encoding === undefined ? wireBytes : 0);
+  const promise =
+    encoding === undefined
+      ? { bytes: wireBytes, windowBytes: 0 }
+      : { bytes: 0, windowBytes: WINDOW_BYTES_MAX[encoding] };
+  const collector = new BodyCollector(clientId, limits, budget, promise);
   try {
     if (encoding === undefined) await collect(request, collector);
     else await inflateBody(request, encoding, collector);
-    return { bytes: collector.whole(), release: () => collector.release() };
+    return {
+      bytes: collector.whole(),
+      keepOnly: (bytes) => collector.keepOnly(bytes),
+      release: () => collector.release(),
+    };
   } catch (error) {
     collector.release();
-    // What still arrives is read and dropped, so that the answer reaches a client that sends before it reads; the
-    // request's timeout bounds it.
-    request.resume();
+    passOver(request);
     if (error instanceof ServiceError) throw error;
     const message =
       encoding === undefined ? "The body ended early." : `The body is not valid ${encoding} data.`;
     throw new ServiceError("bellhop.http.BadRequest", { message, cause: error });
   }
+}
+
+/**
+ * What still arrives of a refused request is read and dropped, so that the answer reaches a client that sends before it
+ * reads; the request's timeout bounds it. Its memory is freed chunk by chunk: a hundred large bodies would leave 64 MB to the
+ * garbage collector of each thread.
+ */
+export function passOver(request: IncomingMessage): void {
+  if (!request.complete) request.on("data", freeBuffer);
 }
 
 /** Undefined for identity; throws ServiceError 415 for what is unknown, several encodings among it. */

@@ -18,6 +18,7 @@ import { registerDocsRoutes } from "../http/docs-routes.ts";
 import { registerHealthRoutes } from "../http/health-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
+import { roomOfLargestBody } from "../http/receive-body.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { BucketHints } from "./bucket-hints.ts";
@@ -141,7 +142,7 @@ function createContext(
     rateLimiter: createRateLimiter(undefined, shared.rates),
     acceptLog,
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
-    budget: new BodyBudget(limits.bodiesInFlightBytesMax, limits.inflatedBytesMax, shared.budget),
+    budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
     blockedReason: () =>
       diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection."),

@@ -133,29 +133,34 @@ describe("the shape of a batch", () => {
 describe("the budget of all bodies", () => {
   test("when a client's share is used up its next body is 503 with Retry-After, another client's is taken", async () => {
     const small = await startTestService({
-      limits: { bodiesInFlightBytesMax: 400_000, inflatedBytesMax: 200_000, bodyBytesMax: 200_000 },
+      limits: { bodiesInFlightBytesMax: 1_200_000, inflatedBytesMax: 200_000, bodyBytesMax: 200_000 },
     });
-    const stalled = await RawConnection.open(small.address);
+    const stalled = [await RawConnection.open(small.address), await RawConnection.open(small.address)];
     try {
       const big = batchOfBytes(150_000);
-      stalled.write(
-        `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await small.token()}\r\nContent-Type: application/json\r\nContent-Length: ${big.length}\r\n\r\n${big.slice(0, -1)}`,
-      );
+      // Each has room for 256 KiB from its first bytes on; half of the budget is the client's.
+      for (const connection of stalled) {
+        connection.write(
+          `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await small.token()}\r\nContent-Type: application/json\r\nContent-Length: ${big.length}\r\n\r\n${big.slice(0, 1_000)}`,
+        );
+      }
       const inFlight = async () => {
         const { text } = await small.get("/metrics", { as: null });
         return Number(/^bellhop_body_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
       };
-      await until(async () => (await inFlight()) === big.length - 1, 5_000);
+      await until(async () => (await inFlight()) === 2 * 262_144, 5_000);
       const refused = await small.post("inventories", big);
       errorObject(refused, 503, "bellhop.accept.Unavailable");
       assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
       assert.equal((await small.post("inventories", big, { as: await small.newClient() })).status, 202);
-      stalled.write("]");
-      assert.equal((await stalled.answer()).status, 202);
+      for (const connection of stalled) {
+        connection.write(big.slice(1_000));
+        assert.equal((await connection.answer()).status, 202);
+      }
       await until(async () => (await inFlight()) === 0, 5_000);
       assert.equal((await small.post("inventories", big)).status, 202);
     } finally {
-      stalled.destroy();
+      for (const connection of stalled) connection.destroy();
       await small.stop();
     }
   });

@@ -39,7 +39,7 @@ describe("two threads that serve HTTP", () => {
   before(async () => {
     service = await startTestService({
       httpThreads: 2,
-      limits: { bodyBytesMax: 300_000, inflatedBytesMax: 300_000, bodiesInFlightBytesMax: 600_000 },
+      limits: { bodyBytesMax: 100_000, inflatedBytesMax: 100_000, bodiesInFlightBytesMax: 1_500_000 },
     });
     connections = await connectToEachThread(service, 4);
   });
@@ -81,14 +81,14 @@ describe("two threads that serve HTTP", () => {
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     const half = ` ${"x".repeat(59_999)}`;
-    // Half of the budget is one client's: five parts of 60,000 bytes.
+    // Half of the budget is one client's: room for five bodies, 128 KiB each, however much of them has come.
     for (const { raw } of connections) {
       raw.write(`POST /api/public/v1/inventories HTTP/1.1\r\n${lines.join("")}\r\n${half}`);
     }
     const refused = () => connections.filter(({ raw }) => raw.received.includes("HTTP/1.1 503 "));
     const inFlight = async () =>
       /^bellhop_body_bytes_in_flight (\d+)/m.exec((await service.get("/metrics")).text)?.[1];
-    await until(async () => refused().length === 3 && (await inFlight()) === "300000", 10_000);
+    await until(async () => refused().length === 3 && (await inFlight()) === "655360", 10_000);
     for (const connection of connections) connection.raw.destroy();
     await until(async () => (await inFlight()) === "0", 10_000);
     connections = await connectToEachThread(service, 4);
