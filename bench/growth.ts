@@ -14,13 +14,15 @@ const TEMPLATE_HOTELS = 8;
 const SCATTERED_HOTELS = 64;
 const SCATTERED = 805_000;
 const PAGES = 300;
+const TEMPLATE_RESERVATIONS = 2_000;
+const MEASURED_RESERVATIONS = 100;
 /** As many as a million versions have: what is changed lies far apart. */
 const MEASURED_HOTELS = 160;
 
 /** What the template hotels get, and how often: nights of inventory, reservations and a change of each. */
 const TEMPLATE_CASES: readonly (readonly [BenchCase, rounds: number])[] = [
   [growthCase("inventories-730-unchanged90", PUSH_DATES, TEMPLATE_HOTELS, TEMPLATES), 3],
-  [growthCase("reservations-1000-unchanged90", 2_000, TEMPLATE_HOTELS, TEMPLATES), 2],
+  [growthCase("reservations-1000-unchanged90", TEMPLATE_RESERVATIONS, TEMPLATE_HOTELS, TEMPLATES), 2],
 ];
 const SCATTERED_CASE: BenchCase = {
   ...growthCase("reservations-64-new", 1_000, SCATTERED_HOTELS, SCATTERED),
@@ -28,8 +30,8 @@ const SCATTERED_CASE: BenchCase = {
 };
 /** What is measured, at hotels of the copies: they are there where the database was filled, and new where it was empty. */
 const MEASURED: readonly BenchCase[] = [
-  growthCase("reservations-100-new", 100, MEASURED_HOTELS, COPIES),
-  growthCase("reservations-100-changed", 100, MEASURED_HOTELS, COPIES),
+  growthCase("reservations-100-new", MEASURED_RESERVATIONS, MEASURED_HOTELS, COPIES),
+  growthCase("reservations-100-changed", MEASURED_RESERVATIONS, MEASURED_HOTELS, COPIES),
   growthCase("inventories-730-unchanged90", PUSH_DATES, 40, COPIES),
 ];
 
@@ -52,8 +54,11 @@ export interface GrowthResult {
   readonly scattered: PageFigures;
 }
 
-/** Rounds go on where the template's ended, so that what is sent to the copies is newer than what they have. */
-const FIRST_ROUND = 10;
+/**
+ * Rounds go on where the template's ended: what is sent to the copies is newer than what they have, and the keys of a
+ * round of new records come after theirs (a round at a hotel has MEASURED_RESERVATIONS of them).
+ */
+const FIRST_ROUND = TEMPLATE_RESERVATIONS / MEASURED_RESERVATIONS;
 
 async function prepareFilled(service: StartedService, load: LoadProcess, versions: number): Promise<number> {
   for (const [benchCase, rounds] of [...TEMPLATE_CASES, [SCATTERED_CASE, 1] as const]) {

@@ -22,12 +22,13 @@ export async function measureFlood(): Promise<FloodResult> {
     const load = closers.kept(new LoadProcess());
     const { contestant, client } = closers.kept(await startService("bellhop"));
     contestant.node.start();
+    const startedAt = Date.now();
     const answers = await load.flood({
       target: contestant.targetOf("reservations", false),
       bodies: BODIES,
       hotel: HOTEL,
     });
-    await untilDrained(client);
+    await untilDrained(client, startedAt);
     return { answers, peakBytes: contestant.node.stop()?.peakBytes ?? Number.NaN };
   } finally {
     await closers.close();

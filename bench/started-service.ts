@@ -56,7 +56,7 @@ export async function startService(name: string, options: ServiceOptions = {}): 
           status: 202,
           answerHolds: "",
         }),
-        untilApplied: async (sent) => (applies ? await untilDrained(client) : sent.endedAt),
+        untilApplied: async (sent) => (applies ? await untilDrained(client, sent.startedAt) : sent.endedAt),
       },
     };
   } catch (error) {
