@@ -127,6 +127,16 @@ create table bellhop.lane (
   constraint lane_pkey PRIMARY KEY (lane_id)
 );
 
+create table bellhop.presence (
+  presence_id bigint generated always as identity not null,
+  role text not null,
+  owner text not null,
+  backend_pid integer not null,
+  backend_start timestamp with time zone not null,
+  entered_at timestamp with time zone default clock_timestamp() not null,
+  constraint presence_pkey PRIMARY KEY (presence_id)
+);
+
 create table bellhop.property (
   property_id integer generated always as identity not null,
   client_code text collate "C" not null,

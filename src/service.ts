@@ -141,12 +141,12 @@ async function startThreads(
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { applyWriters, applyPollMs } = config;
+  const { applyPollMs } = config;
   const { session, embedded } = database;
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(
     threads.apply.map((thread, writer) =>
-      thread.call("start", { session, embedded, writer, applyWriters, applyPollMs, hints: shared.hints }),
+      thread.call("start", { session, embedded, writer, applyPollMs, hints: shared.hints }),
     ),
   );
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { endWithClient } from "../db/connection.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
 import { monotonicNow } from "../memory/clock.ts";
@@ -52,6 +53,7 @@ export class Lane {
     client.on("end", () => lost(new Error("The lane's connection ended.")));
     await client.connect();
     try {
+      await endWithClient(client);
       await client.query("begin");
       await client.query("select pg_advisory_xact_lock($1)", [LANE_BIRTH_LOCK]);
       const sentAt = monotonicNow();

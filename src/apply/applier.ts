@@ -1,4 +1,6 @@
 import pg from "pg";
+import { endWithClient } from "../db/connection.ts";
+import { enterPresence, startPulse } from "../db/presence.ts";
 import { readStatement } from "../db/statement.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
@@ -10,11 +12,15 @@ import { ContextWarnings } from "./context-warnings.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
+import { type Shift, Sharing } from "./sharing.ts";
+import type { WaitingSession } from "./silent-sessions.ts";
 
 const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
 
-/** How often lanes are sealed and retired, and unowned buckets tried again. */
-const UPKEEP_MS = 2_000;
+/** How often lanes are sealed and retired. */
+const RETIRE_MS = 2_000;
+/** How often an applier looks around for the others, give or take a fifth, so that they do not all look at once. */
+const LOOK_MS = 1_000;
 const RETRY_MS_MAX = 5_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
@@ -31,6 +37,10 @@ export interface ApplierEvents {
   /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
   applied?(counts: OutcomeCounts, oldestReceivedAt: Date, durationMs: number): void;
   failed?(error: unknown): void;
+  /** Which buckets are applied here from now on. */
+  owns?(buckets: readonly number[]): void;
+  /** Another's session was ended: it held something and was silent. */
+  ended?(session: WaitingSession): void;
 }
 
 export interface ApplierOptions {
@@ -39,8 +49,6 @@ export interface ApplierOptions {
   readonly properties: PropertyDirectory;
   /** Names this applier in the lease, for people. */
   readonly owner: string;
-  /** The buckets it applies when nobody else holds them. */
-  readonly buckets: readonly number[];
   readonly pollMs: number;
   readonly events: ApplierEvents;
 }
@@ -66,16 +74,20 @@ interface Session {
   readonly client: pg.Client;
   readonly ownership: Ownership;
   readonly context: ContextWarnings;
-  upkeepAt: number;
+  readonly sharing: Sharing;
+  lookAt: number;
+  retireAt: number;
+  pollAt: number;
 }
 
 /**
- * Applies the buckets it owns, one transaction after another, on one connection. `wake` names buckets with something
+ * Applies the buckets it owns (its share of all, see Sharing), one transaction after another, on one connection. `wake` names buckets with something
  * new; what others accepted is found by polling. Every failure but a record's own is retried, with growing delays.
  */
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #turns = new BucketTurns();
+  #session: Session | undefined;
   #stopped = false;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
@@ -88,8 +100,13 @@ export class Applier {
     this.#finished = this.#run();
   }
 
+  /** Whether it has a session to apply on. */
+  get ready(): boolean {
+    return this.#session !== undefined;
+  }
+
   wake(buckets: Iterable<number>): void {
-    this.#turns.hint([...buckets].filter((bucket) => this.#options.buckets.includes(bucket)));
+    this.#turns.hint(buckets);
     if (this.#turns.waiting) this.#wakeUp?.();
   }
 
@@ -108,6 +125,7 @@ export class Applier {
         return undefined;
       });
       if (session !== undefined) {
+        this.#session = session;
         try {
           await this.#applyUntilStopped(session, () => {
             failures = 0;
@@ -115,6 +133,8 @@ export class Applier {
         } catch (error) {
           if (!this.#stopped) this.#options.events.failed?.(error);
         } finally {
+          this.#session = undefined;
+          this.#options.events.owns?.([]);
           await session.client.end().catch(() => undefined);
         }
       }
@@ -136,17 +156,26 @@ export class Applier {
     await client.connect();
     const { processID } = client as unknown as { readonly processID: number | null };
     if (processID !== null) this.#options.events.connected?.(processID);
-    await openStateSession(client, STATE_SCHEMA);
-    await planByKeys(client, true);
-    const ownership = new Ownership(client, owner);
-    return { client, ownership, context: new ContextWarnings(pool, client), upkeepAt: 0 };
+    try {
+      await openStateSession(client, STATE_SCHEMA);
+      await endWithClient(client);
+      await planByKeys(client, true);
+      const [me = ""] = await enterPresence(client, ["apply"], owner);
+      const ownership = new Ownership(client, owner);
+      const sharing = new Sharing(client, ownership, me);
+      const context = new ContextWarnings(pool, client);
+      return { client, ownership, context, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   async #applyUntilStopped(session: Session, succeeded: () => void): Promise<void> {
     let ahead: Run | undefined;
     while (!this.#stopped) {
-      const hasTaken = await this.#upkeep(session);
-      if (hasTaken && ahead !== undefined) {
+      const hasShifted = await this.#upkeep(session);
+      if (hasShifted && ahead !== undefined) {
         this.#giveBack(ahead);
         ahead = undefined;
       }
@@ -156,18 +185,34 @@ export class Applier {
       else if (run !== undefined) this.#turns.succeeded(run.buckets);
       succeeded();
       if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#turns.waiting)
-        await this.#sleep(this.#options.pollMs);
+        await this.#sleep(Math.min(session.pollAt, session.lookAt) - performance.now());
     }
   }
 
-  /** Answers whether buckets were taken. */
+  /** Answers whether buckets were taken or given up. */
   async #upkeep(session: Session): Promise<boolean> {
-    if (performance.now() < session.upkeepAt) return false;
-    session.upkeepAt = performance.now() + UPKEEP_MS;
-    const taken = await session.ownership.take(this.#options.buckets);
+    const now = performance.now();
+    // By the clock, or what other nodes accepted would wait for as long as this one is kept busy by what it is told of.
+    if (now >= session.pollAt) {
+      session.pollAt = now + this.#options.pollMs;
+      this.#turns.poll();
+    }
+    if (now >= session.retireAt) {
+      session.retireAt = now + RETIRE_MS;
+      await session.client.query(retireLanes);
+    }
+    if (now < session.lookAt) return false;
+    session.lookAt = now + LOOK_MS * (0.8 + 0.4 * Math.random());
+    return this.#shift(session, await session.sharing.shift(now));
+  }
+
+  #shift({ ownership }: Session, { taken, givenUp, ended }: Shift): boolean {
+    const { events } = this.#options;
+    for (const session of ended) events.ended?.(session);
+    // Told first: what is accepted after the poll that finds the rest is then told to this one.
+    events.owns?.(ownership.buckets);
     if (taken.length > 0) this.#turns.poll();
-    await session.client.query(retireLanes);
-    return taken.length > 0;
+    return taken.length + givenUp.length > 0;
   }
 
   /** There may be more of these buckets, whether or not what was read of them is applied. */
@@ -184,7 +229,7 @@ export class Applier {
     const turn = this.#turns.next(session.ownership.buckets, performance.now());
     const parts = turn.buckets.length === 0 ? [] : await readBacklog(session.client, turn.buckets);
     try {
-      const read = await this.#readParts(parts);
+      const read = await this.#readParts(session.client, parts);
       return { ...turn, parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1), read };
     } catch (error) {
       this.#options.events.failed?.(error);
@@ -194,16 +239,21 @@ export class Applier {
     }
   }
 
-  async #readParts(parts: readonly LogPart[]): Promise<ReadPart[]> {
+  async #readParts(client: pg.Client, parts: readonly LogPart[]): Promise<ReadPart[]> {
     const read: ReadPart[] = [];
     let inflatedBytes = 0;
-    for (const part of parts) {
-      if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
-      const records = await readPart(part, this.#options.properties);
-      inflatedBytes += records.inflatedBytes;
-      read.push(records);
+    const pulse = startPulse(client);
+    try {
+      for (const part of parts) {
+        if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
+        const records = await readPart(part, this.#options.properties);
+        inflatedBytes += records.inflatedBytes;
+        read.push(records);
+      }
+      return read;
+    } finally {
+      pulse.stop();
     }
-    return read;
   }
 
   /**
@@ -268,10 +318,7 @@ export class Applier {
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.#turns.poll();
-        done();
-      }, ms);
+      const timer = setTimeout(() => done(), Math.max(0, ms));
       const done = () => {
         clearTimeout(timer);
         this.#wakeUp = undefined;

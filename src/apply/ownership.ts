@@ -2,6 +2,7 @@ import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
+const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
 const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
 const writeChangeCounters = readStatement(new URL("./sql/write-change-counters.sql", import.meta.url));
 
@@ -13,6 +14,12 @@ export class OwnershipLost extends Error {
     super(`Buckets ${buckets.join(", ")} have another owner now.`);
     this.buckets = buckets;
   }
+}
+
+/** A bucket that nobody held when it was looked at, and the epoch it had. */
+export interface FreeBucket {
+  readonly bucket: number;
+  readonly epoch: string;
 }
 
 /**
@@ -29,20 +36,33 @@ export class Ownership {
     this.#owner = owner;
   }
 
+  /** In the order in which they were taken. */
   get buckets(): readonly number[] {
     return [...this.#epochs.keys()];
   }
 
-  /** Takes what nobody holds of `wanted`; answers the buckets taken now. */
-  async take(wanted: readonly number[]): Promise<readonly number[]> {
-    const missing = wanted.filter((bucket) => !this.#epochs.has(bucket));
-    if (missing.length === 0) return [];
+  /** Takes those of `free` that nobody has taken since; answers the buckets taken now. */
+  async take(free: readonly FreeBucket[]): Promise<readonly number[]> {
+    if (free.length === 0) return [];
     const { rows } = await this.#client.query<{ bucket: number; epoch: string }>({
       ...takeBuckets,
-      values: [this.#owner, missing],
+      values: [this.#owner, JSON.stringify(free)],
     });
     for (const { bucket, epoch } of rows) this.#epochs.set(bucket, epoch);
     return rows.map(({ bucket }) => bucket);
+  }
+
+  /** Nobody holds these as the database says: what was held of them is lost (a replay ends all leases). */
+  forget(free: readonly FreeBucket[]): void {
+    for (const { bucket } of free) this.#epochs.delete(bucket);
+  }
+
+  /** Gives buckets up, for another to take. Not within a transaction that has locked them. */
+  async giveUp(buckets: readonly number[]): Promise<void> {
+    if (buckets.length === 0) return;
+    // Before the answer: whether or not it comes, they are not to be counted on any more.
+    for (const bucket of buckets) this.#epochs.delete(bucket);
+    await this.#client.query({ ...giveUpBuckets, values: [buckets] });
   }
 
   /**

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { sqlState } from "./sql-state.ts";
 
 /**
  * How PostgreSQL's values come to TypeScript, on every connection of the service:
@@ -50,7 +51,9 @@ const SESSION_SETTINGS = [
   // Bounds meant for other programs: what needs one here (lanes, appliers) sets its own.
   "statement_timeout=0",
   "lock_timeout=0",
-  "idle_in_transaction_session_timeout=0",
+  // A node that hangs in the middle of a transaction holds what it has locked (the birth of lanes, a client, a new
+  // property) from every other. What works between its statements sets a longer one (`openStateSession`).
+  "idle_in_transaction_session_timeout=5000",
   // A node that vanished without a word (power, network) holds its buckets and lanes until the server has noticed, which
   // by the defaults of an operating system takes two hours: about half a minute here. No effect on Unix sockets.
   "tcp_keepalives_idle=10",
@@ -97,6 +100,22 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   const options = sessionOptions(synchronousCommit);
   if (!("connectionString" in address)) return { ...shared, ...address, options };
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
+}
+
+/** How often the server looks during a statement whether its client is still there. */
+const CLIENT_CHECK_SECONDS = 2;
+const INVALID_PARAMETER_VALUE = "22023";
+
+/**
+ * Has the server give up a statement whose client is gone, instead of finding out at its end: until then the session holds
+ * buckets, keys and locks. Servers on systems where that cannot be seen refuse the setting, and go without.
+ */
+export async function endWithClient(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query(`set client_connection_check_interval = '${CLIENT_CHECK_SECONDS}s'`);
+  } catch (error) {
+    if (sqlState(error) !== INVALID_PARAMETER_VALUE) throw error;
+  }
 }
 
 /** pg lets the address win over separate fields, so the options have to travel inside it. */

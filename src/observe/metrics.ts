@@ -25,6 +25,8 @@ export interface Metrics {
   readonly applySeconds: Histogram;
   readonly applyLagSeconds: Gauge;
   readonly applyFailures: Counter;
+  readonly bucketsOwned: Gauge;
+  readonly silentSessionsEnded: Counter;
   readonly poolConnections: Gauge<"state">;
   readonly threadBusySeconds: Counter<"thread">;
   readonly threadHeapBytes: Gauge<"thread">;
@@ -86,6 +88,11 @@ export function createMetrics(): Metrics {
       "Age of the oldest batch of the last apply transaction when it committed.",
     ),
     applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
+    bucketsOwned: gauge("buckets_owned", "Buckets that this node applies."),
+    silentSessionsEnded: counter(
+      "silent_sessions_ended_total",
+      "Sessions of other nodes ended because they held something and hung.",
+    ),
     poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
     threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [
       "thread",

@@ -1,8 +1,17 @@
 import type pg from "pg";
 
+/**
+ * Records are read, and rows made of them, between two statements of a transaction: seconds at most, but on a machine that
+ * is busy with other things. An applier that hangs is ended by the others sooner.
+ */
+const IDLE_IN_TRANSACTION_SECONDS_MAX = 60;
+
 /** Prepares a connection to work on the state in `schema` (one of our own names): texts of times come as `isoOfStored` reads them. */
 export async function openStateSession(client: pg.ClientBase, schema: string): Promise<void> {
-  await client.query(`set search_path = ${schema}; set datestyle = 'ISO'; set timezone = 'UTC'`);
+  await client.query(
+    `set search_path = ${schema}; set datestyle = 'ISO'; set timezone = 'UTC';
+    set idle_in_transaction_session_timeout = '${IDLE_IN_TRANSACTION_SECONDS_MAX}s'`,
+  );
 }
 
 /**

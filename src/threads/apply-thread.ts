@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { hostname } from "node:os";
 import { Applier } from "../apply/applier.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
@@ -6,7 +6,7 @@ import { createPool } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { outcomeName } from "../read/outcome.ts";
-import { applyingThreadOf, BucketHints } from "./bucket-hints.ts";
+import { BucketHints } from "./bucket-hints.ts";
 import { giveWay, letGiveWay } from "./give-way.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
@@ -15,9 +15,8 @@ export interface ApplyOrder {
   readonly session: SessionSource;
   /** The database is ours, on this machine: the sessions that apply give way as the threads do. */
   readonly embedded: boolean;
-  /** Which of the threads that apply this is, from 0, and how many there are. */
+  /** Which of the threads that apply this is, from 0. */
   readonly writer: number;
-  readonly applyWriters: number;
   readonly applyPollMs: number;
   /** Memory of the BucketHints that the accepting threads tell. */
   readonly hints: SharedArrayBuffer;
@@ -33,8 +32,8 @@ export interface ApplyCalls {
   stop(_: undefined): Promise<void>;
 }
 
-function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
-  const { writer, applyWriters } = order;
+function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, log: Logger) {
+  const { writer } = order;
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
   // It asks for a property's number and for a client's labels, perhaps at the same time.
   const pool = createPool(config, log, 2);
@@ -43,10 +42,7 @@ function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
     clientConfig: config,
     pool,
     properties,
-    owner: `${process.pid}/${writer}`,
-    buckets: Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket).filter(
-      (bucket) => applyingThreadOf(bucket, applyWriters) === writer,
-    ),
+    owner: `${hostname()}/${process.pid}/${writer + 1}`,
     pollMs: order.applyPollMs,
     events: {
       connected(processId) {
@@ -63,6 +59,14 @@ function startApplier(order: ApplyOrder, metrics: Metrics, log: Logger) {
         metrics.applyFailures.inc();
         log.warn({ err: error }, "apply failed and is tried again");
       },
+      owns(buckets) {
+        hints.own(writer, buckets);
+        metrics.bucketsOwned.set(buckets.length);
+      },
+      ended({ owner, pid, silent_seconds }) {
+        metrics.silentSessionsEnded.inc();
+        log.warn({ owner, pid, silentSeconds: silent_seconds }, "took over from a node that hangs");
+      },
     },
   });
   applier.start();
@@ -77,8 +81,8 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   let stop = async (): Promise<void> => undefined;
   return {
     start(order) {
-      const { applier, pool } = startApplier(order, metrics, log);
       const hints = new BucketHints(order.hints);
+      const { applier, pool } = startApplier(order, hints, metrics, log);
       void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
       stop = async () => {
         stopping.abort();

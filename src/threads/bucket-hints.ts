@@ -5,38 +5,58 @@ const WORDS = BUCKET_COUNT / WORD_BITS;
 /** Counts what was told; whoever listens waits for it to change. */
 const TOLD = WORDS;
 const WORDS_A_THREAD = WORDS + 1;
-
-/** Which of the threads that apply has a bucket. */
-export function applyingThreadOf(bucket: number, threads: number): number {
-  return bucket % threads;
-}
+const NOBODY = 0;
 
 /**
  * Which buckets have something new, told by the threads that accept to those that apply: a bit a bucket in shared
  * memory. Bits that are told twice before they are read are one, so however late the other reads, nothing queues up; and a
- * message a flush would cost both threads several µs.
+ * message a flush would cost both threads several µs. A bucket that no thread of this process applies is told to none: the
+ * node that has it looks by itself.
  */
 export class BucketHints {
+  /** Of each bucket: the thread that applies it, counted from 1. */
+  readonly #owners: Int32Array;
   /** One for each thread that applies, as each takes what it was told. */
   readonly #ofThreads: readonly Int32Array[];
 
   /** For so many threads that apply. */
   static allocate(threads: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(threads * WORDS_A_THREAD * Int32Array.BYTES_PER_ELEMENT);
+    return new SharedArrayBuffer((BUCKET_COUNT + threads * WORDS_A_THREAD) * Int32Array.BYTES_PER_ELEMENT);
   }
 
   constructor(memory: SharedArrayBuffer) {
-    const bytes = WORDS_A_THREAD * Int32Array.BYTES_PER_ELEMENT;
+    const words = memory.byteLength / Int32Array.BYTES_PER_ELEMENT - BUCKET_COUNT;
+    this.#owners = new Int32Array(memory, 0, BUCKET_COUNT);
     this.#ofThreads = Array.from(
-      { length: memory.byteLength / bytes },
-      (_, thread) => new Int32Array(memory, thread * bytes, WORDS_A_THREAD),
+      { length: words / WORDS_A_THREAD },
+      (_, thread) =>
+        new Int32Array(
+          memory,
+          (BUCKET_COUNT + thread * WORDS_A_THREAD) * Int32Array.BYTES_PER_ELEMENT,
+          WORDS_A_THREAD,
+        ),
     );
+  }
+
+  /**
+   * A thread says which buckets it applies from now on. What was accepted before is not told again: it looks for that
+   * afterwards.
+   */
+  own(thread: number, buckets: readonly number[]): void {
+    const owned = new Set(buckets);
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
+      if (owned.has(bucket)) Atomics.store(this.#owners, bucket, thread + 1);
+      // Unless another thread has said meanwhile that it has it.
+      else Atomics.compareExchange(this.#owners, bucket, thread + 1, NOBODY);
+    }
   }
 
   tell(buckets: Iterable<number>): void {
     const told = new Set<Int32Array>();
     for (const bucket of buckets) {
-      const words = this.#wordsOf(applyingThreadOf(bucket, this.#ofThreads.length));
+      const owner = Atomics.load(this.#owners, bucket);
+      if (owner === NOBODY) continue;
+      const words = this.#wordsOf(owner - 1);
       Atomics.or(words, Math.floor(bucket / WORD_BITS), 1 << (bucket % WORD_BITS));
       told.add(words);
     }

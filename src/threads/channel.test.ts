@@ -6,6 +6,8 @@ import { BUCKET_COUNT } from "../accept/bucket.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import { Channel } from "./channel.ts";
 
+const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+
 type Calls = {
   [name: string]: (argument: never) => unknown;
   double(value: number): number;
@@ -66,6 +68,12 @@ describe("hints of buckets", () => {
   it("are heard once however often they were told, by whoever listens later too", async () => {
     const memory = BucketHints.allocate(2);
     const teller = new BucketHints(memory);
+    const even = ALL_BUCKETS.filter((bucket) => bucket % 2 === 0);
+    teller.own(0, even);
+    teller.own(
+      1,
+      ALL_BUCKETS.filter((bucket) => bucket % 2 === 1),
+    );
     teller.tell([0, 31, 32, BUCKET_COUNT - 2, BUCKET_COUNT - 1]);
     teller.tell([32]);
     const stopping = new AbortController();

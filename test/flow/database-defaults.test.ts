@@ -9,7 +9,7 @@ import { replay } from "../../src/apply/replay.ts";
 import { type Database, openDatabase } from "../../src/db/open-database.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { loadRecords } from "../../src/read/load-records.ts";
-import { ALL_BUCKETS, reservation, submissionOf } from "../support/apply-bench.ts";
+import { reservation, submissionOf } from "../support/apply-bench.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { untilFound } from "../support/until.ts";
 
@@ -57,7 +57,6 @@ describe("a database with defaults of its own", () => {
       pool: database.pool,
       properties: new PropertyDirectory(database.pool),
       owner: "test",
-      buckets: ALL_BUCKETS,
       pollMs: 20,
       events: { failed: (error) => failures.push(error) },
     });

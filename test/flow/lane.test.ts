@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { BodyLayout } from "../../src/accept/body-layout.ts";
 import { RequestIdStamp } from "../../src/accept/request-id.ts";
 import { upkeepAcceptLog } from "../../src/accept/upkeep.ts";
@@ -107,6 +109,18 @@ describe("the accept log", () => {
       20_000,
     );
     await bench.stopApplier();
+  });
+
+  test("opens lanes although another node hangs in the middle of the birth of one", async () => {
+    const hung = new pg.Client(bench.database.clientConfig);
+    hung.on("error", () => undefined);
+    await hung.connect();
+    await hung.query("begin");
+    await hung.query("select pg_advisory_xact_lock(7302003)");
+    const log = await AcceptLog.open(bench.database.clientConfig, 1, {});
+    assert.ok(log.ready);
+    await assert.rejects(hung.query("commit"));
+    await log.close();
   });
 
   test("never stamps an id at or below one that is in the log when the lane is born", async () => {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { bucketOf } from "../../src/accept/bucket.ts";
-import { Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
-import { ALL_BUCKETS, ApplyBench, reservation } from "../support/apply-bench.ts";
+import type { Applier } from "../../src/apply/applier.ts";
+import { type FreeBucket, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { enterPresence } from "../../src/db/presence.ts";
+import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
@@ -14,31 +16,67 @@ describe("a bucket has one owner", () => {
     bench = await ApplyBench.open();
   });
   after(() => bench.close());
+  const opened: { stop(): unknown }[] = [];
+  afterEach(async () => {
+    for (const { stop } of opened.splice(0)) await stop();
+  });
 
-  const owners = async (): Promise<string[]> =>
-    (
-      await bench.rows<{ owner: string }>("select distinct owner from bellhop.bucket_lease order by owner")
-    ).map(({ owner }) => owner);
+  /** How many buckets each owner holds whose backend lives, such as `first 32, second 32`. */
+  const held = async (): Promise<string> => {
+    const rows = await bench.rows<{ owner: string; count: number }>(
+      `select lease.owner, count(*)::integer from bellhop.bucket_lease lease
+      join pg_stat_activity holder on holder.pid = lease.backend_pid and holder.backend_start = lease.backend_start
+      group by lease.owner order by lease.owner`,
+    );
+    return rows.map(({ owner, count }) => `${owner} ${count}`).join(", ");
+  };
+  const untilHeld = (wanted: string) => until(async () => (await held()) === wanted, 20_000);
+  const freeBuckets = () =>
+    bench.rows<FreeBucket>("select bucket, epoch::text from bellhop.bucket_lease order by bucket");
 
-  test("a second applier takes nothing while the first lives, and everything once its backend is gone", async () => {
-    const first = bench.newApplier("first");
-    first.start();
-    await until(async () => (await owners()).join() === "first", 10_000);
-    const second = bench.newApplier("second");
-    second.start();
+  const connect = async (): Promise<pg.Client> => {
+    const client = new pg.Client(bench.database.clientConfig);
+    client.on("error", () => undefined);
+    await client.connect();
+    opened.push({ stop: () => client.end().catch(() => undefined) });
+    return client;
+  };
+  /** A session that is present, has taken the free buckets, and says nothing more, as that of a node that hangs. */
+  const hang = async (): Promise<{ client: pg.Client; ownership: Ownership }> => {
+    const client = await connect();
+    await enterPresence(client, ["apply"], "hung");
+    const ownership = new Ownership(client, "hung");
+    assert.equal((await ownership.take(await freeBuckets())).length, 64);
+    return { client, ownership };
+  };
+  const started = (owner: string): Applier => {
+    const applier = bench.newApplier(owner);
+    applier.start();
+    opened.push({ stop: () => applier.stop() });
+    return applier;
+  };
+
+  test("appliers share the buckets out evenly as they come and go, and all of them are taken", async () => {
+    const first = started("first");
+    await untilHeld("first 64");
+    const second = started("second");
+    await untilHeld("first 32, second 32");
+    const third = started("third");
+    await untilHeld("first 22, second 21, third 21");
     const requestId = await bench.accept([reservation("A", T1, "x")]);
     assert.equal(await bench.outcomesOf(requestId), "a");
-    assert.deepEqual(await owners(), ["first"]);
     await first.stop();
-    await until(async () => (await owners()).join() === "second", 10_000);
-    assert.equal(await bench.acceptAndApply([reservation("A", T1, "x")]), "d");
+    await untilHeld("second 32, third 32");
     await second.stop();
+    await untilHeld("third 64");
+    assert.equal(await bench.acceptAndApply([reservation("A", T1, "x")]), "d");
+    await third.stop();
+    assert.deepEqual(bench.failures.splice(0).map(String), []);
   });
 
   test("an applier whose backend is killed comes back and applies what is there", async () => {
-    const applier = bench.newApplier("killed");
-    applier.start();
-    await until(async () => (await owners()).join() === "killed", 10_000);
+    const applier = started("killed");
+    await untilHeld("killed 64");
     await bench.rows("select pg_terminate_backend(backend_pid) from bellhop.bucket_lease where bucket = 0");
     const requestId = await bench.accept([reservation("B", T1, "x")]);
     assert.equal(await bench.outcomesOf(requestId), "a");
@@ -46,15 +84,12 @@ describe("a bucket has one owner", () => {
   });
 
   test("a former owner cannot go on: its epoch is past", async () => {
-    const [one, two] = [
-      new pg.Client(bench.database.clientConfig),
-      new pg.Client(bench.database.clientConfig),
-    ];
-    await one.connect();
-    await two.connect();
+    const [one, two] = [await connect(), await connect()];
     const former = new Ownership(one, "former");
-    assert.equal((await former.take(ALL_BUCKETS)).length, 64);
-    assert.deepEqual(await new Ownership(two, "other").take(ALL_BUCKETS), []);
+    const seen = await freeBuckets();
+    assert.equal((await former.take(seen)).length, 64);
+    // Seen free by both, and taken by one of them.
+    assert.deepEqual(await new Ownership(two, "other").take(seen), []);
     const bucket = bucketOf("ACME", "LON01");
     await bench.rows("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = $1", [bucket]);
     await one.query("begin");
@@ -65,15 +100,25 @@ describe("a bucket has one owner", () => {
     await two.end();
   });
 
+  test("who gives buckets up holds the others on, and none that another has taken meanwhile", async () => {
+    const client = await connect();
+    const ownership = new Ownership(client, "generous");
+    await ownership.take(await freeBuckets());
+    await bench.rows("update bellhop.bucket_lease set owner = 'thief', backend_pid = 1 where bucket = 3");
+    await ownership.giveUp([3, 4, 5]);
+    assert.equal(ownership.buckets.length, 61);
+    const [stolen] = await bench.rows<{ owner: string }>(
+      "select owner from bellhop.bucket_lease where bucket = 3",
+    );
+    assert.equal(stolen?.owner, "thief");
+    assert.equal(await held(), "generous 61");
+    await client.end();
+  });
+
   test("a taker waits for the running transaction of the one it takes over from", async () => {
-    const [one, two] = [
-      new pg.Client(bench.database.clientConfig),
-      new pg.Client(bench.database.clientConfig),
-    ];
-    await one.connect();
-    await two.connect();
+    const [one, two] = [await connect(), await connect()];
     const holder = new Ownership(one, "holder");
-    await until(async () => (await holder.take([7])).length === 1, 10_000);
+    await holder.take(await freeBuckets());
     await one.query("begin");
     await holder.lock([7]);
     // As a takeover does it: the row is locked by the holder's transaction, so this cannot overtake it.
@@ -96,5 +141,62 @@ describe("a bucket has one owner", () => {
     await takeover;
     await one.end();
     await two.end();
+  });
+
+  test("a holder that says nothing any more is taken over from, between two transactions", async () => {
+    const { ownership } = await hang();
+    const applier = started("alive");
+    await untilHeld("alive 64");
+    await assert.rejects(ownership.lock([1]));
+    await applier.stop();
+  });
+
+  test("so is one in the middle of a transaction, which is undone, and one that takes no answer", async () => {
+    const { client, ownership } = await hang();
+    await client.query("begin");
+    await ownership.lock([1, 2]);
+    await client.query("update bellhop.bucket_lease set next_change = 1000 where bucket = 1");
+    const applier = started("alive");
+    await untilHeld("alive 64");
+    const [lease] = await bench.rows<{ next_change: string }>(
+      "select next_change::text from bellhop.bucket_lease where bucket = 1",
+    );
+    assert.notEqual(lease?.next_change, "1000");
+    await applier.stop();
+
+    const deaf = await hang();
+    const { stream } = (deaf.client as unknown as { connection: { stream: { pause(): void } } }).connection;
+    const answer = deaf.client.query("select repeat('x', 1000) from generate_series(1, 1000000)");
+    answer.catch(() => undefined);
+    stream.pause();
+    const heir = started("heir");
+    await untilHeld("heir 64");
+    await heir.stop();
+  });
+
+  test("a holder in a long statement keeps its buckets; what is free is not kept for it", async () => {
+    const { client, ownership } = await hang();
+    await ownership.giveUp([10, 11]);
+    const busy = client.query("select pg_sleep(600)");
+    busy.catch(() => undefined);
+    const applier = started("alive");
+    await untilHeld("alive 2, hung 62");
+    const { rows } = await bench.database.pool.query<{ pid: number }>(
+      "select backend_pid as pid from bellhop.bucket_lease where owner = 'hung' limit 1",
+    );
+    await until(async () => {
+      const [backend] = await bench.rows<{ late: boolean }>(
+        "select state_change < clock_timestamp() - interval '4.5 seconds' as late from pg_stat_activity where pid = $1",
+        [rows[0]?.pid],
+      );
+      assert.ok(backend !== undefined, "the session was ended");
+      return backend.late;
+    }, 20_000);
+    assert.equal(await held(), "alive 2, hung 62");
+    await bench.rows("select pg_cancel_backend($1)", [rows[0]?.pid]);
+    await assert.rejects(busy);
+    await client.end();
+    await untilHeld("alive 64");
+    await applier.stop();
   });
 });

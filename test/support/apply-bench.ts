@@ -76,13 +76,12 @@ export class ApplyBench {
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 
-  newApplier(owner: string, buckets: readonly number[] = ALL_BUCKETS): Applier {
+  newApplier(owner: string): Applier {
     return new Applier({
       clientConfig: this.database.clientConfig,
       pool: this.database.pool,
       properties: new PropertyDirectory(this.database.pool),
       owner,
-      buckets,
       pollMs: 20,
       events: { failed: (error) => this.failures.push(error) },
     });

@@ -1,4 +1,3 @@
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
 import { Applier } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -14,36 +13,32 @@ export interface ApplyEngine {
 /** Starts an engine on a database. `failed` hears of every failure. */
 export type StartEngine = (database: TestDatabase, failed: (error: unknown) => void) => ApplyEngine;
 
-const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
-
 /**
- * Several appliers of the service: each wants its share of the buckets, and one more wants all, as a node that stands
- * by does. `changeHands` stops one, whose buckets fall to the one that stands by.
+ * Several appliers of the service, which share the buckets out among them. `changeHands` starts one more and stops one,
+ * whose buckets fall to the others.
  */
 export function startAppliers(count: number): StartEngine {
   return (database, failed) => {
     const properties = new PropertyDirectory(database.pool);
-    const start = (owner: string, buckets: readonly number[]): Applier => {
+    const start = (owner: string): Applier => {
       const applier = new Applier({
         clientConfig: database.clientConfig,
         pool: database.pool,
         properties,
         owner,
-        buckets,
         pollMs: 25,
         events: { failed },
       });
       applier.start();
       return applier;
     };
-    const share = (at: number): number[] => ALL_BUCKETS.filter((bucket) => bucket % count === at);
-    const appliers = Array.from({ length: count }, (_, at) => start(`any-order/${at}`, share(at)));
+    const appliers = Array.from({ length: count }, (_, at) => start(`any-order/${at}`));
     return {
       wake: (buckets) => {
         for (const applier of appliers) applier.wake(buckets);
       },
       async changeHands() {
-        appliers.push(start("any-order/standby", ALL_BUCKETS));
+        appliers.push(start("any-order/standby"));
         await appliers.shift()?.stop();
       },
       async stop() {

@@ -1,0 +1,106 @@
+import type pg from "pg";
+import { SILENCE_SECONDS_MAX } from "../db/presence.ts";
+import { readStatement } from "../db/statement.ts";
+import { fairShare } from "./fair-share.ts";
+import type { FreeBucket, Ownership } from "./ownership.ts";
+import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
+
+const lookAround = readStatement(new URL("./sql/look-around.sql", import.meta.url));
+const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
+
+/**
+ * A bucket that has been free for so long is anybody's: whoever lacks it by its share has something long to do. Two looks
+ * lie at most 1.2 s apart, so that whoever is to take it has had one in between.
+ */
+const OVERDUE_MS = 1_500;
+/** So long is kept what was taken beyond the share, or it would be given up and taken again until that other is back. */
+const SURPLUS_KEPT_MS = 10_000;
+
+interface Around {
+  /** Ids of the appliers present, in the order in which they came. */
+  readonly appliers: readonly string[];
+  readonly free: readonly FreeBucket[];
+  readonly waiting: readonly WaitingSession[];
+}
+
+/** What came of one look around. */
+export interface Shift {
+  readonly taken: readonly number[];
+  readonly givenUp: readonly number[];
+  /** Sessions of others that were ended, as they held something and were silent. */
+  readonly ended: readonly WaitingSession[];
+}
+
+/**
+ * How one applier shares the buckets with the others, of this node and of all. Nobody leads and nobody writes to say that
+ * it lives: each looks around about once a second, ends the sessions of those who hang, gives up what it holds beyond its
+ * share, and takes of what is free. Times are ms of `performance.now()`.
+ */
+export class Sharing {
+  readonly #client: pg.ClientBase;
+  readonly #ownership: Ownership;
+  readonly #me: string;
+  readonly #silent = new SilentSessions(SILENCE_SECONDS_MAX * 1_000);
+  #freeSince = new Map<number, { readonly epoch: string; readonly since: number }>();
+  #keepsSurplusUntil = 0;
+
+  /** `me` is the id by which this session is present. */
+  constructor(client: pg.ClientBase, ownership: Ownership, me: string) {
+    this.#client = client;
+    this.#ownership = ownership;
+    this.#me = me;
+  }
+
+  /** To be called between transactions. */
+  async shift(now: number): Promise<Shift> {
+    let around = await this.#look();
+    const ended = await this.#endSilent(this.#silent.look(around.waiting, now));
+    if (ended.length > 0) around = await this.#look();
+    const { free, appliers } = around;
+    this.#ownership.forget(free);
+    const overdue = this.#overdueOf(free, now);
+    const share = fairShare(appliers, this.#me);
+    const held = this.#ownership.buckets;
+    if (held.length > share && now >= this.#keepsSurplusUntil) {
+      const givenUp = held.slice(share);
+      await this.#ownership.giveUp(givenUp);
+      return { taken: [], givenUp, ended };
+    }
+    const wanted = Math.max(0, share - held.length);
+    // Each begins at another place, so that they seldom reach for the same.
+    const first = Math.floor((free.length * Math.max(0, appliers.indexOf(this.#me))) / appliers.length);
+    const chosen = new Set([...free.slice(first), ...free.slice(0, first)].slice(0, wanted));
+    for (const bucket of overdue) chosen.add(bucket);
+    if (chosen.size > wanted) this.#keepsSurplusUntil = now + SURPLUS_KEPT_MS;
+    return { taken: await this.#ownership.take([...chosen]), givenUp: [], ended };
+  }
+
+  async #look(): Promise<Around> {
+    const { rows } = await this.#client.query<Around>({ ...lookAround, values: [SILENCE_SECONDS_MAX] });
+    if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
+    return rows[0];
+  }
+
+  async #endSilent(silent: readonly WaitingSession[]): Promise<WaitingSession[]> {
+    const ended: WaitingSession[] = [];
+    for (const session of silent) {
+      const { rowCount } = await this.#client.query({
+        ...endSilentSession,
+        values: [session.pid, session.spoke],
+      });
+      if (rowCount !== 0) ended.push(session);
+    }
+    return ended;
+  }
+
+  #overdueOf(free: readonly FreeBucket[], now: number): FreeBucket[] {
+    const before = this.#freeSince;
+    this.#freeSince = new Map();
+    return free.filter(({ bucket, epoch }) => {
+      const known = before.get(bucket);
+      const since = known?.epoch === epoch ? known.since : now;
+      this.#freeSince.set(bucket, { epoch, since });
+      return now - since >= OVERDUE_MS;
+    });
+  }
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
+
+const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
+  pid: 7,
+  spoke: "10:00:00",
+  owner: "other",
+  idle: false,
+  silent_seconds: 4,
+  ...overrides,
+});
+
+describe("sessions that wait for their client", () => {
+  it("are silent at once between two statements: nobody but the client is waited for", () => {
+    const sessions = [session({ idle: true })];
+    assert.deepEqual(new SilentSessions(3_000).look(sessions, 0), sessions);
+  });
+
+  it("are silent in the middle of a statement only when every look for long enough has found them so", () => {
+    const silent = new SilentSessions(3_000);
+    assert.deepEqual(silent.look([session()], 0), []);
+    assert.deepEqual(silent.look([session()], 2_900), []);
+    assert.deepEqual(silent.look([session()], 3_000), [session()]);
+  });
+
+  it("begin anew when a look has found them working, or at another statement", () => {
+    const silent = new SilentSessions(3_000);
+    silent.look([session()], 0);
+    silent.look([], 1_000);
+    assert.deepEqual(silent.look([session()], 3_500), []);
+    assert.deepEqual(silent.look([session({ spoke: "10:00:04" })], 6_600), []);
+    assert.deepEqual(silent.look([session({ spoke: "10:00:04", pid: 8 })], 9_700), []);
+  });
+});

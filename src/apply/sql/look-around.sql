@@ -1,0 +1,48 @@
+-- What an applier sees of the others, in one look:
+-- appliers: those present, itself among them, whose session has said something within $1 seconds (as count-present.sql);
+--   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
+-- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
+--   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
+-- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client.
+with backend as materialized (
+  select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity
+),
+waiting as (
+  select
+    backend.pid, backend.state_change::text as spoke, holder.owner, backend.state <> 'active' as idle,
+    extract(epoch from clock_timestamp() - backend.state_change)::float8 as silent_seconds
+  from backend
+  join (
+    select distinct backend_pid, backend_start, owner, false as is_lane from bellhop.bucket_lease
+    union all
+    select backend_pid, backend_start, 'lane ' || lane_id, true from bellhop.lane where sealed_at is null
+  ) as holder on holder.backend_pid = backend.pid and holder.backend_start = backend.backend_start
+  where backend.pid <> pg_backend_pid()
+    and case
+      when holder.is_lane then backend.backend_xid is not null
+        and (backend.state like 'idle in transaction%' or (backend.state = 'active' and backend.wait_event_type = 'Client'))
+      else backend.state like 'idle%' or (backend.state = 'active' and backend.wait_event_type = 'Client')
+    end
+    and backend.state_change < clock_timestamp() - make_interval(secs => $1)
+)
+select
+  (
+    select coalesce(json_agg(present.presence_id::text order by present.presence_id), '[]')
+    from bellhop.presence as present
+    join backend on backend.pid = present.backend_pid
+      and coalesce(backend.backend_start, present.backend_start) = present.backend_start
+    where present.role = 'apply' and (
+      backend.pid = pg_backend_pid()
+      or coalesce(backend.state_change, clock_timestamp()) > clock_timestamp() - make_interval(secs => $1)
+    )
+  ) as appliers,
+  (
+    select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')
+    from bellhop.bucket_lease as lease
+    where not exists (
+      select from backend
+      where backend.pid = lease.backend_pid
+        and coalesce(backend.backend_start, lease.backend_start) = lease.backend_start
+    )
+  ) as free,
+  (select coalesce(json_agg(waiting), '[]') from waiting) as waiting

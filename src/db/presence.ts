@@ -1,0 +1,59 @@
+import type pg from "pg";
+import { readStatement } from "./statement.ts";
+
+const enterPresenceStatement = readStatement(new URL("./sql/enter-presence.sql", import.meta.url));
+const countPresentStatement = readStatement(new URL("./sql/count-present.sql", import.meta.url));
+
+/** What a node may be there for: `accept` and `read` by a session of its own, `apply` by each of its appliers. */
+export type Role = "accept" | "apply" | "read";
+
+/**
+ * A session that has said nothing for so long does not count, and one that holds what others need is ended. Whoever is
+ * present says something at least every 1.2 s and, while it reads, every PULSE_MS; later only by what blocks its event
+ * loop, at most 0.2 s on a quiet machine (docs/decisions/0014-many-nodes.md). With more, a takeover would take longer than
+ * the 5 s that are promised; with less, a busy machine would take healthy nodes for hung ones.
+ */
+export const SILENCE_SECONDS_MAX = 3;
+
+const PULSE_MS = 500;
+
+/** Enters the client's session as present in these roles for as long as it lives; answers the id of each entry. */
+export async function enterPresence(
+  client: pg.ClientBase,
+  roles: readonly Role[],
+  owner: string,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ presence_id: string }>({
+    ...enterPresenceStatement,
+    values: [roles, owner],
+  });
+  if (rows.length !== roles.length)
+    throw new Error("The database does not show this connection in pg_stat_activity.");
+  return rows.map(({ presence_id }) => presence_id);
+}
+
+/** How many are present in each role now, this session among them; a role of nobody is left out. */
+export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<Role, number>> {
+  const { rows } = await client.query<{ role: Role; present: number }>({
+    ...countPresentStatement,
+    values: [SILENCE_SECONDS_MAX],
+  });
+  return new Map(rows.map(({ role, present }) => [role, present]));
+}
+
+/** Has the client say something now and again while its owner works without it; `stop` ends that. */
+export function startPulse(client: pg.ClientBase): { stop(): void } {
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    client
+      .query("")
+      // The next statement of its owner fails of the same.
+      .catch(() => undefined)
+      .finally(() => {
+        isAsking = false;
+      });
+  }, PULSE_MS);
+  return { stop: () => clearInterval(timer) };
+}
