@@ -1,7 +1,7 @@
 /**
  * `npm run bench:guard [-- --rounds N] [--baseline REVISION]`: whether a record costs more CPU than in the committed baseline
  * revision (guard-baseline): both services take the same bodies in turn, round by round, and the median of the ratios of
- * CPU time a record may be at most 1.1, for accepting (APPLY=off) and for accepting and applying. Never absolute times.
+ * CPU time a record may be at most 1.1, for accepting (ROLE=accept,read) and for accepting and applying. Never absolute times.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type BenchCase, chooseCases } from "./cases.ts";
 import { Closers } from "./closers.ts";
 import { type Figures, measureContestant } from "./contestant.ts";
 import { LoadProcess } from "./load-process.ts";
-import { type StartedService, startService } from "./started-service.ts";
+import { ACCEPT_ONLY, type StartedService, startService } from "./started-service.ts";
 import { spreadOf } from "./statistics.ts";
 
 const RATIO_MAX = 1.1;
@@ -49,7 +49,7 @@ function shortened(benchCase: BenchCase): BenchCase {
 
 /** What is compared: all of a node's and its database's CPU time a record, accepting alone and to the end. */
 const MODES = [
-  { name: "accept", settings: { APPLY: "off" } },
+  { name: "accept", settings: ACCEPT_ONLY },
   { name: "accept and apply", settings: {} },
 ] as const;
 

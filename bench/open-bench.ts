@@ -5,7 +5,7 @@ import { type Started, startAppendLimit, startBareLimit, startPeer } from "./con
 import { LoadProcess } from "./load-process.ts";
 import { startPeerDatabase } from "./peer-database.ts";
 import type { Peer } from "./peers.ts";
-import { type StartedService, startService } from "./started-service.ts";
+import { ACCEPT_ONLY, type StartedService, startService } from "./started-service.ts";
 import { countStatements, statementTimes } from "./statement-times.ts";
 
 export interface BenchOptions {
@@ -40,7 +40,7 @@ export async function openBench({ peers, threads, profileDirectory }: BenchOptio
     if (profileDirectory !== undefined) await countStatements(clientConfig, service.service.dataDir);
     const started: Started[] = [
       service,
-      closers.kept(await startService("bellhop-accept", { settings: { APPLY: "off" } })),
+      closers.kept(await startService("bellhop-accept", { settings: ACCEPT_ONLY })),
     ];
     const database = await startPeerDatabase();
     closers.add(() => database.close());

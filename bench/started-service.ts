@@ -15,8 +15,11 @@ export interface StartedService {
   stop(): Promise<void>;
 }
 
+/** A service that applies nothing. (Revisions of before roles know it by APPLY: the guard compares with one.) */
+export const ACCEPT_ONLY = { ROLE: "accept,read", APPLY: "off" } as const;
+
 /**
- * Starts a service as a contestant of this name. What it has applied counts as done; with APPLY=off among its settings,
+ * Starts a service as a contestant of this name. What it has applied counts as done; with ACCEPT_ONLY as its settings,
  * what it has accepted.
  */
 export async function startService(name: string, options: ServiceOptions = {}): Promise<StartedService> {
@@ -35,7 +38,7 @@ export async function startService(name: string, options: ServiceOptions = {}): 
     closers.push(() => client.end());
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const postmaster = ProcessMeter.supported ? parentOf(rows[0]?.pid ?? 0) : 0;
-    const applies = options.settings?.["APPLY"] !== "off";
+    const applies = options.settings?.["ROLE"]?.includes("apply") !== false;
     return {
       service,
       client,

@@ -57,6 +57,17 @@ describe("the configuration", () => {
     assert.equal(readConfig({ KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") }).production, false);
   });
 
+  test("has every role unless some are named, each once, and the graces of a stop", () => {
+    assert.deepEqual(readConfig({}).roles, ["accept", "apply", "read"]);
+    assert.deepEqual(readConfig({ ROLE: "read, accept" }).roles, ["accept", "read"]);
+    for (const ROLE of ["accept,accept", "write", "accept,", ","])
+      assert.throws(() => readConfig({ ROLE }), /^ConfigError|ROLE must be/, ROLE);
+    assert.equal(readConfig({}).stopGraceMs, 0);
+    assert.equal(readConfig({ NODE_ENV: "production" }).stopGraceMs, 2_000);
+    assert.equal(readConfig({ STOP_GRACE_MS: "0", NODE_ENV: "production" }).stopGraceMs, 0);
+    assert.throws(() => readConfig({ STOP_GRACE_MS: "3001" }), /STOP_GRACE_MS must be at most 3000/);
+  });
+
   test("has a sandbox with the embedded database on a loopback address alone, never in production", () => {
     for (const settings of [{}, { HOST: "localhost" }, { HOST: "::1" }, { HOST: "127.8.8.8" }])
       assert.equal(readConfig(settings).sandbox, true, JSON.stringify(settings));

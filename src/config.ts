@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import type { Role } from "./db/presence.ts";
 
 /**
  * The settings of a service, read from the environment once, here and nowhere else.
@@ -175,10 +176,11 @@ export const SETTINGS = [
     meaning: "Connections (lanes) of each of these threads that append accepted batches; 16 at most.",
   },
   {
-    name: "APPLY",
-    kind: "yes or no",
-    fallback: "on",
-    meaning: "Apply here what is accepted; off, this node accepts alone and another has to apply.",
+    name: "ROLE",
+    kind: "text",
+    fallback: "accept,apply,read",
+    meaning:
+      "What the node is for: `accept` batches (and issue tokens), `apply` what any node accepted, answer who wants to `read`.",
   },
   {
     name: "APPLY_WRITERS",
@@ -192,6 +194,13 @@ export const SETTINGS = [
     kind: "whole number",
     fallback: "250",
     meaning: "How often the log is looked at for batches that other nodes accepted.",
+  },
+  {
+    name: "STOP_GRACE_MS",
+    kind: "whole number",
+    fallback: undefined,
+    meaning:
+      "How long a node that was told to stop still answers while /readyz says 503, 3000 at most; by default 2000 in production, else 0.",
   },
   {
     name: "METRICS_TOKEN",
@@ -233,11 +242,13 @@ export interface Config {
   readonly tokenBurst: number;
   readonly tokenStrictHour: boolean;
   readonly newPropertiesPerDay: number;
+  /** What this node is for, each once. */
+  readonly roles: readonly Role[];
   readonly httpThreads: number;
   readonly acceptWriters: number;
-  readonly apply: boolean;
   readonly applyWriters: number;
   readonly applyPollMs: number;
+  readonly stopGraceMs: number;
   readonly metricsToken: string | undefined;
 }
 
@@ -256,6 +267,18 @@ const APPLY_WRITERS_DEFAULT_MAX = 2;
 function defaultHttpThreads(): number {
   return Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX);
 }
+/** A balancer that asks every second has heard of it by then; and more would leave too little of the 10 s for the drain. */
+const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
+const STOP_GRACE_MS_MAX = 3_000;
+const ROLES: readonly Role[] = ["accept", "apply", "read"];
+
+function readRoles(text: string): readonly Role[] {
+  const names = text.split(",").map((name) => name.trim());
+  const roles = ROLES.filter((role) => names.includes(role));
+  if (roles.length === names.length) return roles;
+  throw new ConfigError(`ROLE must be one or more of ${ROLES.join(",")}, each once, not "${text}".`);
+}
+
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
 
 /** An address that documents and tokens name: http or https, without credentials, query or fragment, no slash at the end. */
@@ -280,16 +303,16 @@ function reader(environment: NodeJS.ProcessEnv) {
     if (value !== undefined && value !== "") return value;
     return SETTINGS.find((setting) => setting.name === name)?.fallback;
   };
-  const number = (name: SettingName): number => {
+  const number = (name: SettingName, most = Number.MAX_SAFE_INTEGER): number => {
     const value = text(name);
     if (value === undefined || !/^\d{1,15}$/.test(value))
       throw new ConfigError(`${name} must be a whole number, not "${value}".`);
+    if (Number(value) > most) throw new ConfigError(`${name} must be at most ${most}.`);
     return Number(value);
   };
   const positive = (name: SettingName, most = Number.MAX_SAFE_INTEGER): number => {
-    const value = number(name);
+    const value = number(name, most);
     if (value < 1) throw new ConfigError(`${name} must be at least 1.`);
-    if (value > most) throw new ConfigError(`${name} must be at most ${most}.`);
     return value;
   };
   const yes = (name: SettingName): boolean => {
@@ -307,9 +330,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
   const portOf = (name: "PORT" | "AUTH_PORT"): number => {
-    const value = number(name);
-    if (value > PORT_MAX) throw new ConfigError(`${name} must be at most ${PORT_MAX}.`);
-    return value;
+    return number(name, PORT_MAX);
   };
   const port = portOf("PORT");
   const authPort = text("AUTH_PORT") === undefined ? undefined : portOf("AUTH_PORT");
@@ -355,15 +376,21 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     tokenBurst: positive("TOKEN_BURST"),
     tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
+    roles: readRoles(text("ROLE") ?? ""),
     httpThreads:
       text("HTTP_THREADS") === undefined ? defaultHttpThreads() : positive("HTTP_THREADS", HTTP_THREADS_MAX),
     acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
-    apply: yes("APPLY"),
     applyWriters:
       text("APPLY_WRITERS") === undefined
         ? Math.min(availableParallelism(), APPLY_WRITERS_DEFAULT_MAX)
         : positive("APPLY_WRITERS", APPLY_WRITERS_MAX),
     applyPollMs: positive("APPLY_POLL_MS"),
+    stopGraceMs:
+      text("STOP_GRACE_MS") === undefined
+        ? production
+          ? STOP_GRACE_MS_IN_PRODUCTION
+          : 0
+        : number("STOP_GRACE_MS", STOP_GRACE_MS_MAX),
     metricsToken: text("METRICS_TOKEN"),
   };
 }

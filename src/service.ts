@@ -1,11 +1,16 @@
+import { hostname } from "node:os";
 import { keepUpAcceptLog } from "./accept/upkeep.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.ts";
 import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
+import type { Role } from "./db/presence.ts";
+import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
 import { ListeningAddresses } from "./threads/listening-addresses.ts";
+import { NodeCounts } from "./threads/node-counts.ts";
+import { NodePresence } from "./threads/node-presence.ts";
 import type { Ports } from "./threads/serve-http.ts";
 import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
 import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
@@ -30,6 +35,8 @@ export interface Service {
   readonly authenticator: Authenticator;
   /** Settles when a thread of the service ends without being told to: what is left has to be stopped. */
   readonly failed: Promise<Error>;
+  /** From now on `/readyz` says that the node goes, and every answer closes its connection; requests are still taken. */
+  leave(): void;
   /** Answers what is in flight, applies what is running, and closes everything. */
   stop(): Promise<void>;
 }
@@ -77,6 +84,12 @@ async function startInOrder(
   const { pool } = database;
   const shared = allocateSharedState(config.applyWriters);
   const addresses = new ListeningAddresses(config);
+  const leaving = new SharedCounter(shared.leaving);
+  threads.whole.add({
+    blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
+    metrics: async () => [],
+  });
+  await enterNode(config, log, database, shared, threads.whole, stops);
   const authenticator = createAuthenticator({
     ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
   });
@@ -95,8 +108,31 @@ async function startInOrder(
     database,
     authenticator,
     failed: threads.died,
+    leave: () => leaving.increment(),
     stop: () => stops.all(),
   };
+}
+
+/** Shows the other nodes that this one is there, and counts them. */
+async function enterNode(
+  { roles }: Config,
+  log: Logger,
+  { clientConfig }: Database,
+  shared: SharedState,
+  whole: WholeProcess,
+  stops: Stops,
+): Promise<void> {
+  const counts = new NodeCounts(shared.nodes);
+  const presence = await NodePresence.enter({
+    clientConfig,
+    owner: `${hostname()}/${process.pid}`,
+    // Appliers enter by themselves.
+    roles: roles.filter((role) => role !== "apply"),
+    counted: (present) => counts.set(present),
+    failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
+  });
+  stops.push(() => presence.stop());
+  whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
 }
 
 /** The threads of a service beside its main one. */
@@ -123,13 +159,20 @@ async function startThreads(
     main: whole.calls,
     heapMbMax: HEAP_MB_LEAST + Math.ceil(config.limits.bodiesInFlightBytesMax / MIB),
   };
-  const apply = Array.from({ length: config.apply ? config.applyWriters : 0 }, (_, writer) => {
+  const roles = new Set<Role>(config.roles);
+  const serves = roles.has("accept") || roles.has("read");
+  const apply = Array.from({ length: roles.has("apply") ? config.applyWriters : 0 }, (_, writer) => {
     const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
     stops.push(() => thread.leave());
-    whole.add({ metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)] });
+    whole.add({
+      // Where requests are served, that is what balancers ask about: what is accepted here another node may apply.
+      blockedReason: async () =>
+        serves ? undefined : await thread.call("blockedReason", undefined, ANSWER_MS_MAX),
+      metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
+    });
     return thread;
   });
-  const several = config.httpThreads > 1 && (await canSharePort(config.host));
+  const several = serves && config.httpThreads > 1 && (await canSharePort(config.host));
   const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
   if (http !== undefined) {
     stops.push(() => http.leave());

@@ -12,7 +12,7 @@ import { ContextWarnings } from "./context-warnings.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
-import { type Shift, Sharing } from "./sharing.ts";
+import { Sharing, type Shift } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
 
 const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));

@@ -23,6 +23,30 @@ describe("the limiter of request rates", () => {
     assert.equal(limiter.take("b", 50, 100).allowed, true, "another client has a bucket of its own");
   });
 
+  it("gives each of several nodes its part of rate and burst, and never less than room for one request", () => {
+    let now = 0;
+    const limiter = createRateLimiter(() => now);
+    const taken = (nodes: number, rate: number, burst: number, client: string) => {
+      let count = 0;
+      while (limiter.take(client, rate, burst, nodes).allowed) count += 1;
+      return count;
+    };
+    assert.equal(taken(4, 8, 12, "a"), 3);
+    now += 1_000;
+    assert.equal(taken(4, 8, 12, "a"), 2);
+    assert.equal(taken(10, 2, 3, "b"), 1);
+    now += 5_000;
+    assert.equal(taken(10, 2, 3, "b"), 1);
+  });
+
+  it("keeps what share of its bucket a client has used when nodes come and go", () => {
+    const limiter = createRateLimiter(() => 0);
+    for (let sent = 0; sent < 50; sent += 1) limiter.take("a", 10, 100, 1);
+    // Half of the bucket is left: of one node's hundred, and so of the 50 that each of two has.
+    assert.equal(limiter.take("a", 10, 100, 2).remaining, 24);
+    assert.equal(limiter.take("a", 10, 100, 1).remaining, 47);
+  });
+
   it("gives the rate back every second, whatever its fractions", () => {
     for (const rate of [1, 3, 7, 50, 333]) {
       let now = 0;

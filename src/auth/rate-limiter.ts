@@ -13,8 +13,11 @@ export interface RateResult {
 }
 
 export interface RateLimiter {
-  /** Takes one request from the client's bucket: `rate` come back every second, `burst` fit in. */
-  take(clientId: string, rate: number, burst: number): RateResult;
+  /**
+   * Takes one request from this node's share of the client's bucket: `rate` come back every second, `burst` fit in, and
+   * each of `nodes` gives its part of both, but never less than room for one request.
+   */
+  take(clientId: string, rate: number, burst: number, nodes?: number): RateResult;
 }
 
 /**
@@ -33,16 +36,16 @@ export function allocateRates(): SharedArrayBuffer {
 
 /**
  * Makes the limiter of request rates, one bucket a client, in the memory of this node (asking the database at every
- * request would cost more than the request): whichever of its threads the requests come to, their sum is limited. With
- * several nodes behind a balancer a client gets the rate from each.
+ * request would cost more than the request): whichever of its threads the requests come to, their sum is limited. What
+ * is kept is when the bucket is full, in time, which means the same whatever share of the bucket this node's is.
  */
 export function createRateLimiter(clock: () => number = monotonicNow, memory = allocateRates()): RateLimiter {
   const buckets = new SharedTable(memory, SHAPE);
   return {
-    take(clientId, rate, burst) {
+    take(clientId, rate, burst, nodes = 1) {
       const now = clock();
-      const refillMs = 1000 / rate;
-      const emptyAt = now + burst * refillMs;
+      const refillMs = (1000 * nodes) / rate;
+      const emptyAt = now + Math.max(1, burst / nodes) * refillMs;
       const full = buckets.use(clientId, now, (bucket) => {
         const fullAt = bucket.isNew ? now : bucket.get(FULL_AT);
         // A burst that was lowered meanwhile leaves an empty bucket, not a debt.

@@ -9,7 +9,7 @@ import { tokenCommand } from "./token-command.ts";
 
 const HELP = `bellhop: hotel data ingestion
 
-  serve [--no-sandbox]                         run the service
+  serve [--role ROLES] [--workers N]           run the service
   client create|list|show|update|rotate-secret|revoke
                                                the partners' clients
   token ...                                    tokens for trying things out; token revoke

@@ -5,10 +5,13 @@ import { allocateTurns } from "../observe/turn-taking.ts";
 import { type Service, startService } from "../service.ts";
 import { closeSandbox, openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
 
-const HELP = `bellhop serve [--no-sandbox]
+const HELP = `bellhop serve [--role accept,apply,read] [--workers N] [--no-sandbox]
 
-Runs the service until SIGTERM, SIGINT or SIGHUP, then answers what is in flight and stops (10 s at most).
+Runs the service until SIGTERM, SIGINT or SIGHUP; then /readyz says 503, what is in flight is answered, and it stops (10 s
+at most; a second signal spares the grace in which it still takes requests).
 
+  --role ROLES   what this node is for, as ROLE: accept, apply, read, or several with commas; by default all
+  --workers N    threads that serve HTTP on one port, as HTTP_THREADS; by default one a core, 4 at most
   --no-sandbox   make no sandbox client, and revoke one of an earlier start; production, DATABASE_URL and a HOST
                  that others can reach imply it
 
@@ -50,11 +53,24 @@ function welcome(
 }
 
 /** Waits for a signal to stop, or for the launcher's end: a service nobody can stop any more stops itself. */
-function untilToldToStop(): Promise<string> {
+function untilToldToStop(): Promise<{ reason: string; again: Promise<void> }> {
+  const again = Promise.withResolvers<void>();
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => resolve(signal));
-    if (process.connected) process.once("disconnect", () => resolve("the end of its launcher"));
+    let isTold = false;
+    const told = (reason: string) => {
+      if (isTold) again.resolve();
+      isTold = true;
+      resolve({ reason, again: again.promise });
+    };
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => told(signal));
+    if (process.connected) process.once("disconnect", () => told("the end of its launcher"));
   });
+}
+
+/** Leaves the node in its place until balancers have heard that it goes; a failed one goes at once. */
+async function leaveWithGrace(service: Service, graceMs: number, again: Promise<void>): Promise<void> {
+  service.leave();
+  await Promise.race([new Promise((resolve) => setTimeout(resolve, graceMs)), again, service.failed]);
 }
 
 async function settleSandbox(service: Service, config: Config, log: Logger) {
@@ -69,13 +85,23 @@ async function settleSandbox(service: Service, config: Config, log: Logger) {
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
-    options: { "no-sandbox": { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      "no-sandbox": { type: "boolean" },
+      role: { type: "string" },
+      workers: { type: "string" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true) {
     process.stdout.write(HELP);
     return 0;
   }
-  const config = readConfig(environment, { sandbox: values["no-sandbox"] !== true });
+  const given = {
+    ...environment,
+    ...(values.role === undefined ? {} : { ROLE: values.role }),
+    ...(values.workers === undefined ? {} : { HTTP_THREADS: values.workers }),
+  };
+  const config = readConfig(given, { sandbox: values["no-sandbox"] !== true });
   const pretty = process.stdout.isTTY === true && !config.production;
   const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
   const log = createLogger(logOptions);
@@ -86,14 +112,15 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const client = await settleSandbox(service, config, log);
   log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
   if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);
-  const failure = await Promise.race([
-    told.then((reason) => log.info({ reason }, "draining")),
-    service.failed,
-  ]);
+  const failure = await Promise.race([told, service.failed]);
+  const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
   if (failure instanceof Error)
     log.fatal({ err: failure }, "a thread failed: stopping, the next start recovers");
+  else {
+    log.info({ reason: failure.reason }, "draining");
+    await leaveWithGrace(service, config.stopGraceMs, failure.again);
+  }
   const drained = service.stop().then(() => true);
-  const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
   if (!(await Promise.race([drained, late])))
     log.warn("the drain took too long; what was accepted is in the log");
   else log.info("stopped");

@@ -77,21 +77,21 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     if (fault !== undefined) reply.header("connection", "close");
     done(fault);
   });
-  closeWhenDraining(app);
+  closeWhenDraining(app, context);
   logRequests(app, context);
 }
 
 /**
- * A connection whose last answer leaves while the service drains is closed with it: a client that keeps it open, as most
- * do, would otherwise hold up the drain until its time is over.
+ * A connection whose last answer leaves once the service was told to stop is closed with it: a client that keeps it open,
+ * as most do, would send its next request to a node that is going, or hold up the drain until its time is over.
  */
-function closeWhenDraining(app: FastifyInstance): void {
+function closeWhenDraining(app: FastifyInstance, context: HttpContext): void {
   let draining = false;
   app.addHook("preClose", async () => {
     draining = true;
   });
   app.addHook("onSend", (_request, reply, payload, done) => {
-    if (draining) reply.header("connection", "close");
+    if (draining || context.isLeaving()) reply.header("connection", "close");
     done(null, payload);
   });
 }

@@ -50,7 +50,9 @@ function refuse(
   if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
   const { principal } = bearer;
   if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
-  const rate = context.rateLimiter.take(principal.clientId, principal.requestRate, principal.requestBurst);
+  const nodes = context.nodes(scope === "read" ? "read" : "accept");
+  const { requestRate, requestBurst } = principal;
+  const rate = context.rateLimiter.take(principal.clientId, requestRate, requestBurst, nodes);
   announceRate(reply, principal, rate.remaining, rate.resetSeconds);
   if (rate.allowed) return undefined;
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {

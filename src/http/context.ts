@@ -25,9 +25,15 @@ export interface HttpContext {
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
   };
+  /** How many nodes there are for requests of this kind, this one among them. */
+  nodes(role: "accept" | "read"): number;
+  /** What this node is there for. */
+  readonly roles: readonly string[];
+  /** Whether the process was told to stop: it still answers, and wants no more connections. */
+  isLeaving(): boolean;
   /** Why no batch can be accepted now on this thread; undefined when one can. */
   blockedReason(): string | undefined;
-  /** The same of the whole process: as long as one thread can accept nothing. */
+  /** Why the whole process cannot do what it is there for: as long as one thread cannot. */
   processBlockedReason(): Promise<string | undefined>;
   /** The metrics of the whole process in the Prometheus text format. */
   processMetrics(): Promise<string>;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { HttpContext } from "./context.ts";
 
-/** `/healthz`: the process lives. `/readyz`: 200 when it can accept, 503 with the reason when it cannot. */
+/** `/healthz`: the process lives. `/readyz`: 200 when it can do what it is there for, 503 with the reason when it cannot. */
 export function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get("/healthz", async (_request, reply) =>
     reply.header("cache-control", "no-store").send({ status: "alive" }),
@@ -9,6 +9,9 @@ export function registerHealthRoutes(app: FastifyInstance, context: HttpContext)
   app.get("/readyz", async (_request, reply) => {
     const reason = await context.processBlockedReason();
     reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
-    return reply.send(reason === undefined ? { status: "ready" } : { status: "unready", reason });
+    const { roles } = context;
+    return reply.send(
+      reason === undefined ? { status: "ready", roles } : { status: "unready", roles, reason },
+    );
   });
 }

@@ -26,6 +26,8 @@ export interface ApplyOrder {
 export interface ApplyCalls {
   readonly [name: string]: (argument: never) => unknown;
   start(order: ApplyOrder): void;
+  /** Why it can apply nothing now. */
+  blockedReason(_: undefined): string | undefined;
   /** Values of the thread's own metrics. */
   metrics(_: undefined): Promise<MetricValues>;
   /** Lets running transactions end and closes every connection. */
@@ -79,10 +81,12 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   const metrics = createMetrics();
   const stopping = new AbortController();
   let stop = async (): Promise<void> => undefined;
+  let isReady = () => false;
   return {
     start(order) {
       const hints = new BucketHints(order.hints);
       const { applier, pool } = startApplier(order, hints, metrics, log);
+      isReady = () => applier.ready;
       void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
       stop = async () => {
         stopping.abort();
@@ -91,6 +95,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
         await pool.end();
       };
     },
+    blockedReason: () => (isReady() ? undefined : `The thread ${name} has no database connection.`),
     metrics: () => readMetrics(metrics, name),
     stop: () => stop(),
   };

@@ -10,6 +10,7 @@ import { createRateLimiter } from "../auth/rate-limiter.ts";
 import { registerAuthRoutes } from "../auth/routes.ts";
 import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
+import type { Role } from "../db/presence.ts";
 import { buildApp } from "../http/app.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import type { HttpContext } from "../http/context.ts";
@@ -19,10 +20,12 @@ import { registerHealthRoutes } from "../http/health-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
+import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ListeningAddresses } from "./listening-addresses.ts";
+import { NodeCounts } from "./node-counts.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { Stops } from "./stops.ts";
 
@@ -66,25 +69,28 @@ export interface Ports {
 export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
   const { config } = parts;
   const metrics = createMetrics();
-  const acceptLog = await openAcceptLog(parts, metrics);
-  stops.push(() => acceptLog.close());
+  const roles = new Set<Role>(config.roles);
+  const acceptLog = roles.has("accept") ? await openAcceptLog(parts, metrics) : undefined;
+  if (acceptLog !== undefined) stops.push(() => acceptLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
   const context = createContext(parts, metrics, acceptLog, diskWatch);
   const app = buildApp(context);
-  registerDataRoutes(app, context);
-  registerReadRoutes(app, context);
+  if (roles.has("accept")) registerDataRoutes(app, context);
+  if (roles.has("read")) registerReadRoutes(app, context);
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
   const addresses = parts.addresses.read;
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
   const authApp = config.authPort === undefined ? app : buildApp(context);
-  await registerAuthRoutes(authApp, {
-    internals: parts.authenticator.internals,
-    addresses,
-    failures: createFailureLimiter(undefined, parts.shared.failures),
-  });
+  if (roles.has("accept")) {
+    await registerAuthRoutes(authApp, {
+      internals: parts.authenticator.internals,
+      addresses,
+      failures: createFailureLimiter(undefined, parts.shared.failures),
+    });
+  }
   stops.push(() =>
     Promise.race([
       Promise.all([...new Set([app, authApp])].map((listener) => listener.close())),
@@ -129,23 +135,33 @@ function openAcceptLog(parts: HttpParts, metrics: Metrics): Promise<AcceptLog> {
 function createContext(
   parts: HttpParts,
   metrics: Metrics,
-  acceptLog: AcceptLog,
+  acceptLog: AcceptLog | undefined,
   diskWatch: DiskWatch,
 ): HttpContext {
   const { config, log, pool, authenticator, shared } = parts;
   const { limits } = config;
+  const nodes = new NodeCounts(shared.nodes);
+  const leaving = new SharedCounter(shared.leaving);
   return {
     pool,
     log,
     metrics,
     authenticator,
     rateLimiter: createRateLimiter(undefined, shared.rates),
-    acceptLog,
+    get acceptLog() {
+      if (acceptLog === undefined) throw new Error("This node has not the role to accept.");
+      return acceptLog;
+    },
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
+    roles: config.roles,
+    nodes: (role) => nodes.of(role),
+    isLeaving: () => leaving.value > 0,
     blockedReason: () =>
-      diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection."),
+      acceptLog === undefined
+        ? undefined
+        : (diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection.")),
     ...parts.process,
   };
 }

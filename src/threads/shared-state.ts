@@ -4,6 +4,7 @@ import { allocateRates } from "../auth/rate-limiter.ts";
 import { allocateBudget, type BudgetMemory } from "../http/body-budget.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import { BucketHints } from "./bucket-hints.ts";
+import { NodeCounts } from "./node-counts.ts";
 
 /** What must be counted once for the whole process, in memory that all its threads share (3 MB). */
 export interface SharedState {
@@ -14,6 +15,10 @@ export interface SharedState {
   readonly budget: BudgetMemory;
   /** Changes of clients, keys and denied tokens that a thread of this process was told of. */
   readonly authChanges: SharedArrayBuffer;
+  /** How many nodes share a client's request rate. */
+  readonly nodes: SharedArrayBuffer;
+  /** Above zero once the process was told to stop. */
+  readonly leaving: SharedArrayBuffer;
 }
 
 /** `applyWriters`: how many threads apply. */
@@ -25,5 +30,7 @@ export function allocateSharedState(applyWriters: number): SharedState {
     failures: allocateFailures(),
     budget: allocateBudget(),
     authChanges: SharedCounter.allocate(),
+    nodes: NodeCounts.allocate(),
+    leaving: SharedCounter.allocate(),
   };
 }

@@ -24,8 +24,8 @@ describe("the thread that applies", () => {
   });
   after(() => database.drop());
 
-  test("is left out with APPLY=off: the node accepts, and another one applies", async () => {
-    const accepting = await startTestService({ apply: false }, { database });
+  test("is left out without the role to apply: the node accepts, and another one applies", async () => {
+    const accepting = await startTestService({ roles: ["accept", "read"] }, { database });
     const accepted = await accepting.post("inventories", [inventoryRecord()]);
     assert.equal(accepted.status, 202);
     const { rows } = await database.pool.query(

@@ -87,9 +87,9 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   "/readyz": open(
     {
       operationId: "getReadiness",
-      summary: "Can it accept batches?",
+      summary: "Can it do what it is there for?",
       description:
-        "For a load balancer: a 503 means that batches sent here now would be refused with a 503 too.",
+        "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none.",
     },
     {
       200: {
@@ -98,7 +98,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         content: {
           "application/json": {
             schema: schemaOf("Readiness"),
-            examples: { ready: { value: { status: "ready" } } },
+            examples: { ready: { value: { status: "ready", roles: ["accept", "apply", "read"] } } },
           },
         },
       },
@@ -109,7 +109,13 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
           "application/json": {
             schema: schemaOf("Readiness"),
             examples: {
-              unready: { value: { status: "unready", reason: "The accept log has no database connection." } },
+              unready: {
+                value: {
+                  status: "unready",
+                  roles: ["accept", "apply", "read"],
+                  reason: "The accept log has no database connection.",
+                },
+              },
             },
           },
         },
@@ -170,14 +176,21 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   Readiness: {
     type: "object",
-    description: "Whether batches can be accepted.",
-    required: ["status"],
+    description: "Whether the node can do what it is there for.",
+    required: ["status", "roles"],
     properties: {
       status: {
         type: "string",
         enum: ["ready", "unready"],
-        description: "Whether they can.",
+        description: "Whether it can.",
         examples: ["ready"],
+      },
+      roles: {
+        type: "array",
+        maxItems: 3,
+        items: { type: "string", enum: ["accept", "apply", "read"] },
+        description: "What the node is there for.",
+        examples: [["accept", "apply", "read"]],
       },
       reason: {
         type: "string",
