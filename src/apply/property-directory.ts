@@ -11,6 +11,8 @@ const KNOWN_MAX = 400_000;
 export class PropertyDirectory {
   readonly #pool: pg.Pool;
   readonly #ids = new Map<string, number>();
+  /** The last one that was known: records of one property come together. */
+  #last: { readonly clientCode: string; readonly propertyCode: string; readonly id: number } | undefined;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -18,7 +20,11 @@ export class PropertyDirectory {
 
   /** The number of a property that has been asked for before. */
   knownIdOf(clientCode: string, propertyCode: string): number | undefined {
-    return this.#ids.get(`${clientCode}\0${propertyCode}`);
+    const last = this.#last;
+    if (last?.propertyCode === propertyCode && last.clientCode === clientCode) return last.id;
+    const id = this.#ids.get(`${clientCode}\0${propertyCode}`);
+    if (id !== undefined) this.#last = { clientCode, propertyCode, id };
+    return id;
   }
 
   async idOf(clientCode: string, propertyCode: string): Promise<number> {

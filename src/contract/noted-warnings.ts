@@ -1,5 +1,38 @@
 import { type NotedKind, SLOT } from "./noted-fields.ts";
 
+// Compiled code knows what a module's own constants are, and has to look at those of others each time.
+const {
+  first,
+  last,
+  days,
+  dayFirst,
+  dayLast,
+  netTickets,
+  tickets,
+  netTotalTicketRevenue,
+  totalTicketRevenue,
+  arrivalDate,
+  departureDate,
+  periodFirst,
+  periodLast,
+  startDate,
+  endDate,
+  blocks,
+  pickup,
+  occupancyDate,
+  netRoomRevenue,
+  netOtherRevenue,
+  netTicketPrice,
+  ticketPrice,
+  netTotalRevenue,
+  roomTypeCapacity,
+  roomsNotAvailableMaintenance,
+  roomsNotAvailableOther,
+  roomsSold,
+  transientSold,
+  groupSold,
+} = SLOT;
+
 /** What was noted of the record that is walked, and of the object of each kind that is; NaN where nothing was. */
 export const noted = new Float64Array(Object.keys(SLOT).length);
 
@@ -16,10 +49,10 @@ export function forgetSlots(first: number, last: number): void {
 
 /** Empties what was noted of the last record. */
 export function forgetRecord(): void {
-  forgetSlots(SLOT.first, SLOT.totalTicketRevenue);
-  noted[SLOT.days] = 0;
-  noted[SLOT.netTickets] = 0;
-  noted[SLOT.tickets] = 0;
+  forgetSlots(first, totalTicketRevenue);
+  noted[days] = 0;
+  noted[netTickets] = 0;
+  noted[tickets] = 0;
 }
 
 function at(slot: number): number {
@@ -47,23 +80,23 @@ export function isQuiet(kind: NotedKind): boolean {
     case "room":
       return isRoomQuiet();
     case "period":
-      widen(SLOT.periodFirst, SLOT.periodLast, at(SLOT.startDate));
-      widen(SLOT.periodFirst, SLOT.periodLast, at(SLOT.endDate));
+      widen(periodFirst, periodLast, at(startDate));
+      widen(periodFirst, periodLast, at(endDate));
       return true;
     case "stay":
-      widen(SLOT.first, SLOT.last, at(SLOT.arrivalDate));
-      widen(SLOT.first, SLOT.last, at(SLOT.departureDate));
+      widen(first, last, at(arrivalDate));
+      widen(first, last, at(departureDate));
       // Days of several stays are looked at again when all are known.
-      return !(at(SLOT.periodFirst) < at(SLOT.arrivalDate) || at(SLOT.periodLast) > at(SLOT.departureDate));
+      return !(at(periodFirst) < at(arrivalDate) || at(periodLast) > at(departureDate));
     case "day":
       return isDayQuiet();
     case "reservation":
       return isReservationQuiet();
     case "block":
-      widen(SLOT.dayFirst, SLOT.dayLast, at(SLOT.occupancyDate));
-      return !(at(SLOT.pickup) > countAt(SLOT.blocks));
+      widen(dayFirst, dayLast, at(occupancyDate));
+      return !(at(pickup) > countAt(blocks));
     case "group":
-      return !(at(SLOT.dayFirst) < at(SLOT.startDate) || at(SLOT.dayLast) > at(SLOT.endDate));
+      return !(at(dayFirst) < at(startDate) || at(dayLast) > at(endDate));
     case "inventory":
     case "other":
       return true;
@@ -71,24 +104,24 @@ export function isQuiet(kind: NotedKind): boolean {
 }
 
 function isRoomQuiet(): boolean {
-  const sold = countAt(SLOT.roomsSold);
-  const unavailable = countAt(SLOT.roomsNotAvailableMaintenance) + countAt(SLOT.roomsNotAvailableOther);
-  if (sold > countAt(SLOT.roomTypeCapacity) - unavailable) return false;
-  const split = at(SLOT.transientSold) + at(SLOT.groupSold);
+  const sold = countAt(roomsSold);
+  const unavailable = countAt(roomsNotAvailableMaintenance) + countAt(roomsNotAvailableOther);
+  if (sold > countAt(roomTypeCapacity) - unavailable) return false;
+  const split = at(transientSold) + at(groupSold);
   return Number.isNaN(split) || split === sold;
 }
 
 function isDayQuiet(): boolean {
-  widen(SLOT.dayFirst, SLOT.dayLast, at(SLOT.occupancyDate));
-  noted[SLOT.days] = at(SLOT.days) + 1;
+  widen(dayFirst, dayLast, at(occupancyDate));
+  noted[days] = at(days) + 1;
   // A day without a price makes the sum NaN: then nothing is compared with it.
-  noted[SLOT.netTickets] = at(SLOT.netTickets) + at(SLOT.netTicketPrice);
-  noted[SLOT.tickets] = at(SLOT.tickets) + at(SLOT.ticketPrice);
-  const total = at(SLOT.netTotalRevenue);
+  noted[netTickets] = at(netTickets) + at(netTicketPrice);
+  noted[tickets] = at(tickets) + at(ticketPrice);
+  const total = at(netTotalRevenue);
   if (Number.isNaN(total)) return true;
   let sum = 0;
   let parts = 0;
-  for (let slot: number = SLOT.netRoomRevenue; slot <= SLOT.netOtherRevenue; slot += 1) {
+  for (let slot: number = netRoomRevenue; slot <= netOtherRevenue; slot += 1) {
     const part = at(slot);
     if (Number.isNaN(part)) continue;
     sum += part;
@@ -98,13 +131,13 @@ function isDayQuiet(): boolean {
 }
 
 function isReservationQuiet(): boolean {
-  if (at(SLOT.dayFirst) < at(SLOT.first) || at(SLOT.dayLast) > at(SLOT.last)) return false;
-  const days = at(SLOT.days);
-  if (days === 0) return true;
+  if (at(dayFirst) < at(first) || at(dayLast) > at(last)) return false;
+  const dayCount = at(days);
+  if (dayCount === 0) return true;
   return (
-    days <= DAYS_MAX &&
-    isSummary(at(SLOT.netTickets), at(SLOT.netTotalTicketRevenue)) &&
-    isSummary(at(SLOT.tickets), at(SLOT.totalTicketRevenue))
+    dayCount <= DAYS_MAX &&
+    isSummary(at(netTickets), at(netTotalTicketRevenue)) &&
+    isSummary(at(tickets), at(totalTicketRevenue))
   );
 }
 

@@ -8,30 +8,33 @@ export const HEAD_NUMBERS = 8;
 /** Numbers at the front of an item: the next of its list, and the place of the stay that it belongs to. */
 export const ITEM_NUMBERS = 2;
 
-/** How a member's value is walked. */
-export type WalkKind =
-  | "skip"
-  | "text"
-  | "date"
-  | "timestamp"
-  | "count"
-  | "integer"
-  | "decimal"
-  | "array"
-  | "object";
+/** How a member's value is walked: numbers, as one is looked at for each member of each record. */
+export const WALK = {
+  skip: 0,
+  text: 1,
+  date: 2,
+  timestamp: 3,
+  count: 4,
+  integer: 5,
+  decimal: 6,
+  array: 7,
+  object: 8,
+} as const;
 
 /** One member of an object, as the walk reads it. */
 export interface SpanMember {
   readonly name: string;
   /** The quoted name and the colon, as they stand where nobody writes white space. */
-  readonly glue: Uint8Array;
+  readonly glueLength: number;
   /** The name in its quotes. */
   readonly quoted: Uint8Array;
-  /** The glue, four bytes a number, little endian; the last are its last four, whatever came before. */
-  readonly words: Int32Array;
+  /** Where its words stand in GLUE_WORDS, and where the last does. */
+  readonly wordFirst: number;
+  readonly wordLast: number;
   /** Of this member among those of its object. */
   readonly bit: number;
-  readonly kind: WalkKind;
+  /** One of WALK. */
+  readonly kind: number;
   readonly nullable: boolean;
   /** Places of the numbers that keep its span, within those of its object; 0 for none. A key may be a fact too. */
   readonly column: number;
@@ -60,21 +63,21 @@ export interface SpanPlan {
   first: SpanMember | undefined;
 }
 
-const KINDS: Readonly<Record<FieldKind, WalkKind>> = {
-  text: "text",
-  code: "text",
-  identity: "text",
-  date: "date",
-  timestamp: "timestamp",
-  count: "count",
-  integer: "integer",
-  decimal: "decimal",
-  boolean: "skip",
-  word: "skip",
-  "flag-or-code": "skip",
-  "code-or-object": "skip",
-  array: "skip",
-  object: "skip",
+const KINDS: Readonly<Record<FieldKind, number>> = {
+  text: WALK.text,
+  code: WALK.text,
+  identity: WALK.text,
+  date: WALK.date,
+  timestamp: WALK.timestamp,
+  count: WALK.count,
+  integer: WALK.integer,
+  decimal: WALK.decimal,
+  boolean: WALK.skip,
+  word: WALK.skip,
+  "flag-or-code": WALK.skip,
+  "code-or-object": WALK.skip,
+  array: WALK.skip,
+  object: WALK.skip,
 };
 
 function planOf(schema: FieldSchema, noted: NotedObject, isRecord: boolean): SpanPlan {
@@ -127,15 +130,15 @@ function memberOf(
   const glue = Buffer.from(`"${name}":`);
   const kind = KINDS[schema.fieldKind];
   // A count below zero is warned of wherever it stands.
-  const isWalked = column >= 0 || soughtAt >= 0 || slot !== SLOT.unused || kind === "count";
-  const fieldKind = schema.fieldKind === "array" ? "array" : "object";
+  const isWalked = column >= 0 || soughtAt >= 0 || slot !== SLOT.unused || kind === WALK.count;
+  const intoKind = schema.fieldKind === "array" ? WALK.array : WALK.object;
   return {
     name,
-    glue,
     quoted: glue.subarray(0, -1),
-    words: wordsOf(glue),
+    glueLength: glue.length,
+    ...placeOfWords(glue),
     bit: 1 << at,
-    kind: into !== undefined ? fieldKind : isWalked ? kind : "skip",
+    kind: into !== undefined ? intoKind : isWalked ? kind : WALK.skip,
     nullable: schema.nullable === true,
     column: column < 0 ? 0 : front + 2 * column,
     sought: soughtAt < 0 ? 0 : front + 2 * (columns.length + soughtAt),
@@ -146,11 +149,21 @@ function memberOf(
   };
 }
 
-function wordsOf(bytes: Buffer): Int32Array {
-  const words = new Int32Array(Math.ceil(bytes.length / 4));
-  for (let word = 0; word < words.length; word += 1)
-    words[word] = bytes.readInt32LE(Math.min(word * 4, bytes.length - 4));
-  return words;
+/**
+ * The glue of all members, four bytes a number, little endian; the last of a member are its last four, whatever came
+ * before. In one array, which compiled code knows where to find.
+ */
+export const GLUE_WORDS = new Int32Array(4_096);
+let wordsMade = 0;
+
+function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly wordLast: number } {
+  const wordFirst = wordsMade;
+  for (let at = 0; at < glue.length; at += 4) {
+    GLUE_WORDS[wordsMade] = glue.readInt32LE(Math.min(at, glue.length - 4));
+    wordsMade += 1;
+  }
+  if (wordsMade > GLUE_WORDS.length) throw new Error("The members' names take more room than there is.");
+  return { wordFirst, wordLast: wordsMade - 1 };
 }
 
 /** The plan of each resource's records. The walk is its only user, and changes what it expects to come next. */

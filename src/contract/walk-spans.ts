@@ -3,8 +3,15 @@ import { forgetRecord, forgetSlots, isQuiet, noted, TOO_LONG, UNITS_MAX } from "
 import type { Resource } from "./resource.ts";
 import { skipWhitespace } from "./scan-element.ts";
 import { skipValue } from "./skip-value.ts";
-import { ITEM_NUMBERS, SPAN_PLANS, type SpanMember, type SpanPlan } from "./span-plan.ts";
+import { GLUE_WORDS, ITEM_NUMBERS, SPAN_PLANS, type SpanMember, type SpanPlan, WALK } from "./span-plan.ts";
 import { standsAt, UNSURE, walkDate, walkNull, walkTimestamp } from "./walk-value.ts";
+
+// Compiled code knows what a module's own constants are, and has to look at those of others each time.
+const WORDS = GLUE_WORDS;
+const slots = noted;
+const { stays: STAYS, days: DAYS, rooms: ROOMS } = LIST;
+const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, count: COUNT, integer: INTEGER } = WALK;
+const { decimal: DECIMAL, array: ARRAY, object: OBJECT } = WALK;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -81,6 +88,7 @@ let slab = new Int32Array(SLAB_NUMBERS);
 let base = 0;
 let top = 0;
 let view: DataView = new DataView(new ArrayBuffer(0));
+let viewEnd = 0;
 let nameEnd = 0;
 let isRunOpen = false;
 let runNumbers = 0;
@@ -113,6 +121,7 @@ export function walkSpans(
 ): RecordSpans | undefined {
   const plan = SPAN_PLANS[resource];
   view = chunk;
+  viewEnd = bytes.length;
   base = top;
   runNumbers = 0;
   isRunOpen = false;
@@ -153,8 +162,8 @@ function take(numbers: number): number {
 /** What can only be said of a whole record. */
 function isSettled(resource: Resource, bytes: Buffer): boolean {
   const [first, last] = RANGES[resource];
-  const from = noted[first] as number;
-  const to = noted[last] as number;
+  const from = slots[first] as number;
+  const to = slots[last] as number;
   if (Number.isNaN(from) || Number.isNaN(to)) return false;
   slab[base + HEAD.fromDate] = from;
   slab[base + HEAD.toDate] = to;
@@ -163,13 +172,13 @@ function isSettled(resource: Resource, bytes: Buffer): boolean {
 
 /** As StayDates has it, where one stay does not settle it: each day lies within a stay. */
 function areDaysOfStays(bytes: Buffer): boolean {
-  const stays = counts[LIST.stays] as number;
-  const days = counts[LIST.days] as number;
+  const stays = counts[STAYS] as number;
+  const days = counts[DAYS] as number;
   if (stays === 1) return true;
   if (stays * days > DAYS_TIMES_STAYS_MAX) return false;
-  for (let day = firstOf(LIST.days); day !== 0; day = slab[base + day] as number) {
+  for (let day = firstOf(DAYS); day !== 0; day = slab[base + day] as number) {
     const date = dateAt(bytes, day + ITEM_NUMBERS);
-    let stay = firstOf(LIST.stays);
+    let stay = firstOf(STAYS);
     while (stay !== 0 && !isWithin(date, bytes, stay)) stay = slab[base + stay] as number;
     if (stay === 0) return false;
   }
@@ -198,7 +207,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
   while (body[at] !== CLOSE_OBJECT) {
     const start = at;
     let member = last === undefined ? plan.first : last.next;
-    if (member !== undefined && isGlueAt(at, member)) at += member.glue.length;
+    if (member !== undefined && isGlueAt(at, member)) at += member.glueLength;
     else {
       member = memberAt(body, at, plan, last);
       at = walkColon(body, nameEnd);
@@ -228,13 +237,16 @@ function walkSpace(body: Uint8Array, at: number): number {
 }
 
 /** Whether a member's name and colon stand at `at`: four bytes at a time, since names are most of a record's bytes. */
-function isGlueAt(at: number, { words, glue }: SpanMember): boolean {
-  const end = at + glue.length;
-  if (end > view.byteLength) return false;
-  const last = words.length - 1;
-  for (let word = 0; word < last; word += 1)
-    if (view.getInt32(at + word * 4, true) !== words[word]) return false;
-  return view.getInt32(end - 4, true) === words[last];
+function isGlueAt(at: number, { glueLength, wordFirst, wordLast }: SpanMember): boolean {
+  const last = at + glueLength - 4;
+  if (last + 4 > viewEnd) return false;
+  const bytes = view;
+  let here = at;
+  for (let word = wordFirst; word < wordLast; word += 1) {
+    if (bytes.getInt32(here, true) !== WORDS[word]) return false;
+    here += 4;
+  }
+  return bytes.getInt32(last, true) === WORDS[wordLast];
 }
 
 /** The member whose name begins at `at`, and in `nameEnd` where that is over; none for an unknown name. */
@@ -283,18 +295,18 @@ function noteRun(start: number, end: number, isContent: boolean): void {
 /** Where the value at `at` is over. */
 function walkMember(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const { kind } = member;
-  if (kind === "skip") return skipValue(body, at);
+  if (kind === SKIP) return skipValue(body, at);
   const byte = body[at];
   if (byte === LETTER_N) return member.nullable ? walkNull(body, at) : UNSURE;
   switch (kind) {
-    case "decimal":
+    case DECIMAL:
       return walkDecimal(body, at, member, item);
-    case "count":
-    case "integer":
+    case COUNT:
+    case INTEGER:
       return walkWhole(body, at, member, item);
-    case "array":
+    case ARRAY:
       return walkItems(body, at, member);
-    case "object":
+    case OBJECT:
       return byte === OPEN_OBJECT ? walkObject(body, at + 1, member.inner as SpanPlan, NO_ITEM) : UNSURE;
     default:
       return byte === QUOTE ? walkQuoted(body, at + 1, member, item) : UNSURE;
@@ -317,12 +329,12 @@ function keep({ column, sought }: SpanMember, item: number, start: number, end: 
 function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   let end = at;
   let mark = PLAIN;
-  if (member.kind === "date") {
+  if (member.kind === DATE) {
     const date = walkDate(body, at);
     if (date === UNSURE || body[at + 10] !== QUOTE) return UNSURE;
-    noted[member.slot] = date;
+    slots[member.slot] = date;
     end = at + 10;
-  } else if (member.kind === "timestamp") {
+  } else if (member.kind === TIMESTAMP) {
     end = walkTimestamp(body, at) - 1;
     if (end < at) return UNSURE;
   } else {
@@ -348,7 +360,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
   const isBelow = body[start] === MINUS;
-  if (isBelow && member.kind === "count") return UNSURE;
+  if (isBelow && member.kind === COUNT) return UNSURE;
   const from = isBelow ? start + 1 : start;
   let end = from;
   let value = 0;
@@ -361,7 +373,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
   // Facts have no leading zeros, and no zero below zero.
   if (body[from] === ZERO && (digits > 1 || isBelow)) return UNSURE;
   if (isQuoted && body[end] !== QUOTE) return UNSURE;
-  noted[member.slot] = value;
+  slots[member.slot] = value;
   keep(member, item, start * 2, end);
   return isQuoted ? end + 1 : end;
 }
@@ -391,7 +403,7 @@ function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: num
   }
   if (digits === 0) return UNSURE;
   const money = scale < UNITS_BY_SCALE.length ? units * (UNITS_BY_SCALE[scale] as number) : TOO_LONG;
-  noted[member.slot] = money < UNITS_MAX ? (isBelow ? -money : money) : TOO_LONG;
+  slots[member.slot] = money < UNITS_MAX ? (isBelow ? -money : money) : TOO_LONG;
   if (isQuoted) {
     if (end - start > TEXT_CHARACTERS_MAX || body[end] !== QUOTE) return UNSURE;
     keep(member, item, start * 2, end);
@@ -414,7 +426,7 @@ function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
   const plan = member.inner as SpanPlan;
   // Facts have virtual room types last, wherever they stand.
   const isRegular = member.name === "roomTypeInventories";
-  if (isRegular && counts[LIST.rooms] !== 0) return UNSURE;
+  if (isRegular && counts[ROOMS] !== 0) return UNSURE;
   let at = walkSpace(body, from + 1);
   while (body[at] !== CLOSE_ARRAY) {
     if (body[at] !== OPEN_OBJECT) return UNSURE;
@@ -425,7 +437,7 @@ function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
     at = walkSpace(body, at + 1);
     if (body[at] !== OPEN_OBJECT) return UNSURE;
   }
-  if (isRegular) slab[base + HEAD.regularRooms] = counts[LIST.rooms] as number;
+  if (isRegular) slab[base + HEAD.regularRooms] = counts[ROOMS] as number;
   return body[at] === CLOSE_ARRAY ? at + 1 : UNSURE;
 }
 
@@ -436,7 +448,7 @@ function newItem({ list, numbers }: SpanPlan): number {
   slab[base + (last === 0 ? HEAD.firstOfList + list : last)] = place;
   lasts[list] = place;
   counts[list] = (counts[list] as number) + 1;
-  slab[base + place + 1] = (counts[LIST.stays] as number) - 1;
+  slab[base + place + 1] = (counts[STAYS] as number) - 1;
   slab[base + HEAD.factsBytesMax] = (slab[base + HEAD.factsBytesMax] as number) + COLUMN_BYTES * numbers;
   return place;
 }

@@ -45,7 +45,15 @@ export function arrayOf(values: readonly (string | number | boolean)[]): string 
   return `{${values.join(",")}}`;
 }
 
+const TO_ESCAPE = /["\\]/;
+const ALL_TO_ESCAPE = /["\\]/g;
+
+/** Looked at first, as hardly any key needs it. */
+function escaped(text: string): string {
+  return TO_ESCAPE.test(text) ? text.replace(ALL_TO_ESCAPE, "\\$&") : text;
+}
+
 /** A list of any texts as the text of an array. */
 export function textArrayOf(values: readonly (string | null)[]): string {
-  return `{${values.map((value) => (value === null ? "NULL" : `"${value.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
+  return `{${values.map((value) => (value === null ? "NULL" : `"${escaped(value)}"`)).join(",")}}`;
 }
