@@ -7,6 +7,7 @@ import { insertVersions, writeReceipts } from "../state/write-versions.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
 import type { ContextWarnings, TellingOf } from "./context-warnings.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
+import { VersionsByTime } from "./versions-by-time.ts";
 
 /** Hands out the next change number of a bucket, or null where changes are not numbered (a replay). */
 export type NextChange = (bucket: number) => number | null;
@@ -43,7 +44,7 @@ function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofR
       key = {
         of,
         text,
-        known: { current: null, versionsAt: new Map() },
+        known: { current: null, versions: new VersionsByTime() },
         stored: null,
         newest: null,
         isQuiet: false,
@@ -81,11 +82,7 @@ async function loadKnown(
     mayExist.map(({ of, incoming }) => ({ of, sourceTime: incoming.sourceTime })),
   );
   for (const { text, known } of keys) {
-    for (const version of versions.get(text) ?? []) {
-      const siblings = known.versionsAt.get(version.sourceTime);
-      if (siblings === undefined) known.versionsAt.set(version.sourceTime, [version]);
-      else siblings.push(version);
-    }
+    for (const version of versions.get(text) ?? []) known.versions.add(version);
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from "../../test/support/received-records.ts";
 import type { RankedVersion } from "../state/record-state.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
+import { VersionsByTime } from "./versions-by-time.ts";
 
 const nameOf = (version: RankedVersion): string => `${version.sourceTime} ${version.contentHash}`;
 
@@ -26,7 +27,7 @@ interface Applied {
 }
 
 function applyAll(records: readonly Received[]): Applied {
-  const known: KnownRecord = { current: null, versionsAt: new Map() };
+  const known: KnownRecord = { current: null, versions: new VersionsByTime() };
   const changes = new Map<string, number>();
   const factOwners = new Set<string>();
   const decisions = records.map((record, at) => {
@@ -46,7 +47,7 @@ function applyAll(records: readonly Received[]): Applied {
 function stateOf({ known }: Applied): Ending {
   const described = (version: RankedVersion): string => `${nameOf(version)} @${placeOf(version)}`;
   return {
-    versions: [...known.versionsAt.values()].flat().map(described).sort(),
+    versions: known.versions.all().map(described).sort(),
     current: known.current === null ? "" : described(known.current),
   };
 }
@@ -148,7 +149,7 @@ test("every version names a version of its own content that holds the facts", ()
   fc.assert(
     fc.property(applyings, ({ applied }) => {
       const { known, factOwners } = applyAll(applied);
-      for (const version of [...known.versionsAt.values()].flat())
+      for (const version of known.versions.all())
         assert.ok(factOwners.has(`${version.factsSourceTime} ${version.contentHash}`), nameOf(version));
     }),
     PARAMETERS,

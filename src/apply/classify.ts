@@ -1,4 +1,5 @@
 import type { RankedVersion, Receipt, Version } from "../state/record-state.ts";
+import type { VersionsByTime } from "./versions-by-time.ts";
 
 /**
  * What is known of one record while a transaction applies: its newest version, and the versions that exist at the source
@@ -6,7 +7,7 @@ import type { RankedVersion, Receipt, Version } from "../state/record-state.ts";
  */
 export interface KnownRecord {
   current: Version | null;
-  readonly versionsAt: Map<string, Version[]>;
+  readonly versions: VersionsByTime;
 }
 
 /** A record to be classified: a version that does not know yet where its facts lie. */
@@ -35,15 +36,6 @@ function isNewer(left: RankedVersion, right: RankedVersion): boolean {
   );
 }
 
-function versionsAt(known: KnownRecord, sourceTime: string): Version[] {
-  let versions = known.versionsAt.get(sourceTime);
-  if (versions === undefined) {
-    versions = [];
-    known.versionsAt.set(sourceTime, versions);
-  }
-  return versions;
-}
-
 /**
  * A copy of a version that exists. Its receipt is the earliest of its copies', so that the order of versions does not
  * depend on which copy was applied first. Lowering one may make another version of that very source time the newest: that
@@ -53,12 +45,13 @@ function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Ver
   if (!receivedBefore(incoming, existing))
     return { outcome: "d", lowered: null, becameCurrent: null, newest: null };
   const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
-  const siblings = versionsAt(known, incoming.sourceTime);
-  siblings[siblings.indexOf(existing)] = lowered;
+  known.versions.replace(existing, lowered);
   if (known.current === null || known.current.sourceTime !== incoming.sourceTime) {
     return { outcome: "d", lowered, becameCurrent: null, newest: null };
   }
-  const newest = siblings.reduce((left, right) => (isNewer(right, left) ? right : left));
+  const newest = known.versions
+    .at(incoming.sourceTime)
+    .reduce((left, right) => (isNewer(right, left) ? right : left));
   const becameCurrent = newest.contentHash === known.current.contentHash ? null : newest;
   known.current = newest;
   return { outcome: "d", lowered, becameCurrent, newest };
@@ -69,24 +62,25 @@ function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Ver
  * (source time, receipt) is current; an unchanged record (newer source time, same content) advances that order too.
  */
 export function classify(known: KnownRecord, incoming: Incoming): Decision {
-  const siblings = versionsAt(known, incoming.sourceTime);
-  const existing = siblings.find((version) => version.contentHash === incoming.contentHash);
+  const existing = known.versions
+    .at(incoming.sourceTime)
+    .find((version) => version.contentHash === incoming.contentHash);
   if (existing !== undefined) return classifyDuplicate(known, incoming, existing);
   const { current } = known;
   const version: Version = { ...incoming, factsSourceTime: incoming.sourceTime };
   if (current !== null && !isNewer(version, current)) {
-    siblings.push(version);
+    known.versions.add(version);
     return { outcome: "s", version, ownFacts: true };
   }
   if (current !== null && current.contentHash === incoming.contentHash) {
     // One content, so what it says is known, and the record need not be parsed.
     const { factsSourceTime, filters } = current;
     const narrow: Version = { ...version, factsSourceTime, filters };
-    siblings.push(narrow);
+    known.versions.add(narrow);
     known.current = narrow;
     return { outcome: "u", version: narrow, ownFacts: false };
   }
-  siblings.push(version);
+  known.versions.add(version);
   known.current = version;
   return { outcome: "a", version, ownFacts: true };
 }
