@@ -14,28 +14,49 @@ export interface PageText {
 
 /** Items are gathered up to this many bytes before they are handed to the socket. */
 const GATHERED_BYTES = 65_536;
+/** So much of a page's memory is freed by hand once it was sent; what a longer page takes beyond is left to the garbage collector. */
+const FREED_BYTES_MAX = 8 * 1_048_576;
 const COMMA = Buffer.from(",");
 
-async function* textOf(items: Items, page: PageText): AsyncGenerator<Buffer, void> {
-  let gathered: Buffer[] = [Buffer.from(page.head)];
-  let bytes = 0;
-  let separator: Buffer | undefined;
+/** The memory of one page's text, handed out piece by piece. */
+class PageMemory {
+  readonly #made: Buffer[] = [];
+  #bytes = 0;
+
+  make(bytes: number): Buffer {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    if (this.#bytes + bytes <= FREED_BYTES_MAX) this.#made.push(buffer);
+    this.#bytes += bytes;
+    return buffer;
+  }
+
+  /** Frees it at once: the pieces of a few pages would have the garbage collector mark the whole heap. */
+  free(): void {
+    for (const { buffer } of this.#made.splice(0)) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+  }
+}
+
+/** The page's text in pieces. Items are copied as they come: each is good only until the next is asked for. */
+async function* textOf(items: Items, page: PageText, memory: PageMemory): AsyncGenerator<Buffer, void> {
+  let gathered = memory.make(GATHERED_BYTES);
+  let length = gathered.write(page.head);
+  let isFirst = true;
   try {
     for (;;) {
       const item = await items.next();
-      if (item.done === true) {
-        yield Buffer.concat([...gathered, Buffer.from(page.tail(item.value))]);
-        return;
+      const bytes = item.done === true ? Buffer.from(page.tail(item.value)) : item.value;
+      const needed = bytes.length + COMMA.length;
+      if (length > 0 && length + needed > gathered.length) {
+        yield gathered.subarray(0, length);
+        gathered = memory.make(Math.max(GATHERED_BYTES, needed));
+        length = 0;
       }
-      if (separator !== undefined) gathered.push(separator);
-      separator = COMMA;
-      gathered.push(item.value);
-      bytes += item.value.length;
-      if (bytes >= GATHERED_BYTES) {
-        yield Buffer.concat(gathered);
-        gathered = [];
-        bytes = 0;
-      }
+      if (!isFirst && item.done !== true) length += COMMA.copy(gathered, length);
+      length += bytes.copy(gathered, length);
+      isFirst = false;
+      if (item.done !== true) continue;
+      yield gathered.subarray(0, length);
+      return;
     }
   } finally {
     await items.return(null);
@@ -43,10 +64,10 @@ async function* textOf(items: Items, page: PageText): AsyncGenerator<Buffer, voi
 }
 
 async function* startingWith(
-  first: Buffer,
+  first: readonly Buffer[],
   rest: AsyncGenerator<Buffer, void>,
 ): AsyncGenerator<Buffer, void> {
-  yield first;
+  yield* first;
   yield* rest;
 }
 
@@ -57,7 +78,8 @@ async function* startingWith(
  */
 export async function sendPage(reply: FastifyReply, items: Items, page: PageText): Promise<FastifyReply> {
   reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
-  const text = textOf(items, page);
+  const memory = new PageMemory();
+  const text = textOf(items, page, memory);
   const first = await text.next();
   const start = first.done === true ? Buffer.alloc(0) : first.value;
   if (reply.request.method === "HEAD") {
@@ -66,8 +88,8 @@ export async function sendPage(reply: FastifyReply, items: Items, page: PageText
     return reply.send(Readable.from([]));
   }
   const second = await text.next();
+  // All of it has been handed to the system then. A connection that is cut may still be writing.
+  reply.raw.once("finish", () => memory.free());
   if (second.done === true) return reply.send(start);
-  return reply.send(
-    Readable.from(startingWith(Buffer.concat([start, second.value]), text), { objectMode: false }),
-  );
+  return reply.send(Readable.from(startingWith([start, second.value], text), { objectMode: false }));
 }

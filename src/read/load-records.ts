@@ -140,7 +140,7 @@ function storedChunks(
 }
 
 /**
- * Yields the bytes of records as they were sent, in the order of the pointers. Some parts are read at a time, the next
+ * Yields the bytes of records as they were sent, in the order of the pointers; each are good until the next is asked for. Some parts are read at a time, the next
  * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records.
  */
 export async function* loadRecords(
@@ -157,17 +157,21 @@ export async function* loadRecords(
     reading.catch(() => undefined);
     return reading;
   };
-  for (let next = readNext(); next !== undefined; ) {
-    const { group, parts } = await next;
-    next = readNext();
-    for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts)))) {
-      const fetched = await storedChunks(pool, chunks, parts);
-      for (const { part, chunk, layout, position, from, bytes } of places) {
-        const id = `${part}/${chunk}`;
-        const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
-        yield inflated.recordAt(id, layout, chunk, position, stored);
+  try {
+    for (let next = readNext(); next !== undefined; ) {
+      const { group, parts } = await next;
+      next = readNext();
+      for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts)))) {
+        const fetched = await storedChunks(pool, chunks, parts);
+        for (const { part, chunk, layout, position, from, bytes } of places) {
+          const id = `${part}/${chunk}`;
+          const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
+          yield inflated.recordAt(id, layout, chunk, position, stored);
+        }
       }
     }
+  } finally {
+    inflated.free();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes one thread of the service throw what nobody catches, once a file is there. Loaded before the service by
- * `--import crash-thread.ts?thread=<name>&file=<path>`, which each of its threads loads too.
+ * Makes one thread of the service throw what nobody catches, once a file is there; with `how=heap` it fills its heap instead.
+ * Loaded before the service by `--import crash-thread.ts?thread=<name>&file=<path>`, which each of its threads loads too.
  */
 import { existsSync } from "node:fs";
 import { workerData } from "node:worker_threads";
@@ -11,6 +11,9 @@ const { searchParams } = new URL(import.meta.url);
 const file = searchParams.get("file") ?? "";
 if ((workerData as { name?: string } | null)?.name === searchParams.get("thread")) {
   setInterval(() => {
-    if (existsSync(file)) throw new Error("a planted crash");
+    if (!existsSync(file)) return;
+    if (searchParams.get("how") !== "heap") throw new Error("a planted crash");
+    const held: number[][] = [];
+    for (;;) held.push(Array.from({ length: 100_000 }, (_, at) => at / 3));
   }, LOOK_MS).unref();
 }

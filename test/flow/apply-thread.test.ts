@@ -66,10 +66,10 @@ describe("the thread that applies", () => {
     await service.stop();
   });
 
-  test("takes the process down when it crashes, which says so; the next start serves again", async () => {
+  async function crashesAndComesBack(how: string, cause: RegExp): Promise<void> {
     const file = join(await temporaryDirectory("crash"), "now");
     const crash = new URL("../faults/crash-thread.ts", import.meta.url);
-    crash.search = String(new URLSearchParams({ thread: "apply-1", file }));
+    crash.search = String(new URLSearchParams({ thread: "apply-1", file, how }));
     const service = await ServiceProcess.prepare({ imports: [crash.href] });
     try {
       service.start();
@@ -79,7 +79,8 @@ describe("the thread that applies", () => {
       const fatal = (await readFile(service.logPath, "utf8"))
         .split("\n")
         .find((line) => line.includes('"level":60'));
-      assert.match(fatal ?? "", /The thread apply-1 failed.*a planted crash.*a thread failed: stopping/);
+      assert.match(fatal ?? "", /The thread apply-1 failed.*a thread failed: stopping/);
+      assert.match(fatal ?? "", cause);
       await rm(file);
       service.start();
       await service.untilReady(60_000);
@@ -87,5 +88,11 @@ describe("the thread that applies", () => {
     } finally {
       await service.remove();
     }
-  });
+  }
+
+  test("takes the process down when it crashes, which says so; the next start serves again", () =>
+    crashesAndComesBack("throw", /a planted crash/));
+
+  test("takes the process down in the same order when its heap is full", () =>
+    crashesAndComesBack("heap", /reaching memory limit/));
 });
