@@ -66,6 +66,8 @@ function configureServer({ server }: FastifyInstance): void {
 }
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
+  // The first, so that a refused request has its time too.
+  logRequests(app, context);
   app.addHook("onRequest", (request, reply, done) => {
     // It gets no answer: the connection ends with the answer before it.
     if (followsFault(request.raw)) {
@@ -78,7 +80,6 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
     done(fault);
   });
   closeWhenDraining(app, context);
-  logRequests(app, context);
 }
 
 /**
