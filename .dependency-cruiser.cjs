@@ -5,7 +5,7 @@ const allowed = {
   http: ["auth", "contract", "accept", "read", "feed", "errors", "observe", "db", "memory"],
   auth: ["db", "errors", "observe", "memory"],
   accept: ["contract", "db", "errors", "observe", "memory"],
-  apply: ["contract", "state", "accept", "db", "errors", "observe"],
+  apply: ["contract", "state", "accept", "db", "errors", "observe", "memory"],
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
   feed: ["state", "db", "errors", "observe"],

@@ -1,8 +1,11 @@
 import type pg from "pg";
 import { isDataError } from "../db/sql-state.ts";
 import { ServiceError } from "../errors/registry.ts";
+import { machineTime, type Time } from "../memory/time.ts";
 import { type FlushResult, Lane } from "./lane.ts";
+import type { OpenLaneSession } from "./lane-session.ts";
 import { entriesOf, entryOfResolution, type PendingAppend } from "./log-entry.ts";
+import { laneSessions } from "./postgres-lane-session.ts";
 import { RequestIdStamp } from "./request-id.ts";
 import type { Acceptance, Resolution, Submission } from "./submission.ts";
 
@@ -14,6 +17,8 @@ const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_APPENDS_MAX = 4_096;
 const REOPEN_DELAY_MS = 200;
 const RETRY_AFTER_SECONDS = 2;
+/** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
+const CLOSE_LOOK_MS = 5;
 
 interface Waiting {
   readonly append: PendingAppend;
@@ -28,6 +33,12 @@ export interface AcceptLogEvents {
   appended?(buckets: ReadonlySet<number>): void;
   /** A lane was lost or could not be opened. */
   failed?(error: unknown): void;
+}
+
+/** What the log stands on: PostgreSQL and the machine's time, or a simulation of both. */
+export interface AcceptLogGround {
+  readonly openSession: OpenLaneSession;
+  readonly time: Time;
 }
 
 function unavailable(cause: unknown): ServiceError {
@@ -45,7 +56,8 @@ class Writer {
  * `bellhop.accept.Unavailable` when it is not or when that cannot be known. Group commit without a timer.
  */
 export class AcceptLog {
-  readonly #clientConfig: pg.ClientConfig;
+  readonly #openSession: OpenLaneSession;
+  readonly #time: Time;
   readonly #events: AcceptLogEvents;
   readonly #writers: Writer[];
   readonly #stamp: RequestIdStamp;
@@ -54,25 +66,37 @@ export class AcceptLog {
   #closed = false;
 
   private constructor(
-    clientConfig: pg.ClientConfig,
+    { openSession, time }: AcceptLogGround,
     writers: number,
     events: AcceptLogEvents,
     stamp: RequestIdStamp,
   ) {
-    this.#clientConfig = clientConfig;
+    this.#openSession = openSession;
+    this.#time = time;
     this.#events = events;
     this.#stamp = stamp;
     this.#writers = Array.from({ length: writers }, () => new Writer());
   }
 
   /** Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. */
-  static async open(
+  static open(
     clientConfig: pg.ClientConfig,
     writers: number,
     events: AcceptLogEvents,
     stamp = new RequestIdStamp(),
   ): Promise<AcceptLog> {
-    const log = new AcceptLog(clientConfig, writers, events, stamp);
+    const ground = { openSession: laneSessions(clientConfig), time: machineTime };
+    return AcceptLog.openOn(ground, writers, events, stamp);
+  }
+
+  /** The same on any ground. */
+  static async openOn(
+    ground: AcceptLogGround,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp: RequestIdStamp,
+  ): Promise<AcceptLog> {
+    const log = new AcceptLog(ground, writers, events, stamp);
     for (const writer of log.#writers) await log.#openLane(writer);
     return log;
   }
@@ -107,7 +131,7 @@ export class AcceptLog {
   /** Lets what waits be written, then closes the lanes. */
   async close(): Promise<void> {
     while (this.ready && (this.#waiting.length > 0 || this.#writers.some((writer) => writer.busy))) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise<void>((resolve) => this.#time.after(CLOSE_LOOK_MS, resolve));
     }
     this.#closed = true;
     this.#refuseWaiting(new Error("The service is stopping."));
@@ -138,7 +162,7 @@ export class AcceptLog {
   async #drain(writer: Writer): Promise<void> {
     writer.busy = true;
     // One turn of the loop, so that requests whose bodies arrived together share a flush.
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => this.#time.nextTurn(resolve));
     while (this.#waiting.length > 0 && writer.lane !== undefined) {
       await this.#flush(writer.lane, this.#takeFlush());
     }
@@ -160,11 +184,11 @@ export class AcceptLog {
   }
 
   async #flush(lane: Lane, flush: readonly Waiting[]): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = this.#time.now();
     try {
       const results = await lane.flush(flush.map((waiting) => waiting.append));
       const bytes = flush.reduce((sum, waiting) => sum + waiting.append.bytes, 0);
-      this.#events.flushed?.(flush.length, bytes, performance.now() - startedAt);
+      this.#events.flushed?.(flush.length, bytes, this.#time.now() - startedAt);
       this.#events.appended?.(
         new Set(flush.flatMap(({ append }) => append.entries.map((entry) => entry.bucket))),
       );
@@ -196,7 +220,7 @@ export class AcceptLog {
       if (opened === undefined) lostBefore = true;
       else this.#laneLost(opened, error);
     };
-    opened = await Lane.open(this.#clientConfig, this.#stamp, lost);
+    opened = await Lane.open(this.#openSession, this.#stamp, lost);
     if (lostBefore) throw new Error("The lane's connection was lost while it opened.");
     writer.lane = opened;
     this.#startIdleWriter();
@@ -213,7 +237,7 @@ export class AcceptLog {
 
   async #reopen(writer: Writer): Promise<void> {
     while (!this.#closed && writer.lane === undefined) {
-      await new Promise((resolve) => setTimeout(resolve, REOPEN_DELAY_MS));
+      await new Promise<void>((resolve) => this.#time.after(REOPEN_DELAY_MS, resolve));
       if (this.#closed) return;
       await this.#openLane(writer).catch((error) => this.#events.failed?.(error));
     }

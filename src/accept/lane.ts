@@ -1,20 +1,8 @@
-import pg from "pg";
-import { endWithClient } from "../db/connection.ts";
 import { sqlState } from "../db/sql-state.ts";
-import { readStatement } from "../db/statement.ts";
-import { monotonicNow } from "../memory/clock.ts";
-import { flushParameters, type PendingAppend } from "./log-entry.ts";
-import { ensurePartitions } from "./partitions.ts";
+import type { LaneSession, OpenLaneSession, StampedAppend } from "./lane-session.ts";
+import type { PendingAppend } from "./log-entry.ts";
 import { microsecondsOf, type RequestIdStamp } from "./request-id.ts";
 
-const registerLane = readStatement(new URL("./sql/register-lane.sql", import.meta.url));
-const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
-const readIdempotencyKeys = readStatement(new URL("./sql/read-idempotency-keys.sql", import.meta.url));
-
-/** Advisory lock held while a lane is born, so that floors are taken one after another. */
-const LANE_BIRTH_LOCK = 7_302_003;
-/** A flush that takes longer has an unknown outcome: its connection, and so its lane, is given up. */
-const FLUSH_TIMEOUT_MS = 20_000;
 const NO_PARTITION = "23514";
 
 /** What became of one append of a flush. `held`: another request holds its Idempotency-Key. */
@@ -23,54 +11,41 @@ export type FlushResult =
   | { readonly kind: "held"; readonly requestId: string; readonly fingerprint: string };
 
 /**
- * One connection that appends flushes one after another, so that the ids of the lane become visible in order.
- * It lives and dies with its connection (`lost` is called once); ids come from the stamp that the log's lanes share.
+ * One session that appends flushes one after another, so that the ids of the lane become visible in order.
+ * It lives and dies with its session; ids come from the stamp that the log's lanes share.
  */
 export class Lane {
   readonly laneId: string;
-  readonly #client: pg.Client;
+  readonly #session: LaneSession;
   readonly #stamp: RequestIdStamp;
 
-  private constructor(client: pg.Client, laneId: string, stamp: RequestIdStamp) {
-    this.#client = client;
+  private constructor(session: LaneSession, laneId: string, stamp: RequestIdStamp) {
+    this.#session = session;
     this.laneId = laneId;
     this.#stamp = stamp;
   }
 
   /** Opens a lane whose ids come from `stamp`, which all lanes of an accept log share. */
   static async open(
-    clientConfig: pg.ClientConfig,
+    openSession: OpenLaneSession,
     stamp: RequestIdStamp,
     lost: (error: unknown) => void,
   ): Promise<Lane> {
-    const client = new pg.Client({
-      ...clientConfig,
-      application_name: "bellhop accept",
-      query_timeout: FLUSH_TIMEOUT_MS,
-      statement_timeout: FLUSH_TIMEOUT_MS - 5_000,
-    });
-    client.on("error", lost);
-    client.on("end", () => lost(new Error("The lane's connection ended.")));
-    await client.connect();
+    const session = await openSession(lost);
     try {
-      await endWithClient(client);
-      await client.query("begin");
-      await client.query("select pg_advisory_xact_lock($1)", [LANE_BIRTH_LOCK]);
-      const sentAt = monotonicNow();
-      const { rows } = await client.query<{ lane_id: string; floor: string | null; database_now_ms: number }>(
-        registerLane,
-      );
-      const receivedAt = monotonicNow();
-      await client.query("commit");
-      const row = rows[0];
-      if (row === undefined)
+      await session.beginBirth();
+      const sentAt = stamp.now();
+      const birth = await session.register();
+      const receivedAt = stamp.now();
+      await session.commit();
+      if (birth === undefined)
         throw new Error("The database does not show this connection in pg_stat_activity.");
-      await ensurePartitions(client, row.database_now_ms);
-      stamp.observe(row.database_now_ms, sentAt, receivedAt);
-      if (row.floor !== null) stamp.raise(row.floor);
-      return new Lane(client, row.lane_id, stamp);
+      await session.makePartitions(birth.database_now_ms);
+      stamp.observe(birth.database_now_ms, sentAt, receivedAt);
+      if (birth.floor !== null) stamp.raise(birth.floor);
+      return new Lane(session, birth.lane_id, stamp);
     } catch (error) {
-      await client.end().catch(() => undefined);
+      await session.close().catch(() => undefined);
       throw error;
     }
   }
@@ -81,11 +56,10 @@ export class Lane {
    */
   async flush(appends: readonly PendingAppend[]): Promise<FlushResult[]> {
     const stamped = appends.map((append) => ({ append, requestId: this.#stamp.next() }));
-    const parameters = flushParameters(this.laneId, stamped);
-    const written = await this.#append(parameters).catch(async (error) => {
+    const written = await this.#append(stamped).catch(async (error) => {
       if (sqlState(error) !== NO_PARTITION) throw error;
-      await ensurePartitions(this.#client, microsecondsOf(stamped[0]?.requestId ?? "") / 1000);
-      return this.#append(parameters);
+      await this.#session.makePartitions(microsecondsOf(stamped[0]?.requestId ?? "") / 1000);
+      return this.#append(stamped);
     });
     if (stamped.every(({ requestId }) => written.has(requestId))) {
       return stamped.map(({ requestId }) => ({ kind: "written", requestId }));
@@ -94,33 +68,25 @@ export class Lane {
   }
 
   async close(): Promise<void> {
-    await this.#client.end();
+    await this.#session.close();
   }
 
-  async #append(parameters: [string, Buffer]): Promise<Set<string>> {
-    const sentAt = monotonicNow();
-    const { rows } = await this.#client.query<{ request_id: string; database_now_ms: number }>({
-      ...appendEntries,
-      values: parameters,
-    });
+  async #append(stamped: readonly StampedAppend[]): Promise<Set<string>> {
+    const sentAt = this.#stamp.now();
+    const { rows } = await this.#session.append(this.laneId, stamped);
     const now = rows.at(-1)?.database_now_ms;
-    if (now !== undefined) this.#stamp.observe(now, sentAt, monotonicNow());
+    if (now !== undefined) this.#stamp.observe(now, sentAt, this.#stamp.now());
     return new Set(rows.map((row) => row.request_id));
   }
 
   async #withHeldKeys(
-    stamped: readonly { append: PendingAppend; requestId: string }[],
+    stamped: readonly StampedAppend[],
     written: ReadonlySet<string>,
   ): Promise<FlushResult[]> {
     const wanted = stamped
       .filter(({ requestId }) => !written.has(requestId))
       .map(({ append }) => ({ client_id: append.clientId, key: append.idempotency?.key }));
-    const { rows } = await this.#client.query<{
-      client_id: string;
-      key: string;
-      request_id: string;
-      fingerprint: string;
-    }>({ ...readIdempotencyKeys, values: [JSON.stringify(wanted)] });
+    const { rows } = await this.#session.readHeldKeys(wanted);
     return stamped.map(({ append, requestId }) => {
       if (written.has(requestId)) return { kind: "written", requestId };
       const holder = rows.find(
@@ -128,6 +94,8 @@ export class Lane {
       );
       if (holder === undefined)
         throw new Error("An append was neither written nor is its Idempotency-Key held.");
+      // It may be another node's: what its client sends here after this answer is to have a greater id all the same.
+      this.#stamp.raise(holder.request_id);
       return { kind: "held", requestId: holder.request_id, fingerprint: holder.fingerprint };
     });
   }

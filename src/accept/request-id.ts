@@ -51,6 +51,14 @@ const LAST_MS = 0;
 const LAST_FRACTION = 1;
 const OFFSET_MS = 2;
 
+/** Where a stamp takes its local clock (monotonic, the same in all threads) and the random tail of its ids from. */
+export interface StampSource {
+  now(): number;
+  randomBytes8(): Buffer;
+}
+
+const ofThisMachine: StampSource = { now: monotonicNow, randomBytes8 };
+
 /**
  * Stamps request ids for all lanes of one process: UUIDv7 from the database's clock, strictly increasing, so that what
  * was answered before another was sent has the smaller id, whichever lanes and threads took them. The clock is the local
@@ -59,6 +67,7 @@ const OFFSET_MS = 2;
 export class RequestIdStamp {
   readonly #lock: SharedLock;
   readonly #numbers: Float64Array;
+  readonly #source: StampSource;
 
   /** Memory for one stamp, which all threads of a process share. */
   static allocate(): SharedArrayBuffer {
@@ -67,13 +76,19 @@ export class RequestIdStamp {
     return memory;
   }
 
-  constructor(memory = RequestIdStamp.allocate()) {
+  constructor(memory = RequestIdStamp.allocate(), source: StampSource = ofThisMachine) {
     this.#lock = new SharedLock(new Int32Array(memory, 0, 1), 0);
     this.#numbers = new Float64Array(memory, Float64Array.BYTES_PER_ELEMENT);
+    this.#source = source;
+  }
+
+  /** The local clock that `observe` is told readings of, in milliseconds. */
+  now(): number {
+    return this.#source.now();
   }
 
   /**
-   * Tells what the database's clock read at some moment between two local readings (milliseconds of `monotonicNow`).
+   * Tells what the database's clock read at some moment between two local readings (milliseconds of `now`).
    * The offset is moved only as far as these two bounds demand: a statement that waited for long says little, and half its
    * wait taken for the way back would put the clock into the future.
    */
@@ -100,13 +115,13 @@ export class RequestIdStamp {
   /** The next id. Throws before the first `observe`. */
   next(): string {
     const { ms, fraction } = this.#lock.run(() => this.#advance());
-    const random = randomBytes8();
+    const random = this.#source.randomBytes8();
     random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
     return encode(ms, fraction, random.toString("hex"));
   }
 
   #advance(): { ms: number; fraction: number } {
-    const now = monotonicNow() + this.#read(OFFSET_MS);
+    const now = this.#source.now() + this.#read(OFFSET_MS);
     if (Number.isNaN(now)) throw new Error("The database's clock has not been read yet.");
     let ms = Math.floor(now);
     let fraction = Math.floor((now - ms) * TICKS_PER_MS);

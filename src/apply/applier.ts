@@ -1,28 +1,18 @@
-import pg from "pg";
-import { endWithClient } from "../db/connection.ts";
-import { enterPresence, startPulse } from "../db/presence.ts";
-import { readStatement } from "../db/statement.ts";
-import { STATE_SCHEMA } from "../state/state-schema.ts";
-import { openStateSession, planByKeys } from "../state/state-session.ts";
-import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
-import { applyResolution } from "./apply-resolution.ts";
-import { type LogPart, readBacklog } from "./backlog.ts";
+import { machineTime, type Time } from "../memory/time.ts";
+import type { OutcomeCounts } from "./apply-parts.ts";
+import type { ApplySession, OpenApplySession } from "./apply-session.ts";
+import type { LogPart } from "./backlog.ts";
 import { BucketTurns } from "./bucket-turns.ts";
-import { ContextWarnings } from "./context-warnings.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
-import type { PropertyDirectory } from "./property-directory.ts";
-import { type ReadPart, readPart } from "./read-part.ts";
+import type { ReadPart } from "./read-part.ts";
 import { Sharing, type Shift } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
-
-const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
 
 /** How often lanes are sealed and retired. */
 const RETIRE_MS = 2_000;
 /** How often an applier looks around for the others, give or take a fifth, so that they do not all look at once. */
 const LOOK_MS = 1_000;
 const RETRY_MS_MAX = 5_000;
-const STATEMENT_TIMEOUT_MS = 60_000;
 /**
  * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
  * at a time, the one that is applied and the next.
@@ -32,8 +22,6 @@ const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 const AHEAD_RECORDS_MIN = 1_000;
 
 export interface ApplierEvents {
-  /** A session was opened; its process on the database's machine. */
-  connected?(processId: number): void;
   /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
   applied?(counts: OutcomeCounts, oldestReceivedAt: Date, durationMs: number): void;
   failed?(error: unknown): void;
@@ -44,9 +32,8 @@ export interface ApplierEvents {
 }
 
 export interface ApplierOptions {
-  readonly clientConfig: pg.ClientConfig;
-  readonly pool: pg.Pool;
-  readonly properties: PropertyDirectory;
+  readonly openSession: OpenApplySession;
+  readonly time?: Time;
   /** Names this applier in the lease, for people. */
   readonly owner: string;
   readonly pollMs: number;
@@ -69,11 +56,10 @@ interface Run extends Turn {
   readonly read: readonly ReadPart[];
 }
 
-/** What one session of an applier holds; all of it ends with the connection. */
-interface Session {
-  readonly client: pg.Client;
+/** What an applier holds by one session; all of it ends with that. */
+interface Holding {
+  readonly session: ApplySession;
   readonly ownership: Ownership;
-  readonly context: ContextWarnings;
   readonly sharing: Sharing;
   lookAt: number;
   retireAt: number;
@@ -86,14 +72,16 @@ interface Session {
  */
 export class Applier {
   readonly #options: ApplierOptions;
+  readonly #time: Time;
   readonly #turns = new BucketTurns();
-  #session: Session | undefined;
+  #holding: Holding | undefined;
   #stopped = false;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
+    this.#time = options.time ?? machineTime;
   }
 
   start(): void {
@@ -102,7 +90,7 @@ export class Applier {
 
   /** Whether it has a session to apply on. */
   get ready(): boolean {
-    return this.#session !== undefined;
+    return this.#holding !== undefined;
   }
 
   wake(buckets: Iterable<number>): void {
@@ -120,22 +108,22 @@ export class Applier {
   async #run(): Promise<void> {
     let failures = 0;
     while (!this.#stopped) {
-      const session = await this.#connect().catch((error) => {
+      const holding = await this.#connect().catch((error) => {
         this.#options.events.failed?.(error);
         return undefined;
       });
-      if (session !== undefined) {
-        this.#session = session;
+      if (holding !== undefined) {
+        this.#holding = holding;
         try {
-          await this.#applyUntilStopped(session, () => {
+          await this.#applyUntilStopped(holding, () => {
             failures = 0;
           });
         } catch (error) {
           if (!this.#stopped) this.#options.events.failed?.(error);
         } finally {
-          this.#session = undefined;
+          this.#holding = undefined;
           this.#options.events.owns?.([]);
-          await session.client.end().catch(() => undefined);
+          await holding.session.close().catch(() => undefined);
         }
       }
       failures += 1;
@@ -144,69 +132,50 @@ export class Applier {
     }
   }
 
-  async #connect(): Promise<Session> {
-    const { clientConfig, owner, pool } = this.#options;
-    const client = new pg.Client({
-      ...clientConfig,
-      application_name: "bellhop apply",
-      query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-    });
-    client.on("error", (error) => this.#options.events.failed?.(error));
-    await client.connect();
-    const { processID } = client as unknown as { readonly processID: number | null };
-    if (processID !== null) this.#options.events.connected?.(processID);
-    try {
-      await openStateSession(client, STATE_SCHEMA);
-      await endWithClient(client);
-      await planByKeys(client, true);
-      const [me = ""] = await enterPresence(client, ["apply"], owner);
-      const ownership = new Ownership(client, owner);
-      const sharing = new Sharing(client, ownership, me);
-      const context = new ContextWarnings(pool, client);
-      return { client, ownership, context, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
-    }
+  async #connect(): Promise<Holding> {
+    const { openSession, owner, events } = this.#options;
+    const session = await openSession(owner, (error) => events.failed?.(error));
+    const ownership = new Ownership(session, owner);
+    const sharing = new Sharing(session, ownership, session.presenceId);
+    return { session, ownership, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
   }
 
-  async #applyUntilStopped(session: Session, succeeded: () => void): Promise<void> {
+  async #applyUntilStopped(holding: Holding, succeeded: () => void): Promise<void> {
     let ahead: Run | undefined;
     while (!this.#stopped) {
-      const hasShifted = await this.#upkeep(session);
+      const hasShifted = await this.#upkeep(holding);
       if (hasShifted && ahead !== undefined) {
         this.#giveBack(ahead);
         ahead = undefined;
       }
-      const run = ahead ?? (await this.#readRun(session));
+      const run = ahead ?? (await this.#readRun(holding));
       ahead = undefined;
-      if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(session, run);
+      if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
       else if (run !== undefined) this.#turns.succeeded(run.buckets);
       succeeded();
       if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#turns.waiting)
-        await this.#sleep(Math.min(session.pollAt, session.lookAt) - performance.now());
+        await this.#sleep(Math.min(holding.pollAt, holding.lookAt) - this.#time.now());
     }
   }
 
   /** Answers whether buckets were taken or given up. */
-  async #upkeep(session: Session): Promise<boolean> {
-    const now = performance.now();
+  async #upkeep(holding: Holding): Promise<boolean> {
+    const now = this.#time.now();
     // By the clock, or what other nodes accepted would wait for as long as this one is kept busy by what it is told of.
-    if (now >= session.pollAt) {
-      session.pollAt = now + this.#options.pollMs;
+    if (now >= holding.pollAt) {
+      holding.pollAt = now + this.#options.pollMs;
       this.#turns.poll();
     }
-    if (now >= session.retireAt) {
-      session.retireAt = now + RETIRE_MS;
-      await session.client.query(retireLanes);
+    if (now >= holding.retireAt) {
+      holding.retireAt = now + RETIRE_MS;
+      await holding.session.retireLanes();
     }
-    if (now < session.lookAt) return false;
-    session.lookAt = now + LOOK_MS * (0.8 + 0.4 * Math.random());
-    return this.#shift(session, await session.sharing.shift(now));
+    if (now < holding.lookAt) return false;
+    holding.lookAt = now + LOOK_MS * (0.8 + 0.4 * this.#time.chance());
+    return this.#shift(holding, await holding.sharing.shift(now));
   }
 
-  #shift({ ownership }: Session, { taken, givenUp, ended }: Shift): boolean {
+  #shift({ ownership }: Holding, { taken, givenUp, ended }: Shift): boolean {
     const { events } = this.#options;
     for (const session of ended) events.ended?.(session);
     // Told first: what is accepted after the poll that finds the rest is then told to this one.
@@ -225,28 +194,28 @@ export class Applier {
    * Reads what is next, from the cursors on: the batches before the first resolution, as many as one transaction may take,
    * or that resolution. Undefined when a part cannot be read: its bucket is then tried again by itself.
    */
-  async #readRun(session: Session): Promise<Run | undefined> {
-    const turn = this.#turns.next(session.ownership.buckets, performance.now());
-    const parts = turn.buckets.length === 0 ? [] : await readBacklog(session.client, turn.buckets);
+  async #readRun(holding: Holding): Promise<Run | undefined> {
+    const turn = this.#turns.next(holding.ownership.buckets, this.#time.now());
+    const parts = turn.buckets.length === 0 ? [] : await holding.session.readBacklog(turn.buckets);
     try {
-      const read = await this.#readParts(session.client, parts);
+      const read = await this.#readParts(holding, parts);
       return { ...turn, parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1), read };
     } catch (error) {
       this.#options.events.failed?.(error);
-      this.#turns.failed(bucketsOf(parts), performance.now());
+      this.#turns.failed(bucketsOf(parts), this.#time.now());
       this.#giveBack(turn);
       return undefined;
     }
   }
 
-  async #readParts(client: pg.Client, parts: readonly LogPart[]): Promise<ReadPart[]> {
+  async #readParts({ session }: Holding, parts: readonly LogPart[]): Promise<ReadPart[]> {
     const read: ReadPart[] = [];
     let inflatedBytes = 0;
-    const pulse = startPulse(client);
+    const pulse = session.startPulse();
     try {
       for (const part of parts) {
         if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
-        const records = await readPart(part, this.#options.properties);
+        const records = await session.readPart(part);
         inflatedBytes += records.inflatedBytes;
         read.push(records);
       }
@@ -261,13 +230,12 @@ export class Applier {
    * lives, its buckets are tried again one by one, and what was read ahead is forgotten: it began where the cursors would
    * have stood.
    */
-  async #applyRun(session: Session, run: Run): Promise<Run | undefined> {
-    const { client } = session;
+  async #applyRun(holding: Holding, run: Run): Promise<Run | undefined> {
     let ahead: Promise<Run | undefined> | undefined;
     try {
-      await this.#applyTransaction(session, run, () => {
+      await this.#applyTransaction(holding, run, () => {
         this.#giveBack(run);
-        ahead = this.#readRun(session);
+        ahead = this.#readRun(holding);
         // Its failure is that of the transaction that it is a statement of.
         ahead.catch(() => undefined);
       });
@@ -275,9 +243,8 @@ export class Applier {
       if (ahead === undefined) this.#giveBack(run);
       return await ahead;
     } catch (error) {
-      session.context.forget();
       this.#options.events.failed?.(error);
-      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run.parts), performance.now());
+      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run.parts), this.#time.now());
       this.#giveBack(run);
       const forgotten = await ahead?.catch((cause) => {
         this.#options.events.failed?.(cause);
@@ -285,7 +252,7 @@ export class Applier {
       });
       if (forgotten !== undefined) this.#giveBack(forgotten);
       // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
-      await client.query("rollback");
+      await holding.session.rollback();
       return undefined;
     }
   }
@@ -294,33 +261,31 @@ export class Applier {
    * `readAhead` is called when the transaction has moved the cursors past the run, so that on this very connection, and
    * before the commit, what comes after it can be read. Only where there is probably something.
    */
-  async #applyTransaction(session: Session, run: Run, readAhead: () => void): Promise<void> {
-    const startedAt = performance.now();
-    const { client, ownership, context } = session;
+  async #applyTransaction(holding: Holding, run: Run, readAhead: () => void): Promise<void> {
+    const startedAt = this.#time.now();
+    const { session, ownership } = holding;
     const first = run.parts[0] as LogPart;
-    await client.query("begin");
+    await session.begin();
     const counters = await ownership.lock(bucketsOf(run.parts));
     let counts: OutcomeCounts;
     if (run.read.length > 0) {
-      await advanceCursors(client, run.parts);
+      await session.advanceCursors(run.parts);
       if (run.read.reduce((sum, { records }) => sum + records.length, 0) >= AHEAD_RECORDS_MIN) readAhead();
-      counts = await applyParts(client, run.read, counters, context);
+      counts = await session.applyParts(run.read, counters);
     } else {
-      counts = countOutcomes([
-        await applyResolution(client, first, counters, this.#options.properties, context),
-      ]);
+      counts = await session.applyResolution(first, counters);
     }
-    const { command } = await client.query("commit");
+    const command = await session.commit();
     // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
     if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
-    this.#options.events.applied?.(counts, first.receivedAt, performance.now() - startedAt);
+    this.#options.events.applied?.(counts, first.receivedAt, this.#time.now() - startedAt);
   }
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => done(), Math.max(0, ms));
+      const callOff = this.#time.after(Math.max(0, ms), () => done());
       const done = () => {
-        clearTimeout(timer);
+        callOff();
         this.#wakeUp = undefined;
         resolve();
       };

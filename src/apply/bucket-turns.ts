@@ -10,7 +10,7 @@ interface Suspect {
 /**
  * Which buckets an applier reads next: those with a hint of something new, all of them when a poll is due. Buckets whose
  * transaction failed get turns of their own, with growing delays, so that a part which fails again and again holds up
- * its own bucket and no other. Times are milliseconds of `performance.now()`.
+ * its own bucket and no other. Times are milliseconds of any monotonic clock.
  */
 export class BucketTurns {
   readonly #suspects = new Map<number, Suspect>();

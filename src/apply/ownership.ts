@@ -1,9 +1,6 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 
-const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
-const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
-const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
 const writeChangeCounters = readStatement(new URL("./sql/write-change-counters.sql", import.meta.url));
 
 /** Another applier has taken a bucket over: this one's transaction must not go on. */
@@ -16,10 +13,24 @@ export class OwnershipLost extends Error {
   }
 }
 
-/** A bucket that nobody held when it was looked at, and the epoch it had. */
-export interface FreeBucket {
+/** A bucket and the epoch of its lease. */
+export interface Lease {
   readonly bucket: number;
   readonly epoch: string;
+}
+
+/** A lease while a transaction holds its row. */
+export interface LockedLease extends Lease {
+  readonly next_change: string;
+}
+
+/** What ownership asks of the database, on the connection that applies. */
+export interface LeaseSession {
+  /** Takes those of `free` that still have the epoch at which nobody held them; answers their new ones. */
+  takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]>;
+  giveUpBuckets(buckets: readonly number[]): Promise<unknown>;
+  /** Waits for the leases' rows and holds them until the running transaction ends. */
+  lockBuckets(buckets: readonly number[]): Promise<readonly LockedLease[]>;
 }
 
 /**
@@ -27,12 +38,12 @@ export interface FreeBucket {
  * backend. Lease and writes share one session, so whoever lost a bucket cannot commit to it.
  */
 export class Ownership {
-  readonly #client: pg.ClientBase;
+  readonly #session: LeaseSession;
   readonly #owner: string;
   readonly #epochs = new Map<number, string>();
 
-  constructor(client: pg.ClientBase, owner: string) {
-    this.#client = client;
+  constructor(session: LeaseSession, owner: string) {
+    this.#session = session;
     this.#owner = owner;
   }
 
@@ -42,18 +53,15 @@ export class Ownership {
   }
 
   /** Takes those of `free` that nobody has taken since; answers the buckets taken now. */
-  async take(free: readonly FreeBucket[]): Promise<readonly number[]> {
+  async take(free: readonly Lease[]): Promise<readonly number[]> {
     if (free.length === 0) return [];
-    const { rows } = await this.#client.query<{ bucket: number; epoch: string }>({
-      ...takeBuckets,
-      values: [this.#owner, JSON.stringify(free)],
-    });
-    for (const { bucket, epoch } of rows) this.#epochs.set(bucket, epoch);
-    return rows.map(({ bucket }) => bucket);
+    const leases = await this.#session.takeBuckets(this.#owner, free);
+    for (const { bucket, epoch } of leases) this.#epochs.set(bucket, epoch);
+    return leases.map(({ bucket }) => bucket);
   }
 
   /** Nobody holds these as the database says: what was held of them is lost (a replay ends all leases). */
-  forget(free: readonly FreeBucket[]): void {
+  forget(free: readonly Lease[]): void {
     for (const { bucket } of free) this.#epochs.delete(bucket);
   }
 
@@ -62,7 +70,7 @@ export class Ownership {
     if (buckets.length === 0) return;
     // Before the answer: whether or not it comes, they are not to be counted on any more.
     for (const bucket of buckets) this.#epochs.delete(bucket);
-    await this.#client.query({ ...giveUpBuckets, values: [buckets] });
+    await this.#session.giveUpBuckets(buckets);
   }
 
   /**
@@ -70,16 +78,13 @@ export class Ownership {
    * Throws OwnershipLost when one has been taken over; it is then no longer among `buckets`.
    */
   async lock(buckets: readonly number[]): Promise<ChangeCounters> {
-    const { rows } = await this.#client.query<{ bucket: number; epoch: string; next_change: string }>({
-      ...lockBuckets,
-      values: [buckets],
-    });
-    const lost = rows
+    const leases = await this.#session.lockBuckets(buckets);
+    const lost = leases
       .filter(({ bucket, epoch }) => this.#epochs.get(bucket) !== epoch)
       .map(({ bucket }) => bucket);
     for (const bucket of lost) this.#epochs.delete(bucket);
     if (lost.length > 0) throw new OwnershipLost(lost);
-    return new ChangeCounters(new Map(rows.map((row) => [row.bucket, Number(row.next_change)])));
+    return new ChangeCounters(new Map(leases.map((lease) => [lease.bucket, Number(lease.next_change)])));
   }
 }
 

@@ -1,12 +1,7 @@
-import type pg from "pg";
 import { SILENCE_SECONDS_MAX } from "../db/presence.ts";
-import { readStatement } from "../db/statement.ts";
 import { fairShare } from "./fair-share.ts";
-import type { FreeBucket, Ownership } from "./ownership.ts";
+import type { Lease, Ownership } from "./ownership.ts";
 import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
-
-const lookAround = readStatement(new URL("./sql/look-around.sql", import.meta.url));
-const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
 
 /**
  * A bucket that has been free for so long is anybody's: whoever lacks it by its share has something long to do. Two looks
@@ -16,11 +11,20 @@ const OVERDUE_MS = 1_500;
 /** So long is kept what was taken beyond the share, or it would be given up and taken again until that other is back. */
 const SURPLUS_KEPT_MS = 10_000;
 
-interface Around {
+/** What an applier sees of the others. */
+export interface Around {
   /** Ids of the appliers present, in the order in which they came. */
   readonly appliers: readonly string[];
-  readonly free: readonly FreeBucket[];
+  readonly free: readonly Lease[];
   readonly waiting: readonly WaitingSession[];
+}
+
+/** What sharing asks of the database. */
+export interface SharingSession {
+  /** Counts as present who has spoken within so many seconds, and as waiting who has not. */
+  lookAround(silenceSecondsMax: number): Promise<Around>;
+  /** Ends a session of another unless it has spoken since; answers whether it did. */
+  endSilent(session: WaitingSession): Promise<boolean>;
 }
 
 /** What came of one look around. */
@@ -34,10 +38,10 @@ export interface Shift {
 /**
  * How one applier shares the buckets with the others, of this node and of all. Nobody leads and nobody writes to say that
  * it lives: each looks around about once a second, ends the sessions of those who hang, gives up what it holds beyond its
- * share, and takes of what is free. Times are ms of `performance.now()`.
+ * share, and takes of what is free. Times are ms of any monotonic clock.
  */
 export class Sharing {
-  readonly #client: pg.ClientBase;
+  readonly #session: SharingSession;
   readonly #ownership: Ownership;
   readonly #me: string;
   readonly #silent = new SilentSessions(SILENCE_SECONDS_MAX * 1_000);
@@ -45,8 +49,8 @@ export class Sharing {
   #keepsSurplusUntil = 0;
 
   /** `me` is the id by which this session is present. */
-  constructor(client: pg.ClientBase, ownership: Ownership, me: string) {
-    this.#client = client;
+  constructor(session: SharingSession, ownership: Ownership, me: string) {
+    this.#session = session;
     this.#ownership = ownership;
     this.#me = me;
   }
@@ -75,25 +79,17 @@ export class Sharing {
     return { taken: await this.#ownership.take([...chosen]), givenUp: [], ended };
   }
 
-  async #look(): Promise<Around> {
-    const { rows } = await this.#client.query<Around>({ ...lookAround, values: [SILENCE_SECONDS_MAX] });
-    if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
-    return rows[0];
+  #look(): Promise<Around> {
+    return this.#session.lookAround(SILENCE_SECONDS_MAX);
   }
 
   async #endSilent(silent: readonly WaitingSession[]): Promise<WaitingSession[]> {
     const ended: WaitingSession[] = [];
-    for (const session of silent) {
-      const { rowCount } = await this.#client.query({
-        ...endSilentSession,
-        values: [session.pid, session.spoke],
-      });
-      if (rowCount !== 0) ended.push(session);
-    }
+    for (const session of silent) if (await this.#session.endSilent(session)) ended.push(session);
     return ended;
   }
 
-  #overdueOf(free: readonly FreeBucket[], now: number): FreeBucket[] {
+  #overdueOf(free: readonly Lease[], now: number): Lease[] {
     const before = this.#freeSince;
     this.#freeSince = new Map();
     return free.filter(({ bucket, epoch }) => {

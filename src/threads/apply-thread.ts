@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { Applier } from "../apply/applier.ts";
+import { applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool } from "../db/pool.ts";
@@ -41,15 +42,17 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
   const pool = createPool(config, log, 2);
   const properties = new PropertyDirectory(pool);
   const applier = new Applier({
-    clientConfig: config,
-    pool,
-    properties,
-    owner: `${hostname()}/${process.pid}/${writer + 1}`,
-    pollMs: order.applyPollMs,
-    events: {
+    openSession: applySessions({
+      clientConfig: config,
+      pool,
+      properties,
       connected(processId) {
         if (order.embedded) letGiveWay(processId);
       },
+    }),
+    owner: `${hostname()}/${process.pid}/${writer + 1}`,
+    pollMs: order.applyPollMs,
+    events: {
       applied(counts, oldestReceivedAt, durationMs) {
         for (const [letter, count] of Object.entries(counts)) {
           metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);

@@ -4,6 +4,7 @@ import pg from "pg";
 import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { PropertyRegister } from "../../src/accept/property-register.ts";
 import { Applier } from "../../src/apply/applier.ts";
+import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { type Database, openDatabase } from "../../src/db/open-database.ts";
@@ -53,9 +54,11 @@ describe("a database with defaults of its own", () => {
     );
     log = await AcceptLog.open(database.clientConfig, 1, { failed: (error) => failures.push(error) });
     applier = new Applier({
-      clientConfig: database.clientConfig,
-      pool: database.pool,
-      properties: new PropertyDirectory(database.pool),
+      openSession: applySessions({
+        clientConfig: database.clientConfig,
+        pool: database.pool,
+        properties: new PropertyDirectory(database.pool),
+      }),
       owner: "test",
       pollMs: 20,
       events: { failed: (error) => failures.push(error) },

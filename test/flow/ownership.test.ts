@@ -3,7 +3,8 @@ import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import type { Applier } from "../../src/apply/applier.ts";
-import { type FreeBucket, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { LeaseStatements } from "../../src/apply/lease-statements.ts";
+import { type Lease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
 import { enterPresence } from "../../src/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
@@ -32,7 +33,7 @@ describe("a bucket has one owner", () => {
   };
   const untilHeld = (wanted: string) => until(async () => (await held()) === wanted, 20_000);
   const freeBuckets = () =>
-    bench.rows<FreeBucket>("select bucket, epoch::text from bellhop.bucket_lease order by bucket");
+    bench.rows<Lease>("select bucket, epoch::text from bellhop.bucket_lease order by bucket");
 
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client(bench.database.clientConfig);
@@ -45,7 +46,7 @@ describe("a bucket has one owner", () => {
   const hang = async (): Promise<{ client: pg.Client; ownership: Ownership }> => {
     const client = await connect();
     await enterPresence(client, ["apply"], "hung");
-    const ownership = new Ownership(client, "hung");
+    const ownership = new Ownership(new LeaseStatements(client), "hung");
     assert.equal((await ownership.take(await freeBuckets())).length, 64);
     return { client, ownership };
   };
@@ -85,11 +86,11 @@ describe("a bucket has one owner", () => {
 
   test("a former owner cannot go on: its epoch is past", async () => {
     const [one, two] = [await connect(), await connect()];
-    const former = new Ownership(one, "former");
+    const former = new Ownership(new LeaseStatements(one), "former");
     const seen = await freeBuckets();
     assert.equal((await former.take(seen)).length, 64);
     // Seen free by both, and taken by one of them.
-    assert.deepEqual(await new Ownership(two, "other").take(seen), []);
+    assert.deepEqual(await new Ownership(new LeaseStatements(two), "other").take(seen), []);
     const bucket = bucketOf("ACME", "LON01");
     await bench.rows("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = $1", [bucket]);
     await one.query("begin");
@@ -102,7 +103,7 @@ describe("a bucket has one owner", () => {
 
   test("who gives buckets up holds the others on, and none that another has taken meanwhile", async () => {
     const client = await connect();
-    const ownership = new Ownership(client, "generous");
+    const ownership = new Ownership(new LeaseStatements(client), "generous");
     await ownership.take(await freeBuckets());
     await bench.rows("update bellhop.bucket_lease set owner = 'thief', backend_pid = 1 where bucket = 3");
     await ownership.giveUp([3, 4, 5]);
@@ -117,7 +118,7 @@ describe("a bucket has one owner", () => {
 
   test("a taker waits for the running transaction of the one it takes over from", async () => {
     const [one, two] = [await connect(), await connect()];
-    const holder = new Ownership(one, "holder");
+    const holder = new Ownership(new LeaseStatements(one), "holder");
     await holder.take(await freeBuckets());
     await one.query("begin");
     await holder.lock([7]);

@@ -3,6 +3,7 @@ import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
 import { PropertyRegister } from "../../src/accept/property-register.ts";
 import type { Submission } from "../../src/accept/submission.ts";
 import { Applier } from "../../src/apply/applier.ts";
+import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { untilFound } from "./until.ts";
@@ -78,9 +79,11 @@ export class ApplyBench {
 
   newApplier(owner: string): Applier {
     return new Applier({
-      clientConfig: this.database.clientConfig,
-      pool: this.database.pool,
-      properties: new PropertyDirectory(this.database.pool),
+      openSession: applySessions({
+        clientConfig: this.database.clientConfig,
+        pool: this.database.pool,
+        properties: new PropertyDirectory(this.database.pool),
+      }),
       owner,
       pollMs: 20,
       events: { failed: (error) => this.failures.push(error) },

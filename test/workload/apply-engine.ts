@@ -1,4 +1,5 @@
 import { Applier } from "../../src/apply/applier.ts";
+import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import type { TestDatabase } from "../support/database.ts";
 
@@ -22,9 +23,7 @@ export function startAppliers(count: number): StartEngine {
     const properties = new PropertyDirectory(database.pool);
     const start = (owner: string): Applier => {
       const applier = new Applier({
-        clientConfig: database.clientConfig,
-        pool: database.pool,
-        properties,
+        openSession: applySessions({ clientConfig: database.clientConfig, pool: database.pool, properties }),
         owner,
         pollMs: 25,
         events: { failed },

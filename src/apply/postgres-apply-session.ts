@@ -1,0 +1,131 @@
+import pg from "pg";
+import { endWithClient } from "../db/connection.ts";
+import { enterPresence, startPulse } from "../db/presence.ts";
+import { readStatement } from "../db/statement.ts";
+import { STATE_SCHEMA } from "../state/state-schema.ts";
+import { openStateSession, planByKeys } from "../state/state-session.ts";
+import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
+import { applyResolution } from "./apply-resolution.ts";
+import type { ApplySession, OpenApplySession } from "./apply-session.ts";
+import { type LogPart, readBacklog } from "./backlog.ts";
+import { ContextWarnings } from "./context-warnings.ts";
+import { LeaseStatements } from "./lease-statements.ts";
+import type { ChangeCounters } from "./ownership.ts";
+import type { PropertyDirectory } from "./property-directory.ts";
+import { type ReadPart, readPart } from "./read-part.ts";
+import type { Around } from "./sharing.ts";
+import type { WaitingSession } from "./silent-sessions.ts";
+
+const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
+const lookAround = readStatement(new URL("./sql/look-around.sql", import.meta.url));
+const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
+
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+/** What sessions of an applier are made of. */
+export interface ApplySessionParts {
+  readonly clientConfig: pg.ClientConfig;
+  /** For shared settings, such as the labels of a client. */
+  readonly pool: pg.Pool;
+  readonly properties: PropertyDirectory;
+  /** A session was opened; its process on the database's machine. */
+  connected?(processId: number): void;
+}
+
+class PostgresApplySession extends LeaseStatements implements ApplySession {
+  readonly presenceId: string;
+  readonly #client: pg.Client;
+  readonly #properties: PropertyDirectory;
+  readonly #context: ContextWarnings;
+
+  constructor(client: pg.Client, presenceId: string, { pool, properties }: ApplySessionParts) {
+    super(client);
+    this.#client = client;
+    this.presenceId = presenceId;
+    this.#properties = properties;
+    this.#context = new ContextWarnings(pool, client);
+  }
+
+  async lookAround(silenceSecondsMax: number): Promise<Around> {
+    const { rows } = await this.#client.query<Around>({ ...lookAround, values: [silenceSecondsMax] });
+    if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
+    return rows[0];
+  }
+
+  async endSilent({ pid, spoke }: WaitingSession): Promise<boolean> {
+    return (await this.#client.query({ ...endSilentSession, values: [pid, spoke] })).rowCount !== 0;
+  }
+
+  retireLanes(): Promise<unknown> {
+    return this.#client.query(retireLanes);
+  }
+
+  readBacklog(buckets: readonly number[]): Promise<LogPart[]> {
+    return readBacklog(this.#client, buckets);
+  }
+
+  readPart(part: LogPart): Promise<ReadPart> {
+    return readPart(part, this.#properties);
+  }
+
+  startPulse(): { stop(): void } {
+    return startPulse(this.#client);
+  }
+
+  begin(): Promise<unknown> {
+    return this.#client.query("begin");
+  }
+
+  advanceCursors(parts: readonly LogPart[]): Promise<void> {
+    return advanceCursors(this.#client, parts);
+  }
+
+  applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
+    return applyParts(this.#client, parts, counters, this.#context);
+  }
+
+  async applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts> {
+    return countOutcomes([
+      await applyResolution(this.#client, resolution, counters, this.#properties, this.#context),
+    ]);
+  }
+
+  async commit(): Promise<string> {
+    return (await this.#client.query("commit")).command;
+  }
+
+  async rollback(): Promise<void> {
+    this.#context.forget();
+    await this.#client.query("rollback");
+  }
+
+  close(): Promise<void> {
+    return this.#client.end();
+  }
+}
+
+/** Sessions of appliers on PostgreSQL. */
+export function applySessions(parts: ApplySessionParts): OpenApplySession {
+  return async (owner, failed) => {
+    const client = new pg.Client({
+      ...parts.clientConfig,
+      application_name: "bellhop apply",
+      query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+    });
+    client.on("error", failed);
+    await client.connect();
+    const { processID } = client as unknown as { readonly processID: number | null };
+    if (processID !== null) parts.connected?.(processID);
+    try {
+      await openStateSession(client, STATE_SCHEMA);
+      await endWithClient(client);
+      await planByKeys(client, true);
+      const [presenceId = ""] = await enterPresence(client, ["apply"], owner);
+      return new PostgresApplySession(client, presenceId, parts);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  };
+}
