@@ -94,6 +94,10 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
     types,
     application_name: "bellhop",
     keepAlive: true,
+    // A server that gave this client up while the network was away cannot tell it so, and the operating system would ask it
+    // after two hours: until then a lane seems open, and an applier waits for its answer (seeds 524 and others of
+    // test/simulation). Asked after 10 s of silence, then each second, ten times.
+    keepAliveInitialDelayMillis: 10_000,
     // A server that is down refuses at once; this bounds one that is unreachable.
     connectionTimeoutMillis: 10_000,
   };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { AcceptLog } from "../../src/accept/accept-log.ts";
+import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
 import { ServiceError } from "../../src/errors/registry.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 
@@ -64,5 +65,17 @@ describe("one Idempotency-Key at two nodes at once", () => {
     ]);
     assert.equal(new Set([first, ...again].map(({ requestId }) => requestId)).size, 2);
     assert.deepEqual(again.map(({ repeated }) => repeated).toSorted(), [false, true]);
+  });
+
+  test("gives an answer of another node before whatever is sent to it afterwards, though that other's clock is ahead", async (t) => {
+    const stamp = new RequestIdStamp();
+    const nodeAhead = await AcceptLog.open(bench.database.clientConfig, 1, {}, stamp);
+    t.after(() => nodeAhead.close());
+    stamp.raise(lowestIdAt(Date.now() + 3_600_000));
+    const first = await nodeAhead.append(submission("ahead", "x"));
+    const again = await otherNode.append(submission("ahead", "x"));
+    assert.deepEqual(again, { requestId: first.requestId, repeated: true });
+    const next = await otherNode.append(submission("after", "x"));
+    assert.ok(next.requestId > first.requestId, `${next.requestId} came after ${first.requestId}`);
   });
 });
