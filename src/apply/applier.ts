@@ -7,6 +7,7 @@ import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
 import { Sharing, type Shift } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
+import { Stalls } from "./stalls.ts";
 
 /** How often lanes are sealed and retired. */
 const RETIRE_MS = 2_000;
@@ -74,6 +75,7 @@ export class Applier {
   readonly #options: ApplierOptions;
   readonly #time: Time;
   readonly #turns = new BucketTurns();
+  readonly #stalls: Stalls;
   #holding: Holding | undefined;
   #stopped = false;
   #wakeUp: (() => void) | undefined;
@@ -82,6 +84,7 @@ export class Applier {
   constructor(options: ApplierOptions) {
     this.#options = options;
     this.#time = options.time ?? machineTime;
+    this.#stalls = new Stalls(this.#time);
   }
 
   start(): void {
@@ -107,6 +110,7 @@ export class Applier {
 
   async #run(): Promise<void> {
     let failures = 0;
+    const watch = this.#stalls.watch();
     while (!this.#stopped) {
       const holding = await this.#connect().catch((error) => {
         this.#options.events.failed?.(error);
@@ -130,13 +134,14 @@ export class Applier {
       this.#turns.poll();
       if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 6)));
     }
+    watch.stop();
   }
 
   async #connect(): Promise<Holding> {
     const { openSession, owner, events } = this.#options;
     const session = await openSession(owner, (error) => events.failed?.(error));
     const ownership = new Ownership(session, owner);
-    const sharing = new Sharing(session, ownership, session.presenceId);
+    const sharing = new Sharing(session, ownership, session.presenceId, this.#stalls);
     return { session, ownership, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
   }
 

@@ -2,6 +2,7 @@ import { SILENCE_SECONDS_MAX } from "../db/presence.ts";
 import { fairShare } from "./fair-share.ts";
 import type { Lease, Ownership } from "./ownership.ts";
 import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
+import type { Stalls } from "./stalls.ts";
 
 /**
  * A bucket that has been free for so long is anybody's: whoever lacks it by its share has something long to do. Two looks
@@ -44,21 +45,24 @@ export class Sharing {
   readonly #session: SharingSession;
   readonly #ownership: Ownership;
   readonly #me: string;
-  readonly #silent = new SilentSessions(SILENCE_SECONDS_MAX * 1_000);
+  readonly #stalls: Stalls;
+  readonly #silent = new SilentSessions();
   #freeSince = new Map<number, { readonly epoch: string; readonly since: number }>();
   #keepsSurplusUntil = 0;
 
-  /** `me` is the id by which this session is present. */
-  constructor(session: SharingSession, ownership: Ownership, me: string) {
+  /** `me` is the id by which this session is present, `stalls` are those of this thread. */
+  constructor(session: SharingSession, ownership: Ownership, me: string, stalls: Stalls) {
     this.#session = session;
     this.#ownership = ownership;
     this.#me = me;
+    this.#stalls = stalls;
   }
 
   /** To be called between transactions. */
   async shift(now: number): Promise<Shift> {
     let around = await this.#look();
-    const ended = await this.#endSilent(this.#silent.look(around.waiting, now));
+    const patienceMs = this.#stalls.patienceMs(SILENCE_SECONDS_MAX * 1_000, now);
+    const ended = await this.#endSilent(this.#silent.look(around.waiting, patienceMs, now));
     if (ended.length > 0) around = await this.#look();
     const { free, appliers } = around;
     this.#ownership.forget(free);

@@ -14,22 +14,26 @@ const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
 describe("sessions that wait for their client", () => {
   it("are silent at once between two statements: nobody but the client is waited for", () => {
     const sessions = [session({ idle: true })];
-    assert.deepEqual(new SilentSessions(3_000).look(sessions, 0), sessions);
+    assert.deepEqual(new SilentSessions().look(sessions, 3_000, 0), sessions);
+  });
+
+  it("are not silent before they were so for as long as they may", () => {
+    assert.deepEqual(new SilentSessions().look([session({ idle: true })], 5_000, 0), []);
   });
 
   it("are silent in the middle of a statement only when every look for long enough has found them so", () => {
-    const silent = new SilentSessions(3_000);
-    assert.deepEqual(silent.look([session()], 0), []);
-    assert.deepEqual(silent.look([session()], 2_900), []);
-    assert.deepEqual(silent.look([session()], 3_000), [session()]);
+    const silent = new SilentSessions();
+    assert.deepEqual(silent.look([session()], 3_000, 0), []);
+    assert.deepEqual(silent.look([session()], 3_000, 2_900), []);
+    assert.deepEqual(silent.look([session()], 3_000, 3_000), [session()]);
   });
 
   it("begin anew when a look has found them working, or at another statement", () => {
-    const silent = new SilentSessions(3_000);
-    silent.look([session()], 0);
-    silent.look([], 1_000);
-    assert.deepEqual(silent.look([session()], 3_500), []);
-    assert.deepEqual(silent.look([session({ spoke: "10:00:04" })], 6_600), []);
-    assert.deepEqual(silent.look([session({ spoke: "10:00:04", pid: 8 })], 9_700), []);
+    const silent = new SilentSessions();
+    silent.look([session()], 3_000, 0);
+    silent.look([], 3_000, 1_000);
+    assert.deepEqual(silent.look([session()], 3_000, 3_500), []);
+    assert.deepEqual(silent.look([session({ spoke: "10:00:04" })], 3_000, 6_600), []);
+    assert.deepEqual(silent.look([session({ spoke: "10:00:04", pid: 8 })], 3_000, 9_700), []);
   });
 });

@@ -16,23 +16,18 @@ export interface WaitingSession {
  * only: such a session must be found so at every look for as long as silence is allowed.
  */
 export class SilentSessions {
-  readonly #silenceMsMax: number;
   /** By session and statement: when it was first found waiting. */
   #waitingSince = new Map<string, number>();
 
-  constructor(silenceMsMax: number) {
-    this.#silenceMsMax = silenceMsMax;
-  }
-
-  /** `now` in ms of any monotonic clock, the same at each look. */
-  look(waiting: readonly WaitingSession[], now: number): readonly WaitingSession[] {
+  /** Those silent for `silenceMsMax`; `now` in ms of any monotonic clock, the same at each look. */
+  look(waiting: readonly WaitingSession[], silenceMsMax: number, now: number): readonly WaitingSession[] {
     const before = this.#waitingSince;
     this.#waitingSince = new Map();
-    return waiting.filter(({ pid, spoke, idle }) => {
+    return waiting.filter(({ pid, spoke, idle, silent_seconds }) => {
       const key = `${pid} ${spoke}`;
       const since = before.get(key) ?? now;
       this.#waitingSince.set(key, since);
-      return idle || now - since >= this.#silenceMsMax;
+      return silent_seconds * 1_000 >= silenceMsMax && (idle || now - since >= silenceMsMax);
     });
   }
 }

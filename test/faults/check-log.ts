@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { microsecondsOf } from "../../src/accept/request-id.ts";
 import { linesOf, stateAfter } from "../workload/expected-state.ts";
 import { readStateLines } from "../workload/observed-state.ts";
 import type { Ledger } from "./ledger.ts";
@@ -40,9 +41,14 @@ export async function countLost(
 
 /**
  * Compares the whole log with what was sent, and the state with the contract's model of the log in the order of
- * receipt. Everything has been applied before.
+ * receipt. Everything has been applied before. Several nodes order what they accept by clocks that differ by as much as
+ * `clockErrorMsMax`.
  */
-export async function checkLog(pool: pg.Pool, ledger: Ledger): Promise<LogFindings> {
+export async function checkLog(
+  pool: pg.Pool,
+  ledger: Ledger,
+  { clockErrorMsMax = 0 }: { readonly clockErrorMsMax?: number } = {},
+): Promise<LogFindings> {
   const logged = await readStoredRecords(pool);
   const stored = Map.groupBy(logged, ({ requestId }) => requestId);
   const lost: string[] = [];
@@ -65,7 +71,7 @@ export async function checkLog(pool: pg.Pool, ledger: Ledger): Promise<LogFindin
       ? []
       : [`${logged.length - places.size} records lie twice in one request`]),
     ...(await stateProblems(pool, logged)),
-    ...orderProblems(ledger),
+    ...orderProblems(ledger, clockErrorMsMax),
   ];
   return {
     lost: lost.length,
@@ -135,7 +141,7 @@ function countOutcomes(logged: readonly StoredRecord[]): Record<string, number> 
 }
 
 /** A batch that was answered before another was first sent has the smaller id, also across every restart. */
-function orderProblems(ledger: Ledger): string[] {
+function orderProblems(ledger: Ledger, clockErrorMsMax: number): string[] {
   const bySending = ledger.answers.toSorted((left, right) => left.sentAt - right.sentAt);
   const byAnswer = ledger.answers.toSorted((left, right) => left.answeredAt - right.answeredAt);
   const problems: string[] = [];
@@ -146,7 +152,11 @@ function orderProblems(ledger: Ledger): string[] {
       if (earlier.requestId > greatest) greatest = earlier.requestId;
       next += 1;
     }
-    if (requestId < greatest) problems.push(`${requestId} was sent after ${greatest} had been answered`);
+    if (
+      requestId < greatest &&
+      microsecondsOf(greatest) - microsecondsOf(requestId) >= clockErrorMsMax * 1_000
+    )
+      problems.push(`${requestId} was sent after ${greatest} had been answered`);
   }
   return told("out of the order of receipt", problems);
 }

@@ -4,19 +4,25 @@ import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
 import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
-/** Lanes are sealed and buckets taken at the applier's upkeep, every two seconds. */
+/** Lanes are sealed and buckets taken at the appliers' upkeep, about each second. */
 const TIDY_MS_MAX = 10_000;
 
-/** Connections of all pools: the main thread's, the applying one's, and each serving one's. */
-const POOLS_MAX = 2 + APPLY_WRITERS * 2 + HTTP_THREADS * 5;
+/** What is there at rest: so many nodes, each with so many threads. */
+export interface AtRest {
+  readonly nodes: number;
+  readonly httpThreads: number;
+  readonly applyWriters: number;
+}
+
+const ONE_NODE: AtRest = { nodes: 1, httpThreads: HTTP_THREADS, applyWriters: APPLY_WRITERS };
 
 /** What must be so once the service has come to rest, as queries that answer rows only where it is not. */
-const TIDY: Readonly<Record<string, string>> = {
+const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Record<string, string>> => ({
   "sessions that should not be": `
     select application_name, count(*)::integer from pg_stat_activity
-    where usename = 'bellhop' and application_name <> '${LOOKER}' group by application_name
-    having count(*) > case application_name when 'bellhop' then ${POOLS_MAX} when 'bellhop accept' then ${HTTP_THREADS}
-      when 'bellhop apply' then ${APPLY_WRITERS} else 1 end`,
+    where usename = 'bellhop' and application_name <> '${LOOKER}' and datname = current_database() group by application_name
+    having count(*) > ${nodes} * case application_name when 'bellhop' then ${2 + applyWriters * 2 + Math.max(10, httpThreads * 5)}
+      when 'bellhop accept' then ${httpThreads} when 'bellhop apply' then ${applyWriters} else 1 end`,
   "sessions in a transaction": `
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
@@ -28,7 +34,7 @@ const TIDY: Readonly<Record<string, string>> = {
     and not exists (select from pg_stat_activity writer
       where writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start)`,
   "another number of open lanes than threads that serve": `
-    select count(*)::integer from bellhop.lane where sealed_at is null having count(*) <> ${HTTP_THREADS}`,
+    select count(*)::integer from bellhop.lane where sealed_at is null having count(*) <> ${nodes * httpThreads}`,
   "buckets that no living backend holds": `
     select bucket from bellhop.bucket_lease lease
     where not exists (select from pg_stat_activity holder
@@ -55,7 +61,10 @@ const TIDY: Readonly<Record<string, string>> = {
     group by lease.bucket, lease.next_change
     having count(change_no) <> lease.next_change - 1 or count(distinct change_no) <> count(change_no)
       or max(change_no) >= lease.next_change`,
-};
+  "appliers that do not have their fair share of the buckets": `
+    select owner, count(*)::integer from bellhop.bucket_lease group by owner
+    having count(*) not between ${Math.floor(64 / (nodes * applyWriters))} and ${Math.ceil(64 / (nodes * applyWriters))}`,
+});
 
 /** Whether a lane's backend lives; false also while PostgreSQL takes no connections. */
 export async function hasOpenLane(dataDir: string): Promise<boolean> {
@@ -94,9 +103,9 @@ export async function longestLagMs(pool: pg.Pool): Promise<number> {
 }
 
 /** What crashes have left behind in the database, as sentences, once it had the time to be tidied up. */
-export async function checkSessions(pool: pg.Pool): Promise<string[]> {
+export async function checkSessions(pool: pg.Pool, atRest: AtRest = ONE_NODE): Promise<string[]> {
   const problems: string[] = [];
-  for (const [what, query] of Object.entries(TIDY)) {
+  for (const [what, query] of Object.entries(tidyQueries(atRest))) {
     let left: unknown[] = [];
     await until(async () => {
       left = (await pool.query<Record<string, unknown>>(query)).rows;

@@ -1,8 +1,10 @@
 /** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
 import { killCommand } from "./kill.ts";
+import { nodesCommand } from "./nodes.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
+  nodes: nodesCommand,
 };
 
 const [name = "", ...args] = process.argv.slice(2);

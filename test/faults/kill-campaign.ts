@@ -158,7 +158,7 @@ export async function runKills(options: KillOptions): Promise<KillReport> {
     const { address } = service;
     const source = new BatchSource(options.seed);
     const { seed, senders: count = 8 } = options;
-    senders = new Senders({ address, token, source, ledger, seed, senders: count });
+    senders = new Senders({ route: () => ({ address }), token, source, ledger, seed, senders: count });
     let lostOnTheWay = 0;
     while (killer.kills < options.times && options.enough?.aborted !== true) {
       await killer.killOnce();

@@ -31,6 +31,8 @@ export class Ledger {
   longestAnswerMs = 0;
   repeats = 0;
   refusals = 0;
+  /** What the senders saw, each status and what else became of a request, and how often. */
+  readonly seen: Record<string, number> = {};
   readonly #byRequest = new Map<string, SentBatch>();
   #unchecked: string[] = [];
 
@@ -67,6 +69,10 @@ export class Ledger {
     this.#byRequest.set(answer.requestId, sent);
     this.answers.push({ ...answer, sentAt: sent.firstSentAt });
     this.#unchecked.push(answer.requestId);
+  }
+
+  saw(what: string): void {
+    this.seen[what] = (this.seen[what] ?? 0) + 1;
   }
 
   /** The request ids answered since the last call. */

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { SeededRandom } from "../workload/seeded-random.ts";
+import type { Route } from "./balancer.ts";
 import type { BatchSource } from "./batch-source.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 
 export interface SendersOptions {
-  readonly address: string;
+  /** Where the next request goes; undefined while there is nowhere to send it. */
+  readonly route: () => Route | undefined;
   readonly token: string;
   readonly source: BatchSource;
   readonly ledger: Ledger;
@@ -14,6 +16,8 @@ export interface SendersOptions {
 
 /** An answer that takes longer counts as lost; the service promises far less. */
 const ANSWER_MS_MAX = 30_000;
+/** What a service may answer that cannot take a batch now. */
+const REFUSALS: readonly number[] = [429, 503];
 /** How long a sender waits after a refusal or a lost connection, as a partner's would. */
 const BACK_OFF_MS = 25;
 /** The longest pause between two batches of one sender: without any, the machine would only ever be seen saturated. */
@@ -82,9 +86,18 @@ export class Senders {
 
   /** Posts once; true when it was answered 202. */
   async #post(sent: SentBatch): Promise<boolean> {
-    const { address, token, ledger } = this.#options;
+    const { route, token, ledger } = this.#options;
     const { batch } = sent;
+    const to = route();
+    if (to === undefined) {
+      // As a balancer without a node would: nothing was sent, but the ledger counts it as sent.
+      sent.unanswered += 1;
+      ledger.saw("no node");
+      return false;
+    }
+    const { address, down } = to;
     const sentAt = performance.now();
+    const late = AbortSignal.timeout(ANSWER_MS_MAX);
     try {
       const response = await fetch(`${address}/api/public/v1/${batch.resource}`, {
         method: "POST",
@@ -94,9 +107,10 @@ export class Senders {
           ...(batch.idempotencyKey === undefined ? {} : { "idempotency-key": batch.idempotencyKey }),
         },
         body: `[${batch.records.join(",")}]`,
-        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+        signal: down === undefined ? late : AbortSignal.any([late, down]),
       });
       const text = await response.text();
+      ledger.saw(String(response.status));
       if (response.status === 202) {
         const { requestId } = JSON.parse(text) as { requestId: string };
         ledger.accepted(sent, { requestId, sentAt, answeredAt: performance.now() });
@@ -104,10 +118,11 @@ export class Senders {
       }
       sent.unanswered += 1;
       ledger.refusals += 1;
-      if (response.status !== 503)
+      if (!REFUSALS.includes(response.status))
         ledger.problems.push(`batch ${batch.number} was answered ${response.status}: ${text.slice(0, 300)}`);
     } catch (error) {
       sent.unanswered += 1;
+      ledger.saw("dropped");
       if ((error as Error).name === "TimeoutError")
         ledger.problems.push(`batch ${batch.number} had no answer within ${ANSWER_MS_MAX} ms`);
     }

@@ -107,6 +107,18 @@ export class ServiceProcess {
     return child.exitCode;
   }
 
+  /** Of the process that runs, or ran last. */
+  get pid(): number {
+    const { pid } = this.#running();
+    if (pid === undefined) throw new Error("The service could not be started.");
+    return pid;
+  }
+
+  /** Sends a signal that does not end it: SIGSTOP, SIGCONT. */
+  signal(signal: NodeJS.Signals): void {
+    this.#running().kill(signal);
+  }
+
   /** Ends whatever still runs, and removes the data directory unless it is to be looked at. */
   async remove(options: { readonly keepData?: boolean } = {}): Promise<void> {
     if (this.#child !== undefined) await this.end("SIGKILL");

@@ -44,7 +44,7 @@ describe("SIGTERM under load", () => {
 
   test("what is in flight is answered, the exit code is 0, and every 202 is there once after the next start", async () => {
     const { address } = service;
-    const senders = new Senders({ address, token, source, ledger, seed: 1, senders: 4 });
+    const senders = new Senders({ route: () => ({ address }), token, source, ledger, seed: 1, senders: 4 });
     await until(() => ledger.acceptedRequests > 20, 30_000);
     const sent = ledger.sending(source.next());
     const { connection, finish } = await beginBatch(sent.batch);
