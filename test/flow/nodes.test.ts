@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { clientConfig } from "../../src/db/connection.ts";
+import { Balancer } from "../faults/balancer.ts";
+import { BatchSource, CLIENT_CODE } from "../faults/batch-source.ts";
+import { checkLog } from "../faults/check-log.ts";
+import { checkSessions, untilApplied } from "../faults/check-sessions.ts";
+import { Ledger } from "../faults/ledger.ts";
+import { newToken } from "../faults/new-token.ts";
+import { startNodes } from "../faults/nodes-campaign.ts";
+import { Senders } from "../faults/senders.ts";
+import type { ServiceProcess } from "../faults/service-process.ts";
+import { bucketsOf } from "../faults/takeover.ts";
+import { createEmptyDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+/** Three processes, as three machines would run them, on a database that was empty when they were started. */
+describe("several nodes on one database", () => {
+  let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
+  let pool: pg.Pool;
+  let nodes: ServiceProcess[];
+  let token: string;
+  before(async () => {
+    database = await createEmptyDatabase();
+    pool = new pg.Pool({ ...clientConfig({ connectionString: database.url }, "on"), max: 2 });
+    nodes = await startNodes(3, database.url);
+  });
+  after(async () => {
+    for (const node of nodes) await node.remove();
+    await pool.end();
+    await database.drop();
+  });
+
+  const node = (at: number): ServiceProcess => nodes[at] as ServiceProcess;
+  const heldBy = async ({ pid }: ServiceProcess) => (await bucketsOf(pool, pid)).length;
+  /** By its key a batch has a number, by which the log is traced back to it, beyond those of the senders. */
+  const numbers = new Map<string, number>();
+  const numberOf = (key: string): number => {
+    const number = numbers.get(key) ?? 1_000_000 + numbers.size;
+    numbers.set(key, number);
+    return number;
+  };
+  const send = (to: ServiceProcess, records: readonly object[], key: string) =>
+    fetch(`${to.address}/api/public/v1/inventories`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body: JSON.stringify(records.map((record) => ({ ...record, correlationId: `batch-${numberOf(key)}` }))),
+    });
+  const inventory = (propertyCode: string) => ({
+    clientCode: CLIENT_CODE,
+    propertyCode,
+    createDateTime: "2026-01-01T00:00:00Z",
+    occupancyDate: "2026-05-01",
+    roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 1 }],
+  });
+
+  test("starting at once on an empty database, migrate it once and make one key, whose tokens all take", async () => {
+    // One that dies in its start is in nobody's way.
+    await node(2).end("SIGKILL");
+    for (const started of nodes.slice(0, 2)) await started.untilReady(60_000);
+    node(2).start();
+    await node(2).untilReady(60_000);
+    const keys = JSON.parse(await node(0).command("key", "list", "--json")) as { keys: { state: string }[] };
+    assert.deepEqual(
+      keys.keys.map(({ state }) => state),
+      ["active"],
+    );
+    token = await newToken(node(1));
+    for (const [at, to] of nodes.entries())
+      assert.equal((await send(to, [inventory("A")], `${at}`)).status, 202);
+  });
+
+  test("rotate their signing key once, however many ask for it at the same moment", async () => {
+    const rotations = await Promise.allSettled(
+      nodes.map((asked) => asked.command("key", "rotate", "--announce", "15m")),
+    );
+    const refused = rotations.filter(({ status }) => status === "rejected");
+    assert.equal(refused.length, 2);
+    for (const { reason } of refused as PromiseRejectedResult[])
+      assert.match(String(reason), /is announced already/);
+    for (const to of nodes) assert.equal((await send(to, [inventory("B")], "rotated")).status, 202);
+  });
+
+  test("take a repeated key for one request and count one client's tokens, whichever of them is asked", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(nodes.map((to) => send(to, [inventory("A")], `at once ${round}`)));
+      const ids = await Promise.all(
+        answers.map(async (answer) => (await answer.json()) as { requestId: string }),
+      );
+      assert.equal(new Set(ids.map(({ requestId }) => requestId)).size, 1);
+    }
+    const said = await node(0).command(
+      ...["client", "create", "--name", "tokens", "--grant", "T/*", "--token-burst", "4", "--json"],
+    );
+    const { client_id, client_secret } = JSON.parse(said) as Record<"client_id" | "client_secret", string>;
+    const statuses = await Promise.all(
+      [...nodes, ...nodes, ...nodes].map(async ({ address }) => {
+        const form = { grant_type: "client_credentials", client_id, client_secret };
+        const answer = await fetch(`${address}/api/oauth2/token`, {
+          method: "POST",
+          body: new URLSearchParams(form),
+        });
+        await answer.arrayBuffer();
+        return answer.status;
+      }),
+    );
+    assert.deepEqual(statuses.toSorted(), [200, 200, 200, 200, 429, 429, 429, 429, 429]);
+  });
+
+  test("share the buckets; a stopped one is taken over from, and has its share again when it goes on", async () => {
+    await until(async () => (await Promise.all(nodes.map(heldBy))).every((held) => held >= 21), 20_000);
+    const held = new Set(await bucketsOf(pool, node(0).pid));
+    node(0).signal("SIGSTOP");
+    try {
+      await until(async () => (await heldBy(node(1))) + (await heldBy(node(2))) === 64, 30_000);
+      const records = Array.from({ length: 300 }, (_, at) => inventory(`S${at}`));
+      const answer = await send(node(1), records, "while stopped");
+      assert.equal(answer.status, 202);
+      const { requestId } = (await answer.json()) as { requestId: string };
+      await until(async () => {
+        const { rows } = await pool.query<{ bucket: number; waits: boolean }>(
+          `select log.bucket, outcome.bucket is null as waits from bellhop.accept_log log
+          left join bellhop.request_outcome outcome using (bucket, request_id) where log.request_id = $1`,
+          [requestId],
+        );
+        assert.ok(rows.some(({ bucket }) => held.has(bucket)));
+        return rows.every(({ waits }) => !waits);
+      }, 30_000);
+    } finally {
+      node(0).signal("SIGCONT");
+    }
+    await until(async () => (await Promise.all(nodes.map(heldBy))).every((count) => count >= 21), 30_000);
+    assert.equal((await send(node(0), [inventory("A")], "afterwards")).status, 202);
+  });
+
+  test("are restarted one after another under load, and no request fails", async () => {
+    const ledger = new Ledger();
+    const balancer = new Balancer(nodes.map(({ address }) => address));
+    const route = () => balancer.route();
+    try {
+      await until(() => nodes.every(({ address }) => balancer.isRouted(address)), 20_000);
+      const senders = new Senders({ route, token, source: new BatchSource(7), ledger, seed: 7, senders: 3 });
+      for (const restarted of nodes) {
+        const before = ledger.acceptedRequests;
+        await until(() => ledger.acceptedRequests > before + 20, 30_000);
+        assert.equal(await restarted.end("SIGTERM"), 0);
+        restarted.start();
+        await restarted.untilReady(60_000);
+        await until(() => balancer.isRouted(restarted.address), 20_000);
+      }
+      await senders.stop();
+    } finally {
+      await balancer.stop();
+    }
+    assert.deepEqual(Object.keys(ledger.seen), ["202"], JSON.stringify(ledger.seen));
+    assert.deepEqual(ledger.problems, []);
+    await untilApplied(pool, 60_000);
+    const own = await checkLog(pool, ledger, { clockErrorMsMax: 1_000 });
+    assert.equal(own.lost, 0);
+    assert.equal(own.doubled, 0);
+    assert.deepEqual(await checkSessions(pool, { nodes: 3, httpThreads: 1, applyWriters: 1 }), []);
+  });
+});
