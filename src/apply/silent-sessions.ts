@@ -10,10 +10,13 @@ export interface WaitingSession {
   readonly silent_seconds: number;
 }
 
+const FOUND_SHARE = 2 / 3;
+
 /**
  * Which of the waiting sessions are those of a client that hangs. Between statements it is the client's turn all the
  * time, so that one look is enough. In the middle of one it may be the server that took long and waits at this moment
- * only: such a session must be found so at every look for as long as silence is allowed.
+ * only: such a session must be found so at every look for two thirds of that time. (For all of it, a look a second could
+ * notice it only two seconds later.)
  */
 export class SilentSessions {
   /** By session and statement: when it was first found waiting. */
@@ -27,7 +30,8 @@ export class SilentSessions {
       const key = `${pid} ${spoke}`;
       const since = before.get(key) ?? now;
       this.#waitingSince.set(key, since);
-      return silent_seconds * 1_000 >= silenceMsMax && (idle || now - since >= silenceMsMax);
+      const isLong = silent_seconds * 1_000 >= silenceMsMax;
+      return isLong && (idle || now - since >= silenceMsMax * FOUND_SHARE);
     });
   }
 }

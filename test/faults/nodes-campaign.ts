@@ -96,7 +96,7 @@ class Faults {
     await node.untilReady(READY_MS_MAX);
     this.readyMs.push(performance.now() - restartedAt);
     this.#options.told?.(
-      `${fault} node ${at + 1}: taken over after ${seconds(takeover.takenMs)}, first apply after ${seconds(takeover.firstApplyMs)}, ready again ${seconds(performance.now() - restartedAt)}`,
+      `${fault} node ${at + 1}: taken over after ${seconds(takeover.takenMs)}, first apply ${applied(takeover)}, ready again ${seconds(performance.now() - restartedAt)}`,
     );
   }
 
@@ -105,6 +105,10 @@ class Faults {
     // Until the process is gone, which takes an orderly end some seconds.
     else await node.end(fault === "kill" ? "SIGKILL" : "SIGTERM");
   }
+}
+
+function applied({ firstApplyMs }: Takeover): string {
+  return firstApplyMs === undefined ? "never, as no batch came" : `after ${seconds(firstApplyMs)}`;
 }
 
 export function seconds(ms: number): string {
@@ -231,12 +235,12 @@ function promises({ takeovers, readyMs }: Faults): string[] {
   const late = takeovers.filter(
     ({ fault, takenMs, firstApplyMs }) =>
       // An orderly end takes its time, in which the node goes on.
-      fault !== "restart" && Math.max(takenMs, firstApplyMs) > TAKEOVER_MS_PROMISED,
+      fault !== "restart" && Math.max(takenMs, firstApplyMs ?? 0) > TAKEOVER_MS_PROMISED,
   );
   return [
     ...late.map(
-      ({ fault, takenMs, firstApplyMs }) =>
-        `after ${fault}: taken over after ${seconds(takenMs)}, first apply after ${seconds(firstApplyMs)}`,
+      (takeover) =>
+        `after ${takeover.fault}: taken over after ${seconds(takeover.takenMs)}, first apply ${applied(takeover)}`,
     ),
     ...readyMs.filter((ms) => ms > READY_MS_PROMISED).map((ms) => `ready only after ${seconds(ms)}`),
   ];

@@ -59,7 +59,8 @@ function reportLines({ findings, ledger, takeovers, ...report }: NodesReport): s
     if (those.length === 0) return [];
     return [
       `${fault}: to all taken over`.padEnd(34) + quantiles(those.map(({ takenMs }) => takenMs)),
-      `${fault}: to the first apply`.padEnd(34) + quantiles(those.map(({ firstApplyMs }) => firstApplyMs)),
+      `${fault}: to the first apply`.padEnd(34) +
+        quantiles(those.flatMap(({ firstApplyMs }) => firstApplyMs ?? [])),
     ];
   });
   return [

@@ -5,11 +5,13 @@ import { until } from "../support/until.ts";
 export interface Takeover {
   /** Until every bucket of the node had another owner whose backend lives. */
   readonly takenMs: number;
-  /** Until the first batch was applied in one of them by another. */
-  readonly firstApplyMs: number;
+  /** Until the first batch was applied in one of them by another; undefined when none came for any of them. */
+  readonly firstApplyMs: number | undefined;
 }
 
 const TAKEOVER_MS_MAX = 60_000;
+/** Where no batch of one of the buckets has come by then, none is waited for. */
+const QUIET_MS_MAX = 10_000;
 /** A statement that was on its way when the node was hit is still carried out. */
 const IN_FLIGHT_MS = 100;
 
@@ -40,16 +42,36 @@ export async function watchTakeover(pool: pg.Pool, pid: number, hit: () => unkno
     return rows[0]?.taken === buckets.length;
   }, TAKEOVER_MS_MAX);
   const takenMs = performance.now() - hitAt;
-  let firstApplyMs: number | null | undefined;
+  return { takenMs, firstApplyMs: await firstApplyAfter(pool, buckets, clock.rows[0]?.at ?? "") };
+}
+
+/** How long after `at` something was applied in one of these buckets. Throws when it is not, though there is something. */
+async function firstApplyAfter(
+  pool: pg.Pool,
+  buckets: readonly number[],
+  at: string,
+): Promise<number | undefined> {
+  let found: { ms: number | null; accepted: number; waiting: number } | undefined;
+  const startedAt = performance.now();
   await until(async () => {
-    const { rows } = await pool.query<{ ms: number | null }>(
-      `select (extract(epoch from min(applied_at) - $2::timestamptz) * 1000)::float8 as ms
-      from bellhop.request_outcome
-      where bucket = any ($1::smallint[]) and applied_at > $2::timestamptz + make_interval(secs => $3)`,
-      [buckets, clock.rows[0]?.at, IN_FLIGHT_MS / 1000],
+    const { rows } = await pool.query<NonNullable<typeof found>>(
+      `select
+        (extract(epoch from min(outcome.applied_at) - $2::timestamptz) * 1000)::float8 as ms,
+        count(*) filter (where log.received_at > $2::timestamptz)::integer as accepted,
+        count(*) filter (where outcome.bucket is null)::integer as waiting
+      from bellhop.accept_log log
+      left join bellhop.request_outcome outcome using (bucket, request_id)
+      where bucket = any ($1::smallint[])
+        and (outcome.applied_at is null or outcome.applied_at > $2::timestamptz + make_interval(secs => $3))`,
+      [buckets, at, IN_FLIGHT_MS / 1000],
     );
-    firstApplyMs = rows[0]?.ms;
-    return typeof firstApplyMs === "number";
-  }, TAKEOVER_MS_MAX);
-  return { takenMs, firstApplyMs: firstApplyMs ?? Number.NaN };
+    found = rows[0];
+    if (typeof found?.ms === "number") return true;
+    return found?.accepted === 0 && found.waiting === 0 && performance.now() - startedAt > QUIET_MS_MAX;
+  }, TAKEOVER_MS_MAX).catch((cause: unknown) => {
+    throw new Error(`Nothing is applied in the buckets ${buckets.join()}: ${JSON.stringify(found)}`, {
+      cause,
+    });
+  });
+  return found?.ms ?? undefined;
 }

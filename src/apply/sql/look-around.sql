@@ -3,7 +3,8 @@
 --   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
--- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client.
+-- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client:
+--   between two statements for more than those seconds, within one at this moment.
 with backend as materialized (
   select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity
 ),
@@ -23,7 +24,7 @@ waiting as (
         and (backend.state like 'idle in transaction%' or (backend.state = 'active' and backend.wait_event_type = 'Client'))
       else backend.state like 'idle%' or (backend.state = 'active' and backend.wait_event_type = 'Client')
     end
-    and backend.state_change < clock_timestamp() - make_interval(secs => $1)
+    and (backend.state = 'active' or backend.state_change < clock_timestamp() - make_interval(secs => $1))
 )
 select
   (
