@@ -22,7 +22,7 @@ export interface Around {
 
 /** What sharing asks of the database. */
 export interface SharingSession {
-  /** Counts as present who has spoken within so many seconds, and as waiting who has not. */
+  /** Counts as present who has spoken within so many seconds; waiting is who has not, or waits within a statement now. */
   lookAround(silenceSecondsMax: number): Promise<Around>;
   /** Ends a session of another unless it has spoken since; answers whether it did. */
   endSilent(session: WaitingSession): Promise<boolean>;
