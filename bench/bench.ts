@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { readOptions } from "../scripts/read-options.ts";
 import { readConfig } from "../src/config.ts";
 import { chooseCases } from "./cases.ts";
 import { goalLines, goalsOf } from "./goals.ts";
@@ -18,18 +18,30 @@ import { PEERS } from "./peers.ts";
 import { plotOf } from "./plot.ts";
 import { type CaseResult, caseLines } from "./report.ts";
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    rounds: { type: "string" },
-    case: { type: "string", multiple: true, default: [] },
-    peer: { type: "string", multiple: true },
-    threads: { type: "string" },
-    growth: { type: "string" },
-    json: { type: "string" },
-    plot: { type: "string" },
-    profile: { type: "string" },
-  },
+const USAGE = `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--peer NAME …] [--threads N] [--json FILE] [--plot FILE.svg]
+npm run bench -- --growth 1,10 [--rounds N] [--json FILE]
+
+What the service takes in and applies, beside its peers and the limits of the same run; bench/README.md says how.
+
+  --quick           one round of the first cases
+  --rounds N        rounds that count, after a warm-up; by default 5
+  --case NAME       only this case; the flood of large bodies is then left out
+  --peer NAME       only this peer
+  --threads N       threads of the limits; by default as many as the service has for HTTP
+  --growth 1,10     the same beside so many million versions instead
+  --profile DIR     CPU profiles of the service
+  --json, --plot    files for the figures of every round, and for the bars`;
+
+const values = readOptions(USAGE, {
+  quick: { type: "boolean", default: false },
+  rounds: { type: "string" },
+  case: { type: "string", multiple: true, default: [] },
+  peer: { type: "string", multiple: true },
+  threads: { type: "string" },
+  growth: { type: "string" },
+  json: { type: "string" },
+  plot: { type: "string" },
+  profile: { type: "string" },
 });
 
 function wholeFrom1(name: string, text: string): number {

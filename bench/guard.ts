@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
 import { Closers } from "./closers.ts";
 import { type Figures, measureContestant } from "./contestant.ts";
@@ -21,8 +21,14 @@ const ROUND_SHARE = 0.3;
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "9" }, baseline: { type: "string" } },
+const USAGE = `npm run bench:guard [-- --rounds N] [--baseline REVISION]
+
+Whether a record costs more CPU than in the baseline revision; by default the one of bench/guard-baseline. Exit code 1
+when the median of the ratios is above 1.1.`;
+
+const values = readOptions(USAGE, {
+  rounds: { type: "string", default: "9" },
+  baseline: { type: "string" },
 });
 const revision = values.baseline ?? readFileSync(new URL("./guard-baseline", import.meta.url), "utf8").trim();
 

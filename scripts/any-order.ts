@@ -4,20 +4,29 @@
  * that differs, with its first differing rows and the command that makes it again.
  */
 import { createHash } from "node:crypto";
-import { parseArgs } from "node:util";
 import { type OrderResult, runAnyOrder } from "../test/workload/any-order.ts";
 import { PLANTED_FAULTS, type PlantedFault } from "../test/workload/planted-faults.ts";
+import { readOptions } from "./read-options.ts";
 
-const { values } = parseArgs({
-  options: {
-    orders: { type: "string", default: "100" },
-    records: { type: "string", default: "20000" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    first: { type: "string", default: "1" },
-    "http-every": { type: "string", default: "20" },
-    "at-once": { type: "string", default: "2" },
-    plant: { type: "string" },
-  },
+const USAGE = `npm run any-order [-- --orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]
+
+One workload in many random orders, which must all end in the same state. Exit code 1 at the first that differs.
+
+  --orders N        orders to try; --first N is the number of the first one
+  --records N       records of the workload
+  --seed N          of the workload and its orders
+  --http-every N    every so many orders go through a running service
+  --at-once N       orders at a time
+  --plant FAULT     a fault that must be found: race or skip-unchanged`;
+
+const values = readOptions(USAGE, {
+  orders: { type: "string", default: "100" },
+  records: { type: "string", default: "20000" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  first: { type: "string", default: "1" },
+  "http-every": { type: "string", default: "20" },
+  "at-once": { type: "string", default: "2" },
+  plant: { type: "string" },
 });
 
 function number(name: Exclude<keyof typeof values, "plant">, min: number): number {

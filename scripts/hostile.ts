@@ -4,20 +4,24 @@
  * 5xx, hang or death, when the log does not hold exactly what was answered 202, or when the memory grew beyond the bound.
  * With `--shot` the bytes of that one request are printed instead.
  */
-import { parseArgs } from "node:util";
 import { makeShot } from "../test/hostile/fire.ts";
 import { fireAtService } from "../test/hostile/fire-at-service.ts";
+import { readOptions } from "./read-options.ts";
 
 /** What V8's heap and malloc's arenas breathe by; a leak of 100 bytes a request is 76 MiB over a million minus its warm-up. */
 const GROWTH_MIB_MAX = 64;
 
-const { values } = parseArgs({
-  options: {
-    count: { type: "string", default: "20000" },
-    seed: { type: "string", default: "1" },
-    connections: { type: "string", default: "32" },
-    shot: { type: "string" },
-  },
+const USAGE = `npm run hostile [-- --count N] [--seed S] [--connections C]
+npm run hostile -- --seed S --shot N
+
+Bad bodies and bad requests at a service of its own. Exit code 1 on any 5xx, hang, death, loss or growth of memory. With
+--shot the bytes of that one request are printed instead.`;
+
+const values = readOptions(USAGE, {
+  count: { type: "string", default: "20000" },
+  seed: { type: "string", default: "1" },
+  connections: { type: "string", default: "32" },
+  shot: { type: "string" },
 });
 if (values.shot !== undefined) {
   process.stdout.write(makeShot(Number(values.seed), Number(values.shot), "TOKEN").bytes);
