@@ -60,9 +60,10 @@ export class Ownership {
     return leases.map(({ bucket }) => bucket);
   }
 
-  /** Nobody holds these as the database says: what was held of them is lost (a replay ends all leases). */
-  forget(free: readonly Lease[]): void {
-    for (const { bucket } of free) this.#epochs.delete(bucket);
+  /** Keeps only what it holds as the database says: a replay ends all leases, and others may have taken them since. */
+  keep(held: readonly Lease[]): void {
+    const epochs = new Map(held.map(({ bucket, epoch }) => [bucket, epoch]));
+    for (const [bucket, epoch] of this.#epochs) if (epochs.get(bucket) !== epoch) this.#epochs.delete(bucket);
   }
 
   /** Gives buckets up, for another to take. Not within a transaction that has locked them. */

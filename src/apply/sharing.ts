@@ -17,6 +17,8 @@ export interface Around {
   /** Ids of the appliers present, in the order in which they came. */
   readonly appliers: readonly string[];
   readonly free: readonly Lease[];
+  /** What this session holds. */
+  readonly held: readonly Lease[];
   readonly waiting: readonly WaitingSession[];
 }
 
@@ -65,7 +67,7 @@ export class Sharing {
     const ended = await this.#endSilent(this.#silent.look(around.waiting, patienceMs, now));
     if (ended.length > 0) around = await this.#look();
     const { free, appliers } = around;
-    this.#ownership.forget(free);
+    this.#ownership.keep(around.held);
     const overdue = this.#overdueOf(free, now);
     const share = fairShare(appliers, this.#me);
     const held = this.#ownership.buckets;

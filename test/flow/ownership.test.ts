@@ -5,9 +5,15 @@ import { bucketOf } from "../../src/accept/bucket.ts";
 import type { Applier } from "../../src/apply/applier.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
 import { type Lease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { applySessions } from "../../src/apply/postgres-apply-session.ts";
+import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import { Sharing } from "../../src/apply/sharing.ts";
+import { Stalls } from "../../src/apply/stalls.ts";
 import { enterPresence } from "../../src/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
+
+const byNumber = (left: number, right: number): number => left - right;
 
 const T1 = "2026-01-01T00:00:01Z";
 
@@ -73,6 +79,28 @@ describe("a bucket has one owner", () => {
     assert.equal(await bench.acceptAndApply([reservation("A", T1, "x")]), "d");
     await third.stop();
     assert.deepEqual(bench.failures.splice(0).map(String), []);
+  });
+
+  test("an applier notices that others have what it held, though it had nothing to do there", async () => {
+    const { clientConfig, pool } = bench.database;
+    const openSession = applySessions({ clientConfig, pool, properties: new PropertyDirectory(pool) });
+    const session = await openSession("robbed", () => undefined);
+    opened.push({ stop: () => session.close() });
+    const ownership = new Ownership(session, "robbed");
+    const sharing = new Sharing(session, ownership, session.presenceId, new Stalls());
+    await sharing.shift(0);
+    assert.equal(ownership.buckets.length, 64);
+    // As a replay does, and another applier that looks sooner.
+    await bench.rows(
+      "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null where bucket < 2",
+    );
+    const other = new Ownership(new LeaseStatements(await connect()), "other");
+    const [lost] = await bench.rows<Lease>(
+      "select bucket, epoch::text from bellhop.bucket_lease where bucket = 1",
+    );
+    assert.deepEqual(await other.take([lost as Lease]), [1]);
+    await sharing.shift(1_000);
+    assert.deepEqual(ownership.buckets.toSorted(byNumber).slice(0, 2), [0, 2]);
   });
 
   test("an applier whose backend is killed comes back and applies what is there", async () => {

@@ -3,6 +3,7 @@
 --   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
+-- held: the buckets that it holds itself.
 -- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
 with backend as materialized (
@@ -46,4 +47,10 @@ select
         and coalesce(backend.backend_start, lease.backend_start) = lease.backend_start
     )
   ) as free,
+  (
+    select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')
+    from bellhop.bucket_lease as lease
+    join backend on backend.pid = lease.backend_pid and backend.backend_start = lease.backend_start
+    where backend.pid = pg_backend_pid()
+  ) as held,
   (select coalesce(json_agg(waiting), '[]') from waiting) as waiting
