@@ -166,7 +166,7 @@ function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly word
   return { wordFirst, wordLast: wordsMade - 1 };
 }
 
-/** The plan of each resource's records. The walk is its only user, and changes what it expects to come next. */
+/** The plan of each resource's records. The walks are its only users, and change what they expect to come next. */
 export const SPAN_PLANS: Readonly<Record<Resource, SpanPlan>> = {
   inventories: planOf(RECORD_SCHEMAS.inventories, NOTED.inventories, true),
   reservations: planOf(RECORD_SCHEMAS.reservations, NOTED.reservations, true),

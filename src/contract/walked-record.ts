@@ -6,7 +6,8 @@ import type { FactsText, RecordContent, RecordReading } from "./record-reading.t
 import type { Resource } from "./resource.ts";
 import { HEAD_NUMBERS, ITEM_NUMBERS } from "./span-plan.ts";
 import { TextMemory } from "./text-memory.ts";
-import { HEAD, type RecordSpans, runsFound } from "./walk-spans.ts";
+import { headRunsFound, placeFound, type RecordBytes } from "./walk-head.ts";
+import { HEAD, type RecordSpans, runsFound, walkSpans } from "./walk-spans.ts";
 import type { Warning } from "./warning.ts";
 import { factsBytesMax, writeFacts } from "./write-facts.ts";
 
@@ -109,8 +110,7 @@ function distinct(all: string[]): readonly string[] {
 let lastTime = "";
 let lastTimeRead = "";
 
-function soughtTime(resource: Resource, spans: RecordSpans): string {
-  const text = soughtText(resource, spans, "sourceTime", times);
+function timeOf(text: string): string {
   if (text !== lastTime) {
     lastTime = text;
     lastTimeRead = microsecondTimestamp(text);
@@ -136,24 +136,63 @@ class WalkedFacts implements FactsText {
   }
 }
 
-/** All that apply needs of a record that was walked over just now: its facts are read from where they stand. */
-export function walkedReading(
+/**
+ * All that apply needs of a record whose head was walked over just now. The rest of it is walked over when its content is
+ * asked for: nine of ten records of a nightly push are known by then.
+ */
+export function headReading(
   resource: Resource,
-  spans: RecordSpans,
+  records: RecordBytes,
   start: number,
   end: number,
 ): RecordReading {
+  const { bytes } = records;
+  let content: RecordContent | undefined;
+  return {
+    clientCode: headText(bytes, SOUGHT.clientCode, texts),
+    propertyCode: headText(bytes, SOUGHT.propertyCode, texts),
+    key: headText(bytes, SOUGHT.key),
+    sourceTime: timeOf(headText(bytes, SOUGHT.sourceTime, times)),
+    contentHash: contentHash(bytes, headRunsFound()),
+    content: () => (content ??= wholeContent(resource, records, start, end)),
+  };
+}
+
+function headText(bytes: Buffer, sought: number, memory?: TextMemory): string {
+  const [start, end] = [placeFound(sought, 0), placeFound(sought, 1)];
+  return memory === undefined ? bytes.toString("utf8", start, end) : memory.textAt(bytes, start, end);
+}
+
+function wholeContent(
+  resource: Resource,
+  { bytes, view }: RecordBytes,
+  start: number,
+  end: number,
+): RecordContent {
+  const spans = walkSpans(resource, bytes, view, start, end);
+  const walked = spans === undefined ? undefined : walkedContent(resource, spans);
+  return walked ?? parsedReading(resource, bytes.subarray(start, end)).content();
+}
+
+/** All that apply needs of a record, by walking over the whole of it or, where it is unusual, by parsing it. */
+export function wholeReading(
+  resource: Resource,
+  { bytes, view }: RecordBytes,
+  start: number,
+  end: number,
+): RecordReading {
+  const spans = walkSpans(resource, bytes, view, start, end);
+  if (spans === undefined) return parsedReading(resource, bytes.subarray(start, end));
   let content: RecordContent | undefined;
   return {
     clientCode: soughtText(resource, spans, "clientCode", texts),
     propertyCode: soughtText(resource, spans, "propertyCode", texts),
     key: soughtText(resource, spans, "key"),
-    sourceTime: soughtTime(resource, spans),
-    contentHash: contentHash(spans.bytes, runsFound()),
+    sourceTime: timeOf(soughtText(resource, spans, "sourceTime", times)),
+    contentHash: contentHash(bytes, runsFound()),
     content: () =>
       (content ??=
-        walkedContent(resource, spans) ??
-        parsedReading(resource, spans.bytes.subarray(start, end)).content()),
+        walkedContent(resource, spans) ?? parsedReading(resource, bytes.subarray(start, end)).content()),
   };
 }
 
