@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Warning } from "../contract/warning.ts";
-import { loadCurrent, loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
+import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
+import { loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
 import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
 import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
 import { insertVersions, writeReceipts } from "../state/write-versions.ts";
@@ -16,6 +17,10 @@ export type NextChange = (bucket: number) => number | null;
 interface TouchedKey {
   readonly of: RecordKey;
   readonly text: string;
+  /** What arrived of it, if that is one record. */
+  arrived: ApplicableRecord["incoming"] | null;
+  /** That record was plainly unchanged, and has been written. */
+  isAdvanced: boolean;
   readonly known: KnownRecord;
   stored: StoredCurrent | null;
   newest: Version | null;
@@ -37,13 +42,16 @@ interface Writes {
 /** The keys of records, each once, and the key of each record. */
 function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
   const byText = new Map<string, TouchedKey>();
-  const ofRecord = records.map(({ of }) => {
+  const ofRecord = records.map(({ of, incoming }) => {
     const text = textOfKey(of);
     let key = byText.get(text);
-    if (key === undefined) {
+    if (key !== undefined) key.arrived = null;
+    else {
       key = {
         of,
         text,
+        arrived: incoming,
+        isAdvanced: false,
         known: { current: null, versions: new VersionsByTime() },
         stored: null,
         newest: null,
@@ -62,14 +70,16 @@ async function loadKnown(
   keys: readonly TouchedKey[],
   ofRecord: readonly TouchedKey[],
 ): Promise<void> {
-  const stored = await loadCurrent(
-    client,
-    keys.map(({ of }) => of),
-  );
+  const found = await loadOrAdvance(client, keys);
   keys.forEach((key, at) => {
-    key.stored = stored[at] ?? null;
-    key.known.current = key.stored?.version ?? null;
-    key.isQuiet = key.stored?.isQuiet ?? false;
+    const stored = found[at] ?? null;
+    if (stored === ADVANCED) {
+      key.isAdvanced = true;
+      return;
+    }
+    key.stored = stored;
+    key.known.current = stored?.version ?? null;
+    key.isQuiet = stored?.isQuiet ?? false;
   });
   // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
   const mayExist = records.filter(({ incoming }, at) => {
@@ -141,19 +151,14 @@ async function tell(
   });
 }
 
-/**
- * Applies records one by one, in the order given, to the state schema on the connection's search path, inside the
- * caller's transaction and under the caller's ownership of their buckets. Answers what became of each, in order.
- * The connection is one of `openStateSession`.
- */
-export async function applyRecords(
+/** Applies records of keys that were looked up, one by one. */
+async function applyKnown(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
+  ofRecord: readonly TouchedKey[],
   nextChange: NextChange,
   context: ContextWarnings,
 ): Promise<AppliedRecord[]> {
-  const { keys, ofRecord } = keysOf(records);
-  await loadKnown(client, records, keys, ofRecord);
   const writes: Writes = { versions: [], received: [] };
   const decisions = records.map((record, at): Decision => {
     const key = ofRecord[at] as TouchedKey;
@@ -166,8 +171,31 @@ export async function applyRecords(
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, stored, newest, isQuiet } of keys)
+  for (const { of, stored, newest, isQuiet } of new Set(ofRecord))
     if (newest !== null) current.push({ of, current: newest, before: stored, isQuiet });
   await writeCurrent(client, current);
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
+}
+
+const UNCHANGED: AppliedRecord = { outcome: "u", warnings: [] };
+
+/**
+ * Applies records as if one by one, in the order given, to the state schema on the connection's search path, inside the
+ * caller's transaction and under the caller's ownership of their buckets. Answers what became of each, in order.
+ * The connection is one of `openStateSession`.
+ */
+export async function applyRecords(
+  client: pg.ClientBase,
+  records: readonly ApplicableRecord[],
+  nextChange: NextChange,
+  context: ContextWarnings,
+): Promise<AppliedRecord[]> {
+  const { keys, ofRecord } = keysOf(records);
+  await loadKnown(client, records, keys, ofRecord);
+  const isLeft = (_: unknown, at: number) => ofRecord[at]?.isAdvanced === false;
+  const left = records.filter(isLeft);
+  if (left.length === 0) return records.map(() => UNCHANGED);
+  const applied = await applyKnown(client, left, ofRecord.filter(isLeft), nextChange, context);
+  let next = 0;
+  return ofRecord.map(({ isAdvanced }) => (isAdvanced ? UNCHANGED : (applied[next++] as AppliedRecord)));
 }

@@ -11,18 +11,22 @@ export interface StoredCurrent {
   readonly isQuiet: boolean;
 }
 
+/** What is asked of a current record `t`; `place` is its ctid. */
+export const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.quiet, t.status,
+    t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
+
 const LOAD_CURRENT = {
   name: "load-current",
-  text: `select wanted.at::integer, t.ctid::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
-    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.quiet, t.status,
-    t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end
+  text: `select wanted.at::integer, ${CURRENT_COLUMNS}
   from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
     with ordinality as wanted (bucket, property_id, resource, key, at)
-  join current_record as t using (bucket, property_id, resource, key)`,
+  join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)`,
   rowMode: "array" as const,
 };
 
-type CurrentRow = [
+/** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
+export type CurrentRow = [
   at: number,
   place: string,
   sourceTime: string,
@@ -39,6 +43,15 @@ type CurrentRow = [
 /** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
 const digitsOf = (bytea: string): string => bytea.slice(2);
 
+export function storedOf(row: CurrentRow): StoredCurrent {
+  const [, place, source_time, content_hash, requestId, index, facts_source_time, isQuiet] = row;
+  const sourceTime = isoOfStored(source_time);
+  const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
+  const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
+  const contentHash = digitsOf(content_hash);
+  return { version: { sourceTime, contentHash, factsSourceTime, requestId, index, filters }, place, isQuiet };
+}
+
 /** The current records of these keys, in their order; null where there is none. On a session of `openStateSession`. */
 export async function loadCurrent(
   client: pg.ClientBase,
@@ -54,15 +67,7 @@ export async function loadCurrent(
       textArrayOf(keys.map(({ key }) => key)),
     ],
   });
-  for (const row of rows) {
-    const [at, place, source_time, content_hash, requestId, index, facts_source_time, isQuiet] = row;
-    const sourceTime = isoOfStored(source_time);
-    const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
-    const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
-    const contentHash = digitsOf(content_hash);
-    const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters };
-    found[at - 1] = { version, place, isQuiet };
-  }
+  for (const row of rows) found[row[0] - 1] = storedOf(row);
   return found;
 }
 

@@ -20,7 +20,7 @@ export async function openStateSession(client: pg.ClientBase, schema: string): P
  */
 export async function planByKeys(client: pg.ClientBase, on: boolean): Promise<void> {
   await client.query(
-    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"]
+    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_material"]
       .map((setting) => (on ? `set ${setting} = off` : `reset ${setting}`))
       .join("; "),
   );

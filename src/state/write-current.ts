@@ -18,8 +18,12 @@ export interface NewCurrent {
  * A row of current_record is not where the transaction found it. Only its owner writes to a bucket, so somebody else has;
  * with the SQLSTATE of a serialization failure, as the remedy is the same: from the beginning.
  */
-class CurrentRecordMoved extends Error {
+export class CurrentRecordMoved extends Error {
   readonly code = "40001";
+
+  constructor(count: number) {
+    super(`${count} current records were changed by another.`);
+  }
 }
 
 const COLUMNS = [
@@ -96,10 +100,7 @@ async function update(
       ...content,
     ],
   });
-  if (rowCount !== records.length)
-    throw new CurrentRecordMoved(
-      `${records.length - (rowCount ?? 0)} current records were changed by another.`,
-    );
+  if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - (rowCount ?? 0));
 }
 
 /** Writes the newest version of each key (each once); the caller has decided that it is the newest. */
