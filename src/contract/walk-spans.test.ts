@@ -11,6 +11,7 @@ import type { RecordReading } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factsText } from "./test-facts.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
+import { RecordBytes, walkHead } from "./walk-head.ts";
 import { walkSpans } from "./walk-spans.ts";
 
 /** All that a reading says. */
@@ -54,6 +55,42 @@ test("the records that the contract shows are read from their bytes, however the
         for (const space of [0, 1, "\t"])
           assert.equal(sameEitherWay(resource, JSON.stringify(value, null, space)), true);
     }
+  }
+});
+
+test("what is no content is left out of the hash wherever it stands and however it is spelled, and nothing else is", () => {
+  const ids = ["\\u0063orrelationId", "correlationId", "correlationIds", "own correlationId"];
+  for (const resource of RESOURCES) {
+    const { correlationId, ...least } = leastRecord(resource);
+    const nested = { ...least, own: { correlationId: 1 }, listed: [{ correlationId }] };
+    for (const others of [Object.entries(least), Object.entries(nested)]) {
+      for (let place = 0; place <= others.length; place += 1) {
+        for (const id of ids) {
+          const record = [...others.slice(place), ["@", "c-1"], ...others.slice(0, place)];
+          for (const space of [0, 1]) {
+            const text = JSON.stringify(Object.fromEntries(record), null, space).replace('"@"', `"${id}"`);
+            assert.notEqual(sameEitherWay(resource, text), undefined, text);
+          }
+        }
+      }
+    }
+  }
+});
+
+test("a record is known by its head where that holds all of its identity, with and without a correlation id", () => {
+  for (const resource of RESOURCES) {
+    const entries = Object.entries(leastRecord(resource)).filter(([name]) => name !== "correlationId");
+    const isNested = ([, value]: [string, unknown]) => typeof value === "object";
+    const head = entries.filter((entry) => !isNested(entry));
+    const nested = entries.filter(isNested);
+    const isByHead = (record: readonly [string, unknown][]) => {
+      const bytes = Buffer.from(JSON.stringify(Object.fromEntries(record)));
+      return walkHead(resource, new RecordBytes(bytes), 0, bytes.length);
+    };
+    assert.equal(isByHead([...head, ...nested]), true);
+    assert.equal(isByHead([["correlationId", "c"], ...head, ...nested]), true);
+    assert.equal(isByHead([...head, ...nested, ["correlationId", "c"]]), false);
+    assert.equal(isByHead([...nested, ...head]), false);
   }
 });
 
