@@ -28,9 +28,21 @@ export class PropertyRegister {
     this.#newPerDayMax = newPerDayMax;
   }
 
-  /** Throws ServiceError `bellhop.accept.TooManyNewProperties` when the client's day is used up; nothing is added then. */
-  async register(clientId: string, records: readonly SubmittedRecord[]): Promise<void> {
-    let unknown = this.#unknownOf(records);
+  /**
+   * Undefined where all are known already. Otherwise rejects with ServiceError `bellhop.accept.TooManyNewProperties` when
+   * the client's day is used up; nothing is added then.
+   */
+  register(clientId: string, records: readonly SubmittedRecord[]): Promise<void> | undefined {
+    const unknown = this.#unknownOf(records);
+    return unknown.size === 0 ? undefined : this.#registerUnknown(clientId, records, unknown);
+  }
+
+  async #registerUnknown(
+    clientId: string,
+    records: readonly SubmittedRecord[],
+    found: Map<string, NewProperty>,
+  ): Promise<void> {
+    let unknown = found;
     // One at a time of a client: the first batches of a new property come together, and each would wait on the client's
     // lock in the database with a connection of the pool that the other clients need.
     for (let adding = this.#adding.get(clientId); unknown.size > 0 && adding !== undefined; ) {

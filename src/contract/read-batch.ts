@@ -101,15 +101,21 @@ export function readBatch(body: Buffer, limits: BatchLimits, resource?: Resource
 /**
  * As `readBatch`, for large bodies: gives way to other work after every 128 KiB, and keeps nothing of a record. Each is
  * visited once, in order, as soon as it was parsed; a refusal may come after any of them. Undefined: the body is a batch.
+ * No promise where the first turn was enough.
  */
-export async function readBatchInTurns(
+export function readBatchInTurns(
   body: Buffer,
   limits: BatchLimits,
   resource: Resource | undefined,
   visit: (record: BatchRecord) => void,
-): Promise<BatchRefusal | undefined> {
+): BatchRefusal | undefined | Promise<BatchRefusal | undefined> {
   const run = new BatchRun(body, limits, resource, visit);
-  while (!run.turn(TURN_BYTES)) await new Promise((resume) => setImmediate(resume));
+  return run.turn(TURN_BYTES) ? run.refusal : finishInTurns(run);
+}
+
+async function finishInTurns(run: BatchRun): Promise<BatchRefusal | undefined> {
+  do await new Promise((resume) => setImmediate(resume));
+  while (!run.turn(TURN_BYTES));
   return run.refusal;
 }
 

@@ -6,7 +6,7 @@ import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
 import { faultOf, followsFault, noteRequest, refuseConnection } from "./refuse-connection.ts";
-import { logRequests } from "./request-log.ts";
+import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
@@ -16,7 +16,7 @@ const HEADER_BYTES_MAX = 16_384;
 const TIMEOUT_CHECK_MS = 1_000;
 
 /** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
-export function buildApp(context: HttpContext): FastifyInstance {
+export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyInstance {
   const { limits } = context;
   const app = fastify({
     logger: false,
@@ -48,7 +48,7 @@ export function buildApp(context: HttpContext): FastifyInstance {
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.decorateRequest("principal", undefined);
   app.decorateRequest("acceptedRequestId", undefined);
-  addHooks(app, context);
+  addHooks(app, context, requestLog);
   addErrorHandlers(app, context);
   return app;
 }
@@ -65,9 +65,9 @@ function configureServer({ server }: FastifyInstance): void {
   server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
 }
 
-function addHooks(app: FastifyInstance, context: HttpContext): void {
+function addHooks(app: FastifyInstance, context: HttpContext, requestLog: RequestLog): void {
   // The first, so that a refused request has its time too.
-  logRequests(app, context);
+  logRequests(app, requestLog);
   app.addHook("onRequest", (request, reply, done) => {
     // It gets no answer: the connection ends with the answer before it.
     if (followsFault(request.raw)) {

@@ -1,8 +1,11 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import type { BearerResult } from "../auth/authenticator.ts";
 import { hasScope, type Principal } from "../auth/principal.ts";
+import type { RateResult } from "../auth/rate-limiter.ts";
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
+import { type EarlyRequest, earlyRequestOf } from "./early-request.ts";
 import { sendError } from "./error-body.ts";
 import { passOver } from "./receive-body.ts";
 
@@ -26,17 +29,25 @@ export function refuseForbidden(
   return refuseEmpty(reply, 403, `Bearer error="${reason}"`);
 }
 
-/** Announces the client's request rate (IETF draft RateLimit header fields). */
-function announceRate(
-  reply: FastifyReply,
-  principal: Principal,
-  remaining: number,
-  resetSeconds: number,
-): void {
-  const { requestRate, requestBurst } = principal;
+/** The client's request rate as it is announced (IETF draft RateLimit header fields). */
+export function rateFields(
+  { requestRate, requestBurst }: Principal,
+  { remaining, resetSeconds }: RateResult,
+): { readonly policy: string; readonly limit: string } {
   const windowSeconds = Math.max(1, Math.ceil(requestBurst / requestRate));
-  reply.header("ratelimit-policy", `"requests";q=${requestBurst};w=${windowSeconds}`);
-  reply.header("ratelimit", `"requests";r=${remaining};t=${resetSeconds}`);
+  return {
+    policy: `"requests";q=${requestBurst};w=${windowSeconds}`,
+    limit: `"requests";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+/** Takes one request of the client's rate, of which each node that has its kind of requests gives a part. */
+export function takeRate(
+  { nodes, rateLimiter }: HttpContext,
+  { clientId, requestRate, requestBurst }: Principal,
+  scope: string,
+): RateResult {
+  return rateLimiter.take(clientId, requestRate, requestBurst, nodes(scope === "read" ? "read" : "accept"));
 }
 
 /** Answers a request that may not pass: 401 no bearer token, 403 token, 403 scope, 429 rate. Undefined when it may. */
@@ -44,16 +55,16 @@ function refuse(
   context: HttpContext,
   scope: string,
   bearer: BearerResult,
+  early: EarlyRequest | undefined,
   reply: FastifyReply,
 ): FastifyReply | undefined {
   if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
   if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
   const { principal } = bearer;
   if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
-  const nodes = context.nodes(scope === "read" ? "read" : "accept");
-  const { requestRate, requestBurst } = principal;
-  const rate = context.rateLimiter.take(principal.clientId, requestRate, requestBurst, nodes);
-  announceRate(reply, principal, rate.remaining, rate.resetSeconds);
+  const rate = early?.rate ?? takeRate(context, principal, scope);
+  const { policy, limit } = rateFields(principal, rate);
+  reply.header("ratelimit-policy", policy).header("ratelimit", limit);
   if (rate.allowed) return undefined;
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
     retryAfterSeconds: rate.retryAfterSeconds,
@@ -62,19 +73,25 @@ function refuse(
   return sendError(reply, error);
 }
 
+/** Reads the bearer token of a request, of which there is at most one: two are a fault of framing. */
+export function verifyBearer(
+  { authenticator }: HttpContext,
+  { authorization }: IncomingHttpHeaders,
+): BearerResult | Promise<BearerResult> {
+  return authenticator.verifyBearer(authorization === undefined ? undefined : [authorization]);
+}
+
 /**
  * A route's first checks, before its body is read, in the contract's order: 401 no bearer token, 403 token, 403 scope,
  * 429 rate. Leaves `request.principal`. No promise is made where the token is known already, as it nearly always is.
  */
 export function authorize(context: HttpContext, scope: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    // There is at most one: two are a fault of framing.
-    const { authorization } = request.headers;
-    const bearer = context.authenticator.verifyBearer(
-      authorization === undefined ? undefined : [authorization],
-    );
+    // Who was let in stays so until the answer: what was accepted is answered 202, whatever was revoked meanwhile.
+    const early = earlyRequestOf(request.raw);
+    const bearer = early?.bearer ?? verifyBearer(context, request.headers);
     const settle = (known: BearerResult) => {
-      if (refuse(context, scope, known, reply) !== undefined || known.kind !== "ok") return;
+      if (refuse(context, scope, known, early, reply) !== undefined || known.kind !== "ok") return;
       request.principal = known.principal;
       done();
     };

@@ -5,6 +5,7 @@ import type { PropertyRegister } from "../accept/property-register.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { RateLimiter } from "../auth/rate-limiter.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { BatchMeters } from "./batch-meters.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { BodyLimits } from "./body-collector.ts";
 
@@ -13,6 +14,7 @@ export interface HttpContext {
   readonly pool: pg.Pool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly batchMeters: BatchMeters;
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;

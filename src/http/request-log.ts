@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { HttpContext } from "./context.ts";
+import { earlyRequestOf } from "./early-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -9,57 +10,111 @@ declare module "fastify" {
   }
 }
 
+/** What the log line of a request says beside its answer. */
+export interface LoggedRequest {
+  readonly id: string;
+  readonly method: string;
+  /** The route, never the address: an address can carry a key or a code. */
+  readonly route: string;
+  readonly startedAtMs: number;
+  readonly clientId: string | undefined;
+  /** The UUID a batch was answered with. */
+  readonly acceptedRequestId: string | undefined;
+  readonly correlationId: string | string[] | undefined;
+}
+
+interface Meters {
+  count(): void;
+  time(seconds: number): void;
+}
+
 /**
  * Logs and counts every request that was given an answer, once, when its response is over: written, or its client gone.
  * Fastify's `onResponse` hook knows only of those that were written, and a batch whose client did not wait for the 202
  * is on disk all the same.
  */
-export function logRequests(app: FastifyInstance, context: HttpContext): void {
+export class RequestLog {
+  readonly #context: Pick<HttpContext, "log" | "metrics">;
+  /** By method, route and status, of which there are so many. */
+  readonly #meters = new Map<string, Meters>();
+
+  constructor(context: Pick<HttpContext, "log" | "metrics">) {
+    this.#context = context;
+  }
+
+  /** `describe` is called when the response is over: soon after, when it was already. */
+  whenOver(response: ServerResponse, describe: () => LoggedRequest): void {
+    const over = () => this.#write(response, describe());
+    if (response.closed) setImmediate(over);
+    else response.once("close", over);
+  }
+
+  #write(response: ServerResponse, request: LoggedRequest): void {
+    const { method, route, acceptedRequestId, clientId, correlationId } = request;
+    const { statusCode } = response;
+    const elapsedMs = performance.now() - request.startedAtMs;
+    const meters = this.#metersOf(method, route, statusCode);
+    meters.count();
+    meters.time(elapsedMs / 1000);
+    const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
+    this.#context.log[level](
+      {
+        httpRequestId: request.id,
+        method,
+        route,
+        status: statusCode,
+        ms: Math.round(elapsedMs * 10) / 10,
+        ...(response.writableFinished ? {} : { clientGone: true }),
+        ...(clientId === undefined ? {} : { clientId }),
+        ...(acceptedRequestId === undefined ? {} : { requestId: acceptedRequestId }),
+        ...(correlationId === undefined ? {} : { correlationId: String(correlationId).slice(0, 128) }),
+      },
+      "request",
+    );
+  }
+
+  #metersOf(method: string, route: string, status: number): Meters {
+    const key = `${method} ${status} ${route}`;
+    let meters = this.#meters.get(key);
+    if (meters === undefined) {
+      const requests = this.#context.metrics.requests.labels({ method, route, status });
+      const seconds = this.#context.metrics.requestSeconds.labels({ route });
+      meters = { count: () => requests.inc(), time: (taken) => seconds.observe(taken) };
+      this.#meters.set(key, meters);
+    }
+    return meters;
+  }
+}
+
+/** Logs and counts what the framework answers. */
+export function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   const seen = new WeakSet<ServerResponse>();
   // Fastify measures `reply.elapsedTime` only where it has an `onResponse` hook: it is 0 otherwise.
   app.decorateRequest("startedAtMs", Number.NaN);
   app.addHook("onRequest", (request, _reply, done) => {
-    request.startedAtMs = performance.now();
+    request.startedAtMs = earlyRequestOf(request.raw)?.startedAtMs ?? performance.now();
     done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {
     // A fault while an answer is made sends another one in its place.
     if (!seen.has(reply.raw)) {
       seen.add(reply.raw);
-      whenOver(reply.raw, () => logRequest(context, request, reply));
+      requestLog.whenOver(reply.raw, () => describe(request));
     }
     done(null, payload);
   });
 }
 
-/** Calls back when the response has closed; soon after, when it had closed already. */
-function whenOver(response: ServerResponse, over: () => void): void {
-  if (response.closed) setImmediate(over);
-  else response.once("close", over);
-}
-
-function logRequest(context: HttpContext, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? "unknown";
-  // The router refuses an address that it cannot decode before any hook has run.
-  const elapsedMs = Number.isNaN(request.startedAtMs) ? 0 : performance.now() - request.startedAtMs;
-  context.metrics.requests.inc({ method: request.method, route, status: reply.statusCode });
-  context.metrics.requestSeconds.observe({ route }, elapsedMs / 1000);
-  const level = reply.statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
-  // The route, never the address: an address can carry a key or a code.
-  context.log[level](
-    {
-      httpRequestId: request.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      ms: Math.round(elapsedMs * 10) / 10,
-      ...(reply.raw.writableFinished ? {} : { clientGone: true }),
-      ...(request.principal === undefined ? {} : { clientId: request.principal.clientId }),
-      ...(request.acceptedRequestId === undefined ? {} : { requestId: request.acceptedRequestId }),
-      ...(request.headers["x-correlation-id"] === undefined
-        ? {}
-        : { correlationId: String(request.headers["x-correlation-id"]).slice(0, 128) }),
-    },
-    "request",
-  );
+function describe(request: FastifyRequest): LoggedRequest {
+  const { id, method, startedAtMs } = request;
+  return {
+    id,
+    method,
+    route: request.routeOptions.url ?? "unknown",
+    // The router refuses an address that it cannot decode before any hook has run.
+    startedAtMs: Number.isNaN(startedAtMs) ? performance.now() : startedAtMs,
+    clientId: request.principal?.clientId,
+    acceptedRequestId: request.acceptedRequestId,
+    correlationId: request.headers["x-correlation-id"],
+  };
 }

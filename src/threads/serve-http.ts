@@ -12,6 +12,7 @@ import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import type { Role } from "../db/presence.ts";
 import { buildApp } from "../http/app.ts";
+import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import type { HttpContext } from "../http/context.ts";
 import { registerDataRoutes } from "../http/data-routes.ts";
@@ -20,6 +21,7 @@ import { registerHealthRoutes } from "../http/health-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
+import { RequestLog } from "../http/request-log.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
@@ -75,15 +77,16 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
   const context = createContext(parts, metrics, acceptLog, diskWatch);
-  const app = buildApp(context);
-  if (roles.has("accept")) registerDataRoutes(app, context);
+  const requestLog = new RequestLog(context);
+  const app = buildApp(context, requestLog);
+  if (roles.has("accept")) registerDataRoutes(app, context, requestLog);
   if (roles.has("read")) registerReadRoutes(app, context);
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
   const addresses = parts.addresses.read;
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
-  const authApp = config.authPort === undefined ? app : buildApp(context);
+  const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
   if (roles.has("accept")) {
     await registerAuthRoutes(authApp, {
       internals: parts.authenticator.internals,
@@ -146,6 +149,7 @@ function createContext(
     pool,
     log,
     metrics,
+    batchMeters: createBatchMeters(metrics),
     authenticator,
     rateLimiter: createRateLimiter(undefined, shared.rates),
     get acceptLog() {

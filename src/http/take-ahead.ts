@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { BearerResult } from "../auth/authenticator.ts";
+import { hasScope, type Principal } from "../auth/principal.ts";
+import type { RateResult } from "../auth/rate-limiter.ts";
+import { RESOURCES, type Resource } from "../contract/resource.ts";
+import { acceptedAnswer } from "./accepted-answer.ts";
+import { rateFields, takeRate, verifyBearer } from "./authorize.ts";
+import type { HttpContext } from "./context.ts";
+import { keepEarlyRequest } from "./early-request.ts";
+import { faultOf, followsFault } from "./refuse-connection.ts";
+import type { RequestLog } from "./request-log.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
+import { type DataRequest, type TakenBatch, takeBatch, writeScopeOf } from "./take-batch.ts";
+
+/** A data endpoint as a request names it, and what is asked of one that comes to it. */
+interface Endpoint {
+  readonly route: string;
+  readonly resource: Resource;
+  readonly scope: string;
+}
+
+const ENDPOINTS: ReadonlyMap<string | undefined, Endpoint> = new Map(
+  RESOURCES.map((resource) => {
+    const route = `/api/public/v1/${resource}`;
+    return [route, { route, resource, scope: writeScopeOf(resource) }];
+  }),
+);
+const SECURITY_FIELDS: readonly string[] = Object.entries(SECURITY_HEADERS).flat();
+
+/** A data request that was let in. */
+interface LetIn {
+  readonly route: string;
+  readonly startedAtMs: number;
+  readonly request: DataRequest;
+  readonly rate: RateResult;
+}
+
+/**
+ * Takes data requests ahead of the framework, whose routing, hooks and reply cost as much as all the rest of a request
+ * with one record, and answers 202 with one list of headers. Whatever is unusual goes to the framework, from where it has
+ * got to: other addresses, faults of framing, tokens that must be asked about first, every refusal and error.
+ */
+export class AheadOfFramework {
+  readonly #context: HttpContext;
+  readonly #requestLog: RequestLog;
+  readonly #framework: RequestListener;
+  #draining = false;
+
+  constructor(context: HttpContext, requestLog: RequestLog, framework: RequestListener) {
+    this.#context = context;
+    this.#requestLog = requestLog;
+    this.#framework = framework;
+  }
+
+  /** From now on each answer closes its connection, as each does once the service was told to stop. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Takes a request of the server, of which `noteRequest` has been told. */
+  take(raw: IncomingMessage, response: ServerResponse): void {
+    const endpoint = raw.method === "POST" ? ENDPOINTS.get(raw.url) : undefined;
+    if (endpoint === undefined || followsFault(raw) || faultOf(raw) !== undefined) {
+      this.#framework(raw, response);
+      return;
+    }
+    const startedAtMs = performance.now();
+    const bearer = verifyBearer(this.#context, raw.headers);
+    const letIn = (known: BearerResult) => this.#letIn(endpoint, startedAtMs, known, raw, response);
+    if (!(bearer instanceof Promise)) letIn(bearer);
+    // The database cannot be asked: the framework's way tells so.
+    else bearer.then(letIn, () => this.#framework(raw, response));
+  }
+
+  #letIn(
+    { route, resource, scope }: Endpoint,
+    startedAtMs: number,
+    bearer: BearerResult,
+    raw: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const rate =
+      bearer.kind === "ok" && hasScope(bearer.principal, scope)
+        ? this.#rateOf(bearer.principal, scope)
+        : undefined;
+    if (bearer.kind === "ok" && rate?.allowed === true) {
+      const request = { resource, raw, principal: bearer.principal };
+      this.#finish({ route, startedAtMs, request, rate }, response);
+    } else {
+      keepEarlyRequest(raw, { startedAtMs, bearer, ...(rate === undefined ? {} : { rate }) });
+      this.#framework(raw, response);
+    }
+  }
+
+  #rateOf(principal: Principal, scope: string): RateResult | undefined {
+    try {
+      return takeRate(this.#context, principal, scope);
+    } catch {
+      // The framework's way fails at it as well, and tells so.
+      return undefined;
+    }
+  }
+
+  #finish(letIn: LetIn, response: ServerResponse): void {
+    const { startedAtMs, request, rate } = letIn;
+    const { raw, principal } = request;
+    const batch = takeBatch(this.#context, request);
+    const handOn = () => {
+      keepEarlyRequest(raw, {
+        startedAtMs,
+        bearer: { kind: "ok", principal },
+        rate,
+        taken: { request, batch },
+      });
+      this.#framework(raw, response);
+    };
+    const answer = (taken: TakenBatch) => {
+      if (taken.kind === "accepted") this.#answer(letIn, response, taken.requestId);
+      else handOn();
+    };
+    batch.then(answer, handOn).catch((error: unknown) => {
+      this.#context.log.error({ err: error }, "an answer could not be made");
+      raw.socket.destroy();
+    });
+  }
+
+  #answer(letIn: LetIn, response: ServerResponse, acceptedRequestId: string): void {
+    const { route, request, startedAtMs, rate } = letIn;
+    const { raw, principal, parameters } = request;
+    const id = randomUUID();
+    const { policy, limit } = rateFields(principal, rate);
+    const { location, type, body } = acceptedAnswer(raw.headers.accept, acceptedRequestId);
+    const fields = SECURITY_FIELDS.concat(
+      ...["x-request-id", id, "ratelimit-policy", policy, "ratelimit", limit, "location", location],
+      // Characters are bytes here: both answers are ASCII.
+      ...["content-type", type, "content-length", String(body.length)],
+    );
+    const { correlationId = null, preferenceApplied = null } = parameters ?? {};
+    if (correlationId !== null) fields.push("x-correlation-id", correlationId);
+    if (preferenceApplied !== null) fields.push("preference-applied", preferenceApplied);
+    if (this.#draining || this.#context.isLeaving()) fields.push("connection", "close");
+    this.#requestLog.whenOver(response, () => ({
+      ...{ id, method: "POST", route, startedAtMs, clientId: principal.clientId, acceptedRequestId },
+      correlationId: raw.headers["x-correlation-id"],
+    }));
+    response.writeHead(202, fields).end(body);
+  }
+}

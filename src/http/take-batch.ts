@@ -1,0 +1,165 @@
+import type { IncomingMessage } from "node:http";
+import type { Submission } from "../accept/submission.ts";
+import { recordAudit } from "../auth/audit.ts";
+import { type Principal, permits } from "../auth/principal.ts";
+import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
+import { letterOf, type Resource } from "../contract/resource.ts";
+import { ServiceError } from "../errors/registry.ts";
+import type { HttpContext } from "./context.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
+import { BatchJudge } from "./judge-batch.ts";
+import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
+
+/** The longest code a record may carry (contract: "codes and ids 128"). */
+const CODE_KEPT_CHARACTERS_MAX = 128;
+const BLOCKED_RETRY_AFTER_SECONDS = 5;
+
+/** A request to one of the three data endpoints, of a client that may send it. */
+export interface DataRequest {
+  readonly resource: Resource;
+  readonly raw: IncomingMessage;
+  readonly principal: Principal;
+  /** Once they were read: every answer tells what became of them, an error's too. */
+  parameters?: HeaderParameters;
+}
+
+/** The scope that a client needs to send batches of a resource. */
+export function writeScopeOf(resource: Resource): string {
+  return `${resource}:write`;
+}
+
+/** What became of a batch that is not refused with an error body. `foreign`: it names a property that is not granted. */
+export type TakenBatch =
+  | { readonly kind: "accepted"; readonly requestId: string }
+  | { readonly kind: "foreign" };
+
+/**
+ * Takes a batch: header parameters, body, records, and the durable log, in the contract's order. Resolves once the batch
+ * is on disk, and throws ServiceError where it is refused (spec section 7).
+ */
+export async function takeBatch(context: HttpContext, request: DataRequest): Promise<TakenBatch> {
+  const { raw, principal } = request;
+  checkMediaType(raw.headers["content-type"]);
+  const parameters = readHeaderParameters(raw);
+  request.parameters = parameters;
+  const blocked = context.blockedReason();
+  if (blocked !== undefined) {
+    throw new ServiceError("bellhop.accept.Unavailable", {
+      cause: new Error(blocked),
+      retryAfterSeconds: BLOCKED_RETRY_AFTER_SECONDS,
+    });
+  }
+  const body = await receiveBody(raw, principal.clientId, context.limits, context.budget);
+  try {
+    return await acceptBody(context, request, parameters, body);
+  } finally {
+    body.release();
+  }
+}
+
+async function acceptBody(
+  context: HttpContext,
+  { resource, principal }: DataRequest,
+  parameters: HeaderParameters,
+  received: ReceivedBody,
+): Promise<TakenBatch> {
+  const body = received.bytes;
+  // Its memory may be gone once the batch was packed.
+  const bodyBytes = body.length;
+  const isForeign = watchForForeign(principal);
+  const judge = new BatchJudge(resource, parameters.lenient);
+  let foreign: ForeignRecord | undefined;
+  const reading = readBatchInTurns(body, context.limits, resource, (record) => {
+    if (foreign !== undefined) return;
+    if (isForeign(record)) {
+      const { index, clientCode, propertyCode } = record;
+      foreign = { index, clientCode, propertyCode };
+    } else judge.see(record);
+  });
+  // What is known at once is not waited for, here and below: with one record a request each wait shows.
+  const refusal = reading instanceof Promise ? await reading : reading;
+  if (refusal !== undefined) throw refusalError(refusal);
+  if (foreign !== undefined) {
+    await auditForeign(context, principal, resource, foreign);
+    return { kind: "foreign" };
+  }
+  const { records, rejected } = judge.judgement();
+  const registering = context.properties.register(principal.clientId, records);
+  if (registering !== undefined) await registering;
+  const idempotency = idempotencyOf(parameters, resource, body);
+  const { requestId, repeated } = await context.acceptLog.append({
+    clientId: principal.clientId,
+    resource: letterOf(resource),
+    body,
+    records,
+    rejected,
+    lenient: parameters.lenient,
+    correlationId: parameters.correlationId,
+    replyTo: parameters.replyTo,
+    idempotency: idempotency instanceof Promise ? await idempotency : idempotency,
+    packed: (bytes) => received.keepOnly(bytes),
+  });
+  const meters = context.batchMeters[resource];
+  if (repeated) meters.repeated();
+  else meters.accepted(records.length, rejected.length, bodyBytes);
+  return { kind: "accepted", requestId };
+}
+
+/** A refused code was not checked, and may be as long as the body. A character that the cut halves cannot be stored. */
+function cutCode(code: string | undefined): string | undefined {
+  return code?.slice(0, CODE_KEPT_CHARACTERS_MAX).toWellFormed();
+}
+
+/** Watches a batch's records for one that names a property the client was not granted, as far as its codes can be read. */
+function watchForForeign(principal: Principal): (record: BatchRecord) => boolean {
+  let lastClient: string | undefined;
+  let lastProperty: string | undefined;
+  return ({ clientCode, propertyCode }) => {
+    if (clientCode === undefined || propertyCode === undefined) return false;
+    // Most batches name one property: its permission is looked up once.
+    if (clientCode === lastClient && propertyCode === lastProperty) return false;
+    if (!permits(principal, clientCode, propertyCode)) return true;
+    lastClient = clientCode;
+    lastProperty = propertyCode;
+    return false;
+  };
+}
+
+type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
+
+async function auditForeign(
+  context: HttpContext,
+  principal: Principal,
+  resource: Resource,
+  record: ForeignRecord,
+) {
+  await recordAudit(context.pool, {
+    who: `client:${principal.clientId}`,
+    what: "refuse-foreign-property",
+    clientId: principal.clientId,
+    detail: {
+      resource,
+      index: record.index,
+      clientCode: cutCode(record.clientCode),
+      propertyCode: cutCode(record.propertyCode),
+    },
+  });
+}
+
+/** Same client, key and this: the path, how it is to be handled, and the decompressed body. */
+function idempotencyOf(
+  { idempotencyKey: key, lenient }: HeaderParameters,
+  resource: Resource,
+  body: Buffer,
+): Submission["idempotency"] | Promise<Submission["idempotency"]> {
+  if (key === null) return null;
+  const fingerprint = fingerprintOf(`${resource}\0${lenient}\0`, body);
+  if (typeof fingerprint === "string") return { key, fingerprint };
+  return fingerprint.then((found) => ({ key, fingerprint: found }));
+}
+
+function refusalError({ code, message, violations }: BatchRefusal): ServiceError {
+  if (violations.length === 0) return new ServiceError(code, { message });
+  return new ServiceError(code, { message, violations, violationTotal: violations.length });
+}

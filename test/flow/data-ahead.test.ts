@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { inventoryRecord } from "../support/records.ts";
+import { type Answer, startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const PATH = "/api/public/v1/inventories";
+/** An address that names the same route, but not to the letter: the framework takes it. */
+const BY_THE_FRAMEWORK = `${PATH}?by=the-framework`;
+
+/** What differs from answer to answer, whoever gives it. */
+const OWN = new Set(["date", "x-request-id", "ratelimit", "location"]);
+
+function comparable({ status, headers, text }: Answer): unknown {
+  const fields = [...headers].map(([name, value]) => [name, OWN.has(name) ? "its own" : value]);
+  return { status, fields: fields.sort(), text: text.replace(/[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[^"]*/g, "…") };
+}
+
+describe("data requests taken ahead of the framework", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+
+  const CASES: readonly [name: string, headers: Record<string, string>, body: string | object][] = [
+    ["an accepted batch", {}, [inventoryRecord()]],
+    ["its id as text", { accept: "text/plain" }, [inventoryRecord()]],
+    [
+      "a correlation id and lenient handling",
+      { "x-correlation-id": "c 1", prefer: "handling=lenient" },
+      [inventoryRecord()],
+    ],
+    ["an invalid record", { "x-correlation-id": "c 2" }, [{}]],
+    ["no JSON", {}, "[{"],
+    ["another media type", { "content-type": "text/csv" }, "a,b"],
+    ["a header that cannot be used", { "idempotency-key": "é" }, [inventoryRecord()]],
+    ["no token", { authorization: "" }, [inventoryRecord()]],
+    ["a forged token", { authorization: "Bearer a.b.c" }, [inventoryRecord()]],
+    ["a property that was not granted", {}, [inventoryRecord({ clientCode: "OTHER" })]],
+  ];
+  for (const [name, headers, body] of CASES) {
+    test(`are answered as the framework answers: ${name}`, async () => {
+      const [ahead, framework] = [
+        await service.send("POST", PATH, {
+          headers: { "content-type": "application/json", ...headers },
+          body,
+        }),
+        await service.send("POST", BY_THE_FRAMEWORK, {
+          headers: { "content-type": "application/json", ...headers },
+          body,
+        }),
+      ];
+      assert.deepEqual(comparable(ahead), comparable(framework));
+    });
+  }
+
+  test("take one request of the client's rate each, refused or not, and are refused beyond it", async () => {
+    const client = await service.newClient({ requestRate: 1, requestBurst: 100_000 });
+    for (const body of [[inventoryRecord()], [{}], [{}]])
+      await service.post("inventories", body, { as: client });
+    const { status, headers } = await service.post("inventories", [{}], { as: client });
+    assert.equal(status, 400);
+    // What has come back meanwhile only adds to it.
+    assert.ok(
+      Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]) >= 99_996,
+      String(headers.get("ratelimit")),
+    );
+    const slow = await service.newClient({ requestRate: 1, requestBurst: 1 });
+    const statuses = new Set<number>();
+    await until(async () => {
+      statuses.add((await service.post("inventories", [inventoryRecord()], { as: slow })).status);
+      return statuses.has(429);
+    }, 20_000);
+    assert.deepEqual([...statuses], [202, 429]);
+  });
+
+  test("take this node's part of the client's rate where there is another node", async () => {
+    const other = await startTestService({}, { database: service.database });
+    try {
+      await until(async () => {
+        const as = await service.newClient({ requestRate: 1, requestBurst: 10 });
+        const { headers } = await service.post("inventories", [inventoryRecord()], { as });
+        return headers.get("ratelimit")?.startsWith('"requests";r=4;') === true;
+      }, 20_000);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("are counted with the bytes of their body, and hold none of its room once they are answered", async () => {
+    const records = JSON.stringify(Array.from({ length: 200 }, () => inventoryRecord()));
+    const body = `${records}${" ".repeat(5_000_000)}`;
+    const before = await metric('body_bytes_sum{resource="inventories"}');
+    assert.equal((await service.post("inventories", body)).status, 202);
+    assert.equal((await metric('body_bytes_sum{resource="inventories"}')) - before, body.length);
+    assert.equal(await metric("body_bytes_in_flight"), 0);
+  });
+
+  async function metric(name: string): Promise<number> {
+    const { text } = await service.get("/metrics");
+    const line = text.split("\n").find((one) => one.startsWith(`bellhop_${name} `));
+    return Number(line?.split(" ").at(-1));
+  }
+
+  test("are logged and counted once, with the time they took", async () => {
+    const answer = await service.post("reservations", [{}]);
+    const { headers } = await service.post("inventories", [inventoryRecord({ propertyCode: "LON9" })]);
+    for (const id of [answer.headers.get("x-request-id"), headers.get("x-request-id")]) {
+      const lines = () => service.logLines().filter((line) => line.includes(`"httpRequestId":"${id}"`));
+      await until(() => lines().some((line) => line.includes('"msg":"request"')), 5_000);
+      const [line, ...others] = lines().map((text) => JSON.parse(text) as Record<string, unknown>);
+      assert.deepEqual(others, []);
+      assert.equal(line?.["clientId"], service.client.clientId);
+      assert.ok((line?.["ms"] as number) > 0, `${line?.["ms"]} ms`);
+    }
+    const { text } = await service.get("/metrics");
+    const counted = text
+      .split("\n")
+      .find(
+        (line) =>
+          line.includes("http_requests_total{") && /\/reservations".*"400"|"400".*\/reservations"/.test(line),
+      );
+    assert.equal(counted?.split(" ").at(-1), "1", counted);
+    const seconds = /http_request_seconds_sum\{route="\/api\/public\/v1\/inventories"\} (\S+)/.exec(
+      text,
+    )?.[1];
+    assert.ok(Number(seconds) > 0, `${seconds} s`);
+  });
+});
