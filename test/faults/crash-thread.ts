@@ -1,5 +1,6 @@
 /**
- * Makes one thread of the service throw what nobody catches, once a file is there; with `how=heap` it fills its heap instead.
+ * Makes one thread of the service throw what nobody catches, once a file is there; with `how=heap` it fills its heap instead,
+ * and with `how=stuck` it does nothing at all for as long as the file is there.
  * Loaded before the service by `--import crash-thread.ts?thread=<name>&file=<path>`, which each of its threads loads too.
  */
 import { existsSync } from "node:fs";
@@ -12,6 +13,11 @@ const file = searchParams.get("file") ?? "";
 if ((workerData as { name?: string } | null)?.name === searchParams.get("thread")) {
   setInterval(() => {
     if (!existsSync(file)) return;
+    if (searchParams.get("how") === "stuck") {
+      const nothing = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+      while (existsSync(file)) Atomics.wait(nothing, 0, 0, LOOK_MS);
+      return;
+    }
     if (searchParams.get("how") !== "heap") throw new Error("a planted crash");
     const held: number[][] = [];
     for (;;) held.push(Array.from({ length: 100_000 }, (_, at) => at / 3));
