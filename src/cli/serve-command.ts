@@ -81,7 +81,7 @@ async function settleSandbox(service: Service, config: Config, log: Logger) {
   return undefined;
 }
 
-/** `bellhop serve [--no-sandbox]`: runs the service until it is told to stop; answers the exit code. */
+/** `bellhop serve …`: runs the service until it is told to stop; answers the exit code. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

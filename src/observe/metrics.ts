@@ -26,6 +26,7 @@ export interface Metrics {
   readonly applyLagSeconds: Gauge;
   readonly applyFailures: Counter;
   readonly bucketsOwned: Gauge;
+  readonly nodesPresent: Gauge<"role">;
   readonly silentSessionsEnded: Counter;
   readonly poolConnections: Gauge<"state">;
   readonly threadBusySeconds: Counter<"thread">;
@@ -89,6 +90,14 @@ export function createMetrics(): Metrics {
     ),
     applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
     bucketsOwned: gauge("buckets_owned", "Buckets that this node applies."),
+    nodesPresent: new Gauge({
+      name: "bellhop_nodes_present",
+      help: "Nodes that serve requests of a kind, this one among them.",
+      labelNames: ["role"],
+      registers,
+      // Each thread that serves HTTP tells the same.
+      aggregator: "max",
+    }),
     silentSessionsEnded: counter(
       "silent_sessions_ended_total",
       "Sessions of other nodes ended because they held something and hung.",

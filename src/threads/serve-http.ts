@@ -109,6 +109,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       metrics.poolConnections.set({ state: "busy" }, totalCount - idleCount);
       metrics.poolConnections.set({ state: "waiting" }, waitingCount);
       metrics.bodyBytesInFlight.set(context.budget.bytesInUse);
+      for (const role of ["accept", "read"] as const) metrics.nodesPresent.set({ role }, context.nodes(role));
       return readMetrics(metrics, parts.thread);
     },
   };

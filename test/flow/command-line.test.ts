@@ -40,7 +40,7 @@ const HELPED = ["", "serve", "client", "key", "token", "label", "quarantine", "r
 );
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
-  ["", /serve \[--no-sandbox\]/],
+  ["", /serve \[--role ROLES\] \[--workers N\]/],
   ["frob", /no command "frob"/],
   ["serve --frob", /bellhop serve: Unknown option '--frob'\. See bellhop serve --help\./],
   ["replay extra", /Unexpected argument 'extra'\. See bellhop replay --help\./],
@@ -59,11 +59,21 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["token", /--client-id is missing/],
 ];
 
+/** What stands for a setting is refused as that is. */
+const WRONG_SETTINGS: readonly (readonly [line: string, said: RegExp])[] = [
+  [
+    "serve --role write",
+    /^bellhop: ROLE must be one or more of accept,apply,read, each once, not "write"\.\n$/,
+  ],
+  ["serve --workers 0", /^bellhop: HTTP_THREADS must be at least 1\.\n$/],
+];
+
 describe("the command line", () => {
   let answers: Record<string, Answer>;
   const answerTo = (line: string): Answer => answers[line] ?? assert.fail(`${line} was not run`);
   before(async () => {
-    answers = await runLines([...HELPED, ...WRONG.map(([line]) => line), "client list"]);
+    const lines = [...WRONG, ...WRONG_SETTINGS].map(([line]) => line);
+    answers = await runLines([...HELPED, ...lines, "client list"]);
   });
 
   for (const line of HELPED) {
@@ -79,6 +89,15 @@ describe("the command line", () => {
     test(`bellhop ${line || "without a command"} says what is wrong on standard error and exits 2`, () => {
       const { code, out, err } = answerTo(line);
       assert.equal(code, 2);
+      assert.match(err, said);
+      assert.equal(out, "");
+    });
+  }
+
+  for (const [line, said] of WRONG_SETTINGS) {
+    test(`bellhop ${line} names the setting in one line and exits 1`, () => {
+      const { code, out, err } = answerTo(line);
+      assert.equal(code, 1);
       assert.match(err, said);
       assert.equal(out, "");
     });
