@@ -1,0 +1,268 @@
+import type {
+  AppendedRow,
+  HeldKey,
+  LaneBirth,
+  LaneSession,
+  OpenLaneSession,
+  StampedAppend,
+} from "../../src/accept/lane-session.ts";
+import type { OutcomeCounts } from "../../src/apply/apply-parts.ts";
+import type { ApplySession, OpenApplySession } from "../../src/apply/apply-session.ts";
+import type { LogPart } from "../../src/apply/backlog.ts";
+import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/ownership.ts";
+import type { PartRecord, ReadPart } from "../../src/apply/read-part.ts";
+import type { Around } from "../../src/apply/sharing.ts";
+import type { WaitingSession } from "../../src/apply/silent-sessions.ts";
+import { append, makePartitions, readHeldKeys, registerLane } from "./accept-statements.ts";
+import {
+  advanceCursors,
+  applyParts,
+  endSilent,
+  enterPresence,
+  giveUpBuckets,
+  lockBuckets,
+  lookAround,
+  readBacklog,
+  retireLanes,
+  takeBuckets,
+} from "./apply-statements.ts";
+import type { Work } from "./backend.ts";
+import { Connection, type SessionKind } from "./connection.ts";
+import type { SimulatedNode } from "./node.ts";
+import type { LogRow } from "./store.ts";
+
+/** The timeouts of src/accept/lane-session.ts and src/apply/apply-session.ts. */
+const LANE: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
+const APPLY: SessionKind = { application: "apply", queryTimeoutMs: 65_000, statementTimeoutMs: 60_000 };
+
+/** So that four of the largest batches fill a transaction (INFLATED_BYTES_TARGET of src/apply/applier.ts). */
+const BYTES_A_RECORD = 2_100;
+
+const NONE_COUNTED: OutcomeCounts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
+/** src/db/presence.ts */
+const PULSE_MS = 500;
+
+function* sayNothing(): Work {
+  yield 0;
+  return undefined;
+}
+
+/** What apply counts of a part are its records; what they say is no part of the protocol. */
+const RECORD = {} as PartRecord;
+const RECORDS = new Map<number, readonly PartRecord[]>();
+
+function recordsOf(count: number): readonly PartRecord[] {
+  let records = RECORDS.get(count);
+  if (records === undefined) {
+    records = Array.from({ length: count }, () => RECORD);
+    RECORDS.set(count, records);
+  }
+  return records;
+}
+
+class SimulatedLaneSession implements LaneSession {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async beginBirth(): Promise<unknown> {
+    await this.#connection.query("begin", "begin");
+    return this.#connection.query("lock births", function* () {
+      yield { lock: "births" };
+      return undefined;
+    });
+  }
+
+  register(): Promise<LaneBirth | undefined> {
+    const { database } = this.#connection.node;
+    return this.#connection.query("register lane", registerLane(database)) as Promise<LaneBirth | undefined>;
+  }
+
+  commit(): Promise<unknown> {
+    return this.#connection.query("commit", "commit");
+  }
+
+  makePartitions(): Promise<void> {
+    const { database } = this.#connection.node;
+    return this.#connection.query("make partitions", makePartitions(database)) as Promise<void>;
+  }
+
+  append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+    const { database } = this.#connection.node;
+    const answer = this.#connection.query("append", append(database, laneId, stamped)) as Promise<{
+      rows: AppendedRow[];
+    }>;
+    if (!database.conditions.plants.has("answer-before-commit")) return answer;
+    answer.catch(() => undefined);
+    const rows = stamped.map(({ requestId }) => ({
+      request_id: requestId,
+      database_now_ms: database.clockMs,
+    }));
+    return Promise.resolve({ rows });
+  }
+
+  readHeldKeys(
+    wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],
+  ): Promise<{ readonly rows: HeldKey[] }> {
+    const { database } = this.#connection.node;
+    return this.#connection.query("read held keys", readHeldKeys(database, wanted)) as Promise<{
+      rows: HeldKey[];
+    }>;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+class SimulatedApplySession implements ApplySession {
+  readonly presenceId: string;
+  readonly #connection: Connection;
+  readonly #epochs = new Map<number, string>();
+  #isInTransaction = false;
+  #readAhead: readonly LogPart[] = [];
+
+  constructor(connection: Connection, presenceId: string) {
+    this.#connection = connection;
+    this.presenceId = presenceId;
+  }
+
+  async lookAround(silenceSecondsMax: number): Promise<Around> {
+    const { database } = this.#connection.node;
+    const work = lookAround(database, silenceSecondsMax);
+    const around = (await this.#connection.query("look around", work)) as Around;
+    if (!database.conditions.plants.has("two-owners")) return around;
+    return { ...around, held: [...this.#epochs].map(([bucket, epoch]) => ({ bucket, epoch })) };
+  }
+
+  endSilent(session: WaitingSession): Promise<boolean> {
+    const { database } = this.#connection.node;
+    return this.#connection.query("end silent", endSilent(database, session)) as Promise<boolean>;
+  }
+
+  giveUpBuckets(buckets: readonly number[]): Promise<unknown> {
+    const { database } = this.#connection.node;
+    for (const bucket of buckets) this.#epochs.delete(bucket);
+    return this.#connection.query("give up buckets", giveUpBuckets(database, buckets));
+  }
+
+  /** As startPulse of src/db/presence.ts, by simulated time. */
+  startPulse(): { stop(): void } {
+    let callOff = (): void => undefined;
+    const wait = (): void => {
+      callOff = this.#connection.node.time.after(PULSE_MS, () => {
+        this.#connection.query("pulse", sayNothing).catch(() => undefined);
+        wait();
+      });
+    };
+    wait();
+    return { stop: () => callOff() };
+  }
+
+  async takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]> {
+    const { database } = this.#connection.node;
+    const work = takeBuckets(database, owner, free);
+    const leases = (await this.#connection.query("take buckets", work)) as Lease[];
+    for (const { bucket, epoch } of leases) this.#epochs.set(bucket, epoch);
+    return leases;
+  }
+
+  async lockBuckets(buckets: readonly number[]): Promise<readonly LockedLease[]> {
+    const { database } = this.#connection.node;
+    const leases = (await this.#connection.query(
+      "lock buckets",
+      lockBuckets(database, buckets),
+    )) as LockedLease[];
+    if (!database.conditions.plants.has("two-owners")) return leases;
+    // As if nobody compared them.
+    return leases.map((lease) => ({ ...lease, epoch: this.#epochs.get(lease.bucket) ?? lease.epoch }));
+  }
+
+  retireLanes(): Promise<unknown> {
+    return this.#connection.query("retire lanes", retireLanes(this.#connection.node.database));
+  }
+
+  async readBacklog(buckets: readonly number[]): Promise<LogPart[]> {
+    const { database } = this.#connection.node;
+    if (
+      database.conditions.plants.has("keep-read-ahead") &&
+      this.#readAhead.length > 0 &&
+      !this.#isInTransaction
+    )
+      return [...this.#readAhead];
+    const isAhead = this.#isInTransaction;
+    const parts = (await this.#connection.query("read backlog", readBacklog(database, buckets))) as LogPart[];
+    if (isAhead) this.#readAhead = parts;
+    return parts;
+  }
+
+  async readPart(part: LogPart): Promise<ReadPart> {
+    const { node } = this.#connection;
+    const { conditions } = node.database;
+    const delayMs = conditions.readMs();
+    if (delayMs > 0) await new Promise<void>((resolve) => node.time.after(delayMs, resolve));
+    const refused = conditions.refuseReading();
+    if (refused !== undefined) throw refused;
+    const { recordCount } = part as LogRow;
+    return { part, records: recordsOf(recordCount), inflatedBytes: recordCount * BYTES_A_RECORD };
+  }
+
+  begin(): Promise<unknown> {
+    this.#isInTransaction = true;
+    return this.#connection.query("begin", "begin");
+  }
+
+  async advanceCursors(parts: readonly LogPart[]): Promise<void> {
+    const { database } = this.#connection.node;
+    await this.#connection.query("advance cursors", advanceCursors(database, parts));
+  }
+
+  async applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
+    const { database } = this.#connection.node;
+    await this.#connection.query("apply parts", applyParts(database, parts, counters));
+    return NONE_COUNTED;
+  }
+
+  async applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts> {
+    const { database } = this.#connection.node;
+    const parts = [{ part: resolution }];
+    await this.#connection.query("apply resolution", applyParts(database, parts, counters));
+    await this.advanceCursors([resolution]);
+    return NONE_COUNTED;
+  }
+
+  async commit(): Promise<string> {
+    const command = (await this.#connection.query("commit", "commit")) as string;
+    this.#isInTransaction = false;
+    this.#readAhead = [];
+    return command;
+  }
+
+  async rollback(): Promise<void> {
+    await this.#connection.query("rollback", "rollback");
+    this.#isInTransaction = false;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+export function simulatedLaneSessions(node: SimulatedNode): OpenLaneSession {
+  return async (lost) => new SimulatedLaneSession(await Connection.open(node, LANE, lost));
+}
+
+export function simulatedApplySessions(node: SimulatedNode): OpenApplySession {
+  return async (_owner, failed) => {
+    const connection = await Connection.open(node, APPLY, failed);
+    try {
+      const presenceId = (await connection.query("enter presence", enterPresence(node.database))) as string;
+      return new SimulatedApplySession(connection, presenceId);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  };
+}

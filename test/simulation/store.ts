@@ -1,0 +1,148 @@
+import type { LogPart } from "../../src/apply/backlog.ts";
+
+/** One row of the log, as committed. */
+export interface LogRow extends LogPart {
+  readonly recordCount: number;
+  /** The attempt of a client that it came from. */
+  readonly attempt: number;
+}
+
+export interface LaneRow {
+  readonly laneId: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  /** Rows by bucket, in the order in which they became visible. */
+  readonly rows: Map<number, LogRow[]>;
+  isSealed: boolean;
+  isRetired: boolean;
+}
+
+export interface KeyRow {
+  readonly requestId: string;
+  readonly fingerprint: string;
+}
+
+export interface LeaseRow {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly nextChange: number;
+}
+
+export interface PresenceRow {
+  readonly presenceId: number;
+  readonly pid: number;
+  readonly startedAt: number;
+}
+
+/** Nobody writes to it. */
+const NOTHING = new Map<never, never>();
+
+/** What a transaction will have changed once it is committed. Most change little: what they do not is not made. */
+export class Transaction {
+  readonly pid: number;
+  readonly lanes: LaneRow[] = [];
+  readonly rows: LogRow[] = [];
+  readonly outcomes: LogRow[] = [];
+  readonly sealed: LaneRow[] = [];
+  readonly retired: LaneRow[] = [];
+  readonly present: PresenceRow[] = [];
+  keys: ReadonlyMap<string, KeyRow> = NOTHING;
+  leases: ReadonlyMap<number, LeaseRow> = NOTHING;
+  /** By bucket and lane: the id up to which is applied. */
+  cursors: ReadonlyMap<string, string> = NOTHING;
+  /** Rows and locks it holds, by name. */
+  readonly locks: string[] = [];
+  /** Called when it has ended. */
+  waiting: (() => void)[] = [];
+  /** A statement of it failed: nothing but its end is taken any more. */
+  hasFailed = false;
+
+  constructor(pid: number) {
+    this.pid = pid;
+  }
+
+  /** One that only read has nothing to commit. */
+  get hasWritten(): boolean {
+    const { lanes, rows, keys, leases, cursors, outcomes, sealed, retired } = this;
+    return (
+      lanes.length + rows.length + keys.size + leases.size + cursors.size + outcomes.length > 0 ||
+      sealed.length + retired.length + this.present.length > 0
+    );
+  }
+
+  writeKey(key: string, row: KeyRow): void {
+    if (this.keys === NOTHING) this.keys = new Map();
+    (this.keys as Map<string, KeyRow>).set(key, row);
+  }
+
+  writeLease(bucket: number, row: LeaseRow): void {
+    if (this.leases === NOTHING) this.leases = new Map();
+    (this.leases as Map<number, LeaseRow>).set(bucket, row);
+  }
+
+  writeCursor(position: string, id: string): void {
+    if (this.cursors === NOTHING) this.cursors = new Map();
+    (this.cursors as Map<string, string>).set(position, id);
+  }
+}
+
+/** What is committed, and so what a crash leaves. */
+export class Store {
+  readonly lanes = new Map<string, LaneRow>();
+  /** Those that readers still look at. */
+  unretired: LaneRow[] = [];
+  readonly keys = new Map<string, KeyRow>();
+  readonly leases = new Map<number, LeaseRow>();
+  readonly cursors = new Map<string, string>();
+  readonly outcomes = new Set<string>();
+  present: PresenceRow[] = [];
+  readonly rowsOfRequest = new Map<string, LogRow[]>();
+  newestId: string | null = null;
+
+  apply(transaction: Transaction): void {
+    for (const lane of transaction.lanes) {
+      this.lanes.set(lane.laneId, lane);
+      this.unretired.push(lane);
+    }
+    for (const row of transaction.rows) {
+      const { rows } = this.lanes.get(row.laneId) as LaneRow;
+      const ofBucket = rows.get(row.bucket);
+      if (ofBucket === undefined) rows.set(row.bucket, [row]);
+      else ofBucket.push(row);
+      const ofRequest = this.rowsOfRequest.get(row.requestId);
+      if (ofRequest === undefined) this.rowsOfRequest.set(row.requestId, [row]);
+      else ofRequest.push(row);
+      if (this.newestId === null || row.requestId > this.newestId) this.newestId = row.requestId;
+    }
+    for (const [key, row] of transaction.keys) this.keys.set(key, row);
+    for (const [bucket, row] of transaction.leases) this.leases.set(bucket, row);
+    for (const [position, id] of transaction.cursors) this.cursors.set(position, id);
+    for (const row of transaction.outcomes) this.outcomes.add(`${row.bucket}/${row.requestId}`);
+    this.present.push(...transaction.present);
+    for (const lane of transaction.sealed) lane.isSealed = true;
+    for (const lane of transaction.retired) lane.isRetired = true;
+    if (transaction.retired.length > 0) this.unretired = this.unretired.filter((lane) => !lane.isRetired);
+  }
+}
+
+export function positionOf(bucket: number, laneId: string): string {
+  return `${bucket}/${laneId}`;
+}
+
+const NONE: readonly LogRow[] = [];
+
+/** At most `most` rows of a lane and bucket behind an id, in the order of ids, which the checker sees to. */
+export function rowsAfter(
+  lane: LaneRow,
+  bucket: number,
+  id: string | undefined,
+  most = Number.POSITIVE_INFINITY,
+): readonly LogRow[] {
+  const rows = lane.rows.get(bucket);
+  if (rows === undefined) return NONE;
+  let from = rows.length;
+  while (from > 0 && (id === undefined || (rows[from - 1] as LogRow).requestId > id)) from -= 1;
+  return from === rows.length ? NONE : rows.slice(from, from + most);
+}

@@ -1,0 +1,43 @@
+import type { Scheduler } from "./scheduler.ts";
+
+/** What a network does to what travels over it: one for each node, in each direction. */
+export interface Road {
+  /** Nothing arrives any more; what was sent does when it opens again, as TCP sends it again. */
+  isHoled: boolean;
+  latencyMs(): number;
+}
+
+/** One direction of a connection: what is sent arrives in order, or not at all. */
+export class Wire {
+  readonly #scheduler: Scheduler;
+  readonly #road: Road;
+  readonly #held: (() => void)[] = [];
+  #lastAt = 0;
+  #isCut = false;
+
+  constructor(scheduler: Scheduler, road: Road) {
+    this.#scheduler = scheduler;
+    this.#road = road;
+  }
+
+  send(call: () => void): void {
+    if (this.#isCut) return;
+    this.#lastAt = Math.max(this.#lastAt, this.#scheduler.now + this.#road.latencyMs());
+    this.#scheduler.after(this.#lastAt - this.#scheduler.now, () => {
+      if (this.#isCut) return;
+      if (this.#road.isHoled || this.#held.length > 0) this.#held.push(call);
+      else call();
+    });
+  }
+
+  /** Delivers what was held while the road was closed. */
+  reopen(): void {
+    for (const call of this.#held.splice(0)) this.send(call);
+  }
+
+  /** Nothing of what is under way arrives. */
+  cut(): void {
+    this.#isCut = true;
+    this.#held.length = 0;
+  }
+}
