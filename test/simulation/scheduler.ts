@@ -21,7 +21,12 @@ export class Scheduler {
   #hasPromises = false;
 
   after(ms: number, call: () => void): Planned {
-    const planned: Planned = { at: this.now + ms, order: this.#order, call };
+    return this.at(this.now + ms, call);
+  }
+
+  /** At a moment itself: a difference added again may come out a trifle less, and what was to follow come first. */
+  at(moment: number, call: () => void): Planned {
+    const planned: Planned = { at: moment, order: this.#order, call };
     this.#order += 1;
     this.#rise(planned);
     return planned;

@@ -23,7 +23,7 @@ export class Wire {
   send(call: () => void): void {
     if (this.#isCut) return;
     this.#lastAt = Math.max(this.#lastAt, this.#scheduler.now + this.#road.latencyMs());
-    this.#scheduler.after(this.#lastAt - this.#scheduler.now, () => {
+    this.#scheduler.at(this.#lastAt, () => {
       if (this.#isCut) return;
       if (this.#road.isHoled || this.#held.length > 0) this.#held.push(call);
       else call();
