@@ -30,9 +30,9 @@ export class Wire {
     });
   }
 
-  /** Delivers what was held while the road was closed. */
+  /** Delivers what was held while the road was closed, before what is under way. */
   reopen(): void {
-    for (const call of this.#held.splice(0)) this.send(call);
+    for (const call of this.#held.splice(0)) if (!this.#isCut) call();
   }
 
   /** Nothing of what is under way arrives. */
