@@ -172,3 +172,10 @@ export const SPAN_PLANS: Readonly<Record<Resource, SpanPlan>> = {
   reservations: planOf(RECORD_SCHEMAS.reservations, NOTED.reservations, true),
   groups: planOf(RECORD_SCHEMAS.groups, NOTED.groups, true),
 };
+
+/** Where the spans of the members of SOUGHT begin among the numbers of a record: after those of its columns. */
+export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
+  inventories: HEAD_NUMBERS + 2 * (NOTED.inventories.columns?.length ?? 0),
+  reservations: HEAD_NUMBERS + 2 * (NOTED.reservations.columns?.length ?? 0),
+  groups: HEAD_NUMBERS + 2 * (NOTED.groups.columns?.length ?? 0),
+};

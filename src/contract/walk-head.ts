@@ -1,12 +1,10 @@
-import { NOTED, SOUGHT } from "./noted-fields.ts";
+import { SOUGHT } from "./noted-fields.ts";
 import type { Resource } from "./resource.ts";
-import { isWhitespace, skipWhitespace } from "./scan-element.ts";
+import { isWhitespace } from "./scan-element.ts";
 import { skipValue } from "./skip-value.ts";
-import { GLUE_WORDS, HEAD_NUMBERS, SPAN_PLANS, type SpanMember, type SpanPlan } from "./span-plan.ts";
-import { standsAt, UNSURE } from "./walk-value.ts";
-
-// Compiled code knows what a module's own constants are, and has to look at those of others each time.
-const WORDS = GLUE_WORDS;
+import { SOUGHT_FROM, SPAN_PLANS, type SpanMember } from "./span-plan.ts";
+import { forgetRuns, isGlueAt, memberAt, nameEnd, noteRun, textEnd, walkSpace } from "./walk-members.ts";
+import { UNSURE } from "./walk-value.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -15,7 +13,6 @@ const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-const SPACE = 0x20;
 
 /** Not content, and the only such member that a record may lack. */
 const OPTIONAL = Buffer.from("correlationId");
@@ -23,12 +20,6 @@ const OPTIONAL = Buffer.from("correlationId");
 const IDENTITY_MEMBERS = SOUGHT.status;
 const IDENTITY = 2 ** IDENTITY_MEMBERS - 1;
 const ALL = IDENTITY | (1 << IDENTITY_MEMBERS);
-
-const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
-  inventories: HEAD_NUMBERS + 2 * (NOTED.inventories.columns?.length ?? 0),
-  reservations: HEAD_NUMBERS + 2 * (NOTED.reservations.columns?.length ?? 0),
-  groups: HEAD_NUMBERS + 2 * (NOTED.groups.columns?.length ?? 0),
-};
 
 /** Where some bytes come next among others, looked for once over all of them; places are asked for in order. */
 class NextPlace {
@@ -70,23 +61,11 @@ export class RecordBytes {
   }
 }
 
-// Of the walk that is going on; one runs at a time, from its begin to its end.
-let nameEnd = 0;
-/** Start and end of each text of the identity and of the source time, in the order of SOUGHT. */
+/** Of the walk that is going on: start and end of each text of the identity and of the source time, in the order of SOUGHT. */
 const places = new Int32Array(2 * IDENTITY_MEMBERS);
-/** Start and end of each run of content. Two members are none, so there are at most three. */
-const runs = new Int32Array(8);
-let runNumbers = 0;
-let isRunOpen = false;
-
 /** Where a text of the record that was walked last begins or, of `end`, is over. */
 export function placeFound(sought: number, end: 0 | 1): number {
   return places[2 * sought + end] as number;
-}
-
-/** Start and end of each run of content of the record that was walked last. */
-export function headRunsFound(): Int32Array {
-  return runs.subarray(0, runNumbers);
 }
 
 /**
@@ -100,8 +79,7 @@ export function walkHead(resource: Resource, record: RecordBytes, start: number,
   if (body[start] !== OPEN_OBJECT || body[end - 1] !== CLOSE_OBJECT) return false;
   const plan = SPAN_PLANS[resource];
   const soughtFrom = SOUGHT_FROM[resource];
-  runNumbers = 0;
-  isRunOpen = false;
+  forgetRuns();
   let found = 0;
   let last: SpanMember | undefined;
   let at = walkSpace(body, start + 1);
@@ -149,54 +127,6 @@ function isRestContent(record: RecordBytes, found: number, from: number, end: nu
   return true;
 }
 
-function walkSpace(body: Uint8Array, at: number): number {
-  return (body[at] as number) <= SPACE ? skipWhitespace(body, at) : at;
-}
-
-/** Whether a member's name and colon stand at `at`, four bytes at a time. */
-function isGlueAt(view: DataView, at: number, { glueLength, wordFirst, wordLast }: SpanMember): boolean {
-  const last = at + glueLength - 4;
-  if (last + 4 > view.byteLength) return false;
-  let here = at;
-  for (let word = wordFirst; word < wordLast; word += 1) {
-    if (view.getInt32(here, true) !== WORDS[word]) return false;
-    here += 4;
-  }
-  return view.getInt32(last, true) === WORDS[wordLast];
-}
-
-/** The member whose name begins at `at`; none for an unknown name. In `nameEnd` where that is over, if it can be told. */
-function memberAt(
-  body: Uint8Array,
-  at: number,
-  plan: SpanPlan,
-  last: SpanMember | undefined,
-): SpanMember | undefined {
-  nameEnd = UNSURE;
-  if (body[at] !== QUOTE) return undefined;
-  const end = textEnd(body, at + 1);
-  // With an escape in it, it may be any name.
-  if (end === UNSURE) return undefined;
-  nameEnd = end + 1;
-  for (const member of plan.members) {
-    if (member.name.length !== end - at - 1 || !standsAt(body, at, member.quoted)) continue;
-    if (last === undefined) plan.first = member;
-    else last.next = member;
-    return member;
-  }
-  return undefined;
-}
-
-/** The closing quote of the text whose first byte stands at `at`; UNSURE for one with an escape. */
-function textEnd(body: Uint8Array, at: number): number {
-  for (let end = at; end < body.length; end += 1) {
-    const byte = body[end];
-    if (byte === QUOTE) return end;
-    if (byte === BACKSLASH) return UNSURE;
-  }
-  return UNSURE;
-}
-
 /** Notes where a text that is sought stands, and answers where it is over. */
 function noteText(body: Uint8Array, at: number, sought: number): number {
   if (body[at] !== QUOTE) return UNSURE;
@@ -205,16 +135,4 @@ function noteText(body: Uint8Array, at: number, sought: number): number {
   places[2 * sought] = at + 1;
   places[2 * sought + 1] = end;
   return end + 1;
-}
-
-/** Takes a member into the runs of content, or ends the last run. */
-function noteRun(start: number, end: number, isContent: boolean): void {
-  if (!isContent) isRunOpen = false;
-  else if (isRunOpen) runs[runNumbers - 1] = end;
-  else {
-    isRunOpen = true;
-    runs[runNumbers] = start;
-    runs[runNumbers + 1] = end;
-    runNumbers += 2;
-  }
 }

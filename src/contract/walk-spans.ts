@@ -1,20 +1,18 @@
 import { LIST, SLOT } from "./noted-fields.ts";
 import { forgetRecord, forgetSlots, isQuiet, noted, TOO_LONG, UNITS_MAX } from "./noted-warnings.ts";
 import type { Resource } from "./resource.ts";
-import { skipWhitespace } from "./scan-element.ts";
 import { skipValue } from "./skip-value.ts";
-import { GLUE_WORDS, ITEM_NUMBERS, SPAN_PLANS, type SpanMember, type SpanPlan, WALK } from "./span-plan.ts";
-import { standsAt, UNSURE, walkDate, walkNull, walkTimestamp } from "./walk-value.ts";
+import { ITEM_NUMBERS, SPAN_PLANS, type SpanMember, type SpanPlan, WALK } from "./span-plan.ts";
+import { forgetRuns, isGlueAt, memberAt, nameEnd, noteRun, walkSpace } from "./walk-members.ts";
+import { UNSURE, walkDate, walkNull, walkTimestamp } from "./walk-value.ts";
 
 // Compiled code knows what a module's own constants are, and has to look at those of others each time.
-const WORDS = GLUE_WORDS;
 const slots = noted;
 const { stays: STAYS, days: DAYS, rooms: ROOMS } = LIST;
 const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, count: COUNT, integer: INTEGER } = WALK;
 const { decimal: DECIMAL, array: ARRAY, object: OBJECT } = WALK;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
@@ -25,7 +23,6 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const LETTER_N = 0x6e;
-const SPACE = 0x20;
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
@@ -88,12 +85,6 @@ let slab = new Int32Array(SLAB_NUMBERS);
 let base = 0;
 let top = 0;
 let view: DataView = new DataView(new ArrayBuffer(0));
-let viewEnd = 0;
-let nameEnd = 0;
-let isRunOpen = false;
-let runNumbers = 0;
-/** Start and end of each run of content. Two members are none, so there are at most three. */
-const runs = new Int32Array(8);
 /** How many items each list has, and its last. */
 const counts = new Int32Array(LISTS);
 const lasts = new Int32Array(LISTS);
@@ -107,7 +98,7 @@ const RANGES: Readonly<Record<Resource, readonly [number, number]>> = {
 
 /**
  * Walks over the bytes of one accepted record and notes where each of its facts stands, what it is known by, and (see
- * `runsFound`) the runs of top-level members that are content: what `scanRecord` finds, the parse would give and
+ * `runsFound` of walk-members) the runs of top-level members that are content: what `scanRecord` finds, the parse would give and
  * `warn-of-…` would look at, in one pass that allocates nothing. Undefined says nothing: whatever is unusual (an escape in
  * what is looked at, a leading zero, an exponent, a name twice, whatever is to be warned of) is left to the scan and the
  * parse. `chunk` is a view of all of `bytes`.
@@ -121,10 +112,8 @@ export function walkSpans(
 ): RecordSpans | undefined {
   const plan = SPAN_PLANS[resource];
   view = chunk;
-  viewEnd = bytes.length;
   base = top;
-  runNumbers = 0;
-  isRunOpen = false;
+  forgetRuns();
   for (let list = 0; list < LISTS; list += 1) {
     counts[list] = 0;
     lasts[list] = 0;
@@ -138,11 +127,6 @@ export function walkSpans(
   slab.fill(0, base, top);
   top = base;
   return undefined;
-}
-
-/** Start and end of each run of content of the record that was walked last. */
-export function runsFound(): Int32Array {
-  return runs.subarray(0, runNumbers);
 }
 
 /** Room for so many numbers, all 0; answers their place. A record lies in one slab. */
@@ -207,7 +191,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
   while (body[at] !== CLOSE_OBJECT) {
     const start = at;
     let member = last === undefined ? plan.first : last.next;
-    if (member !== undefined && isGlueAt(at, member)) at += member.glueLength;
+    if (member !== undefined && isGlueAt(view, at, member)) at += member.glueLength;
     else {
       member = memberAt(body, at, plan, last);
       at = walkColon(body, nameEnd);
@@ -232,64 +216,10 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
   return isQuiet(plan.kind) ? at + 1 : UNSURE;
 }
 
-function walkSpace(body: Uint8Array, at: number): number {
-  return (body[at] as number) <= SPACE ? skipWhitespace(body, at) : at;
-}
-
-/** Whether a member's name and colon stand at `at`: four bytes at a time, since names are most of a record's bytes. */
-function isGlueAt(at: number, { glueLength, wordFirst, wordLast }: SpanMember): boolean {
-  const last = at + glueLength - 4;
-  if (last + 4 > viewEnd) return false;
-  const bytes = view;
-  let here = at;
-  for (let word = wordFirst; word < wordLast; word += 1) {
-    if (bytes.getInt32(here, true) !== WORDS[word]) return false;
-    here += 4;
-  }
-  return bytes.getInt32(last, true) === WORDS[wordLast];
-}
-
-/** The member whose name begins at `at`, and in `nameEnd` where that is over; none for an unknown name. */
-function memberAt(
-  body: Uint8Array,
-  at: number,
-  plan: SpanPlan,
-  last: SpanMember | undefined,
-): SpanMember | undefined {
-  nameEnd = UNSURE;
-  if (body[at] !== QUOTE) return undefined;
-  let end = at + 1;
-  while (end < body.length && body[end] !== QUOTE) {
-    // It may be any name.
-    if (body[end] === BACKSLASH) return undefined;
-    end += 1;
-  }
-  nameEnd = end + 1;
-  for (const member of plan.members) {
-    if (member.name.length !== end - at - 1 || !standsAt(body, at, member.quoted)) continue;
-    if (last === undefined) plan.first = member;
-    else last.next = member;
-    return member;
-  }
-  return undefined;
-}
-
 /** Where the colon at `from` is over, white space before it passed over. */
 function walkColon(body: Uint8Array, from: number): number {
   const at = walkSpace(body, from);
   return body[at] === COLON ? at + 1 : UNSURE;
-}
-
-/** Takes a member of the record itself into the runs of content, or ends the last run. */
-function noteRun(start: number, end: number, isContent: boolean): void {
-  if (!isContent) isRunOpen = false;
-  else if (isRunOpen) runs[runNumbers - 1] = end;
-  else {
-    isRunOpen = true;
-    runs[runNumbers] = start;
-    runs[runNumbers + 1] = end;
-    runNumbers += 2;
-  }
 }
 
 /** Where the value at `at` is over. */

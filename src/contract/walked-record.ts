@@ -1,13 +1,14 @@
 import { microsecondTimestamp } from "./calendar.ts";
 import { contentHash } from "./content-hash.ts";
-import { LIST, NOTED, SOUGHT } from "./noted-fields.ts";
+import { LIST, SOUGHT } from "./noted-fields.ts";
 import { parsedReading } from "./parsed-record.ts";
 import type { FactsText, RecordContent, RecordReading } from "./record-reading.ts";
 import type { Resource } from "./resource.ts";
-import { HEAD_NUMBERS, ITEM_NUMBERS } from "./span-plan.ts";
+import { ITEM_NUMBERS, SOUGHT_FROM } from "./span-plan.ts";
 import { TextMemory } from "./text-memory.ts";
-import { headRunsFound, placeFound, type RecordBytes } from "./walk-head.ts";
-import { HEAD, type RecordSpans, runsFound, walkSpans } from "./walk-spans.ts";
+import { placeFound, type RecordBytes } from "./walk-head.ts";
+import { runsFound } from "./walk-members.ts";
+import { HEAD, type RecordSpans, walkSpans } from "./walk-spans.ts";
 import type { Warning } from "./warning.ts";
 import { factsBytesMax, writeFacts } from "./write-facts.ts";
 
@@ -30,12 +31,6 @@ function dateText(date: number): string {
   }
   return text;
 }
-
-const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
-  inventories: HEAD_NUMBERS + 2 * (NOTED.inventories.columns?.length ?? 0),
-  reservations: HEAD_NUMBERS + 2 * (NOTED.reservations.columns?.length ?? 0),
-  groups: HEAD_NUMBERS + 2 * (NOTED.groups.columns?.length ?? 0),
-};
 
 /** The text of a sought member that must be there, out of a memory where the same comes again. */
 function soughtText(
@@ -153,7 +148,7 @@ export function headReading(
     propertyCode: headText(bytes, SOUGHT.propertyCode, texts),
     key: headText(bytes, SOUGHT.key),
     sourceTime: timeOf(headText(bytes, SOUGHT.sourceTime, times)),
-    contentHash: contentHash(bytes, headRunsFound()),
+    contentHash: contentHash(bytes, runsFound()),
     content: () => (content ??= wholeContent(resource, records, start, end)),
   };
 }
