@@ -1,7 +1,4 @@
-import { type TProperties, type TSchema, Type } from "typebox";
-import { Format } from "typebox/format";
-import { isCalendarDate, isUtcTimestamp } from "../calendar.ts";
-import { ExactNumber, isDecimal, isInteger, type Quantity } from "../decimal.ts";
+import { ExactNumber, type Quantity } from "../decimal.ts";
 
 /** Longest free text, and longest code or id, in characters (contract, "Records"). */
 export const TEXT_CHARACTERS_MAX = 4096;
@@ -26,12 +23,6 @@ export type FieldKind =
   | "code-or-object"
   | "array"
   | "object";
-
-// Names of our own: the specification is stricter than JSON Schema's formats of these kinds.
-const DATE_FORMAT = "calendar-date";
-const TIMESTAMP_FORMAT = "utc-timestamp";
-Format.Set(DATE_FORMAT, isCalendarDate);
-Format.Set(TIMESTAMP_FORMAT, isUtcTimestamp);
 
 /** How many characters a text has: Unicode code points, as JSON Schema counts. */
 export function countCharacters(value: string): number {
@@ -58,12 +49,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** A schema of this folder, as the walk for violations and the OpenAPI document read it. */
+/** A schema of this folder: what every reader of the contract goes by, from the check to the OpenAPI document. */
 export interface FieldSchema {
   readonly fieldKind: FieldKind;
   readonly description: string;
   readonly example?: unknown;
   readonly nullable?: true;
+  /** Of a member of an object: it may be left out. */
+  readonly optional?: true;
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
@@ -72,86 +65,111 @@ export interface FieldSchema {
   readonly minItems?: number;
 }
 
+declare const VALUE: unique symbol;
+
+/** A schema and, for the compiler only, the type of the values that it takes. */
+export interface Field<Value> extends FieldSchema {
+  readonly [VALUE]: Value;
+}
+
+interface OptionalField<Value> extends Field<Value> {
+  readonly optional: true;
+}
+
+type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** The type of the values that a schema takes. */
+export type ValueOf<Schema> = Schema extends Field<infer Value> ? Value : never;
+
+type OptionalNames<Members extends Fields> = {
+  [Name in keyof Members]: Members[Name] extends OptionalField<unknown> ? Name : never;
+}[keyof Members];
+
+type ObjectOf<Members extends Fields> = {
+  [Name in Exclude<keyof Members, OptionalNames<Members>>]: ValueOf<Members[Name]>;
+} & { [Name in OptionalNames<Members>]?: ValueOf<Members[Name]> };
+
+function field<Value>(schema: FieldSchema): Field<Value> {
+  return schema as Field<Value>;
+}
+
 /** A free text of at most 4,096 characters. */
 export const text = (description: string, example: string) =>
-  Type.String({ fieldKind: "text", maxLength: TEXT_CHARACTERS_MAX, description, example });
+  field<string>({ fieldKind: "text", description, example });
 
 /** A code, id or label of at most 128 characters. */
 export const code = (description: string, example: string) =>
-  Type.String({ fieldKind: "code", maxLength: CODE_CHARACTERS_MAX, description, example });
+  field<string>({ fieldKind: "code", description, example });
 
 /** A code, id or label that must not be empty, because the record cannot be understood without it. */
 export const identity = (description: string, example: string) =>
-  Type.String({ fieldKind: "identity", minLength: 1, maxLength: CODE_CHARACTERS_MAX, description, example });
+  field<string>({ fieldKind: "identity", description, example });
 
 /** A calendar date `YYYY-MM-DD`. */
 export const date = (description: string, example: string) =>
-  Type.String({ fieldKind: "date", format: DATE_FORMAT, description, example });
+  field<string>({ fieldKind: "date", description, example });
 
 /** A UTC time with a trailing Z and at most microseconds. */
 export const timestamp = (description: string, example: string) =>
-  Type.String({ fieldKind: "timestamp", format: TIMESTAMP_FORMAT, description, example });
+  field<string>({ fieldKind: "timestamp", description, example });
 
 /** A whole number of 32 bits that counts something, as number or text. Below zero it is a warning, never a violation. */
 export const count = (description: string, example: number) =>
-  Type.Refine(Type.Unsafe<Quantity>({ fieldKind: "count", description, example }), isInteger);
+  field<Quantity>({ fieldKind: "count", description, example });
 
 /** A whole number of 32 bits, as number or text. */
 export const integer = (description: string, example: number) =>
-  Type.Refine(Type.Unsafe<Quantity>({ fieldKind: "integer", description, example }), isInteger);
+  field<Quantity>({ fieldKind: "integer", description, example });
 
 /** A decimal of at most 38 digits, as number or text, never put through binary floating point. */
 export const decimal = (description: string, example: number | string) =>
-  Type.Refine(Type.Unsafe<Quantity>({ fieldKind: "decimal", description, example }), isDecimal);
+  field<Quantity>({ fieldKind: "decimal", description, example });
 
 /** true or false. */
 export const flag = (description: string, example: boolean) =>
-  Type.Boolean({ fieldKind: "boolean", description, example });
+  field<boolean>({ fieldKind: "boolean", description, example });
 
 /** One of a fixed set of words. */
-export const word = <Words extends string[]>(description: string, words: readonly [...Words]) =>
-  Type.Enum([...words], { fieldKind: "word", description, example: words[0] });
+export const word = <const Words extends readonly string[]>(description: string, words: Words) =>
+  field<Words[number]>({ fieldKind: "word", description, example: words[0], enum: words });
 
 /** true, false or a code: a field whose type the specification does not show. */
 export const flagOrCode = (description: string, example: boolean) =>
-  Type.Refine(
-    Type.Unsafe<boolean | string>({ fieldKind: "flag-or-code", description, example }),
-    (value: unknown) =>
-      typeof value === "boolean" || (typeof value === "string" && hasAtMost(value, CODE_CHARACTERS_MAX)),
-  );
+  field<boolean | string>({ fieldKind: "flag-or-code", description, example });
 
 /** A code or an object: items of a list whose type the specification does not show. */
 export const codeOrObject = (description: string, example: string) =>
-  Type.Refine(
-    Type.Unsafe<string | object>({ fieldKind: "code-or-object", description, example }),
-    (value: unknown) => (typeof value === "string" ? hasAtMost(value, CODE_CHARACTERS_MAX) : isObject(value)),
-  );
+  field<string | object>({ fieldKind: "code-or-object", description, example });
 
 /** A field that the specification shows as null too. */
-export const nullable = <Inner extends TSchema>(inner: Inner) => {
-  const { fieldKind, description, example } = inner as unknown as FieldSchema;
-  return Type.Union([inner, Type.Null()], { fieldKind, description, example, nullable: true });
-};
+export const nullable = <Value>(inner: Field<Value>) => field<Value | null>({ ...inner, nullable: true });
+
+/** A member of an object that may be left out. */
+export const optional = <Value>(inner: Field<Value>): OptionalField<Value> => ({ ...inner, optional: true });
 
 /** An array of at most 100,000 items. */
-export const list = <Item extends TSchema>(description: string, items: Item, itemsMin = 0) =>
-  Type.Array(items, { fieldKind: "array", description, minItems: itemsMin, maxItems: ITEMS_MAX });
+export const list = <Item>(description: string, items: Field<Item>, itemsMin = 0) =>
+  field<Item[]>({ fieldKind: "array", description, items, minItems: itemsMin });
 
 /** An object; fields that are not named in it are accepted and kept. */
-export const object = <Properties extends TProperties>(description: string, properties: Properties) =>
-  Type.Object(properties, { fieldKind: "object", description });
+export const object = <Members extends Fields>(description: string, properties: Members) =>
+  field<ObjectOf<Members>>({
+    fieldKind: "object",
+    description,
+    properties,
+    required: requiredOf(properties),
+  });
 
 /** An object with a first and a last date, which must be in order (equal is legal). */
-export const period = <Properties extends TProperties>(
+export const period = <Members extends Fields>(
   description: string,
-  [start, end]: readonly [string & keyof Properties, string & keyof Properties],
-  properties: Properties,
-) =>
-  Type.Refine(
-    Type.Object(properties, { fieldKind: "object", description, period: [start, end] }),
-    (value: unknown) =>
-      inOrder((value as Record<string, unknown>)[start], (value as Record<string, unknown>)[end]),
-  );
+  dates: readonly [string & keyof Members, string & keyof Members],
+  properties: Members,
+) => field<ObjectOf<Members>>({ ...object(description, properties), period: dates });
+
+function requiredOf(properties: Fields): readonly string[] {
+  return Object.keys(properties).filter((name) => properties[name]?.optional !== true);
+}
 
 /** Whether two dates are in order; where one is absent there is nothing to compare. Dates of this form compare as text. */
 export function inOrder(start: unknown, end: unknown): boolean {

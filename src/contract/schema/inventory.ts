@@ -1,14 +1,13 @@
-import { type Static, Type } from "typebox";
-import { code, count, date, identity, list, object, timestamp } from "./field.ts";
+import { code, count, date, identity, list, object, optional, timestamp, type ValueOf } from "./field.ts";
 
 const roomTypeInventory = object("Rooms of one room type on one date", {
   roomTypeCode: identity("Code identifying the room type", "DLX"),
   roomTypeCapacity: count("Accommodation capacity of the room type", 120),
-  roomsNotAvailableMaintenance: Type.Optional(count("Rooms unavailable due to maintenance", 2)),
-  roomsNotAvailableOther: Type.Optional(count("Rooms unavailable for other reasons", 0)),
+  roomsNotAvailableMaintenance: optional(count("Rooms unavailable due to maintenance", 2)),
+  roomsNotAvailableOther: optional(count("Rooms unavailable for other reasons", 0)),
   roomsSold: count("Rooms sold", 87),
-  transientSold: Type.Optional(count("Transient rooms sold", 60)),
-  groupSold: Type.Optional(count("Group rooms sold", 27)),
+  transientSold: optional(count("Transient rooms sold", 60)),
+  groupSold: optional(count("Group rooms sold", 27)),
 });
 
 /** One per property and occupancy date (specification, section 2.1). */
@@ -17,9 +16,9 @@ export const inventorySchema = object("Room inventory of one property on one occ
   createDateTime: timestamp("When the record was created: the newest wins", "2026-03-01T08:30:00Z"),
   propertyCode: identity("Unique code identifying the property", "PARIS01"),
   occupancyDate: date("Date to which the occupancy data applies", "2026-07-14"),
-  correlationId: Type.Optional(code("Correlation ID for tracking", "c0ffee-1")),
+  correlationId: optional(code("Correlation ID for tracking", "c0ffee-1")),
   roomTypeInventories: list("Inventories of room types", roomTypeInventory),
-  virtualRoomTypeInventories: Type.Optional(
+  virtualRoomTypeInventories: optional(
     list(
       "Inventories of virtual room types; absent for hotels without virtual room types",
       roomTypeInventory,
@@ -28,5 +27,5 @@ export const inventorySchema = object("Room inventory of one property on one occ
 });
 
 /** An accepted inventory record. */
-export type Inventory = Static<typeof inventorySchema>;
-export type RoomTypeInventory = Static<typeof roomTypeInventory>;
+export type Inventory = ValueOf<typeof inventorySchema>;
+export type RoomTypeInventory = ValueOf<typeof roomTypeInventory>;
