@@ -27,6 +27,8 @@ export interface EmbeddedPostgres {
   close(): Promise<void>;
 }
 
+/** Of the 10 s from the end of a full disk to ready, recovery needs most, and so does a try that is just failing. */
+const RESTART_WAIT_MS_MAX = 2_000;
 /** Recovery of the largest write-ahead log takes seconds; a minute more is for a slow or busy disk. */
 const START_TIMEOUT_MS = 120_000;
 
@@ -164,7 +166,11 @@ class SupervisedServer {
 
   async #restart(): Promise<void> {
     this.#log.warn("embedded PostgreSQL went away; starting it again");
-    for (let waitMs = 100; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, 5_000)) {
+    for (
+      let waitMs = 100;
+      !this.#closing.signal.aborted;
+      waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS_MAX)
+    ) {
       try {
         await this.start();
         await this.watch();

@@ -69,19 +69,31 @@ function shownBelow(value: unknown, levels: number): unknown {
  * its string. Fields whose name says that they are secret are redacted, and database errors lose the values they quote.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const fileDescriptor = options.fileDescriptor ?? 1;
+  const file = openDestination(options.fileDescriptor ?? 1);
   // The pretty stream runs inside this process: a worker would lose the last lines of a crash.
   const destination: DestinationStream = options.pretty
     ? prettyStream({
-        destination: fileDescriptor,
-        sync: true,
+        destination: file,
         ignore: "pid,hostname",
         translateTime: "HH:MM:ss.l",
         singleLine: true,
       })
-    : pino.destination({ fd: fileDescriptor, sync: true });
+    : file;
   const inTurn = options.turns === undefined ? destination : new TurnTaking(destination, options.turns);
   return createLoggerTo(options.pretty ? inTurn : new GatheredLines(inTurn), options.level);
+}
+
+/** So much of what cannot be written is kept; what comes after it is lost. */
+const UNWRITTEN_BYTES_MAX = 1_048_576;
+
+/**
+ * Writes at once. A log that cannot be written (its disk is full) must not end the service: what was not written goes
+ * ahead of the next line that can be.
+ */
+function openDestination(fileDescriptor: number) {
+  const file = pino.destination({ fd: fileDescriptor, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
+  file.on("error", () => undefined);
+  return file;
 }
 
 /** As createLogger, to a stream of the caller's. */

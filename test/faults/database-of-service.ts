@@ -15,12 +15,28 @@ export async function withDatabaseOf<Result>(
   dataDir: string,
   look: (pool: pg.Pool) => Promise<Result>,
 ): Promise<Result> {
+  return await withConnectionOf(dataDir, "bellhop", look);
+}
+
+/** The same as superuser, in a database of its own. */
+export async function withSuperuserOf<Result>(
+  dataDir: string,
+  look: (pool: pg.Pool) => Promise<Result>,
+): Promise<Result> {
+  return await withConnectionOf(dataDir, "postgres", look);
+}
+
+async function withConnectionOf<Result>(
+  dataDir: string,
+  user: string,
+  look: (pool: pg.Pool) => Promise<Result>,
+): Promise<Result> {
   const server = await findServer(await clusterOf(dataDir));
   if (server === undefined) throw new Error(`No PostgreSQL runs in ${dataDir}.`);
   const host = "host" in server.listen ? server.listen.host : server.listen.socketDirectory;
   const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
   const { port } = server.listen;
-  const config = clientConfig({ host, port, user: "bellhop", password, database: "bellhop" }, "on");
+  const config = clientConfig({ host, port, user, password, database: user }, "on");
   const pool = new pg.Pool({ ...config, application_name: LOOKER, max: 1 });
   pool.on("error", () => undefined);
   try {

@@ -1,10 +1,13 @@
 /** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
+import { commandOf } from "./campaign-command.ts";
+import { diskCampaign } from "./disk-campaign.ts";
 import { killCommand } from "./kill.ts";
 import { nodesCommand } from "./nodes.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
   nodes: nodesCommand,
+  disk: commandOf(diskCampaign),
 };
 
 const [name = "", ...args] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { runKills } from "./kill-campaign.ts";
-import { KILL_TARGETS, type KillReport, type KillTarget, reportLines } from "./kill-report.ts";
+import { printCampaign } from "./campaign-command.ts";
+import { KILL_TARGETS, type KillTarget, runKills } from "./kill-campaign.ts";
 import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 
 const HELP = `npm run faults -- kill --target service|postgres|both [--times N] [--seed S] [--senders N] [--plant FAULT]
@@ -14,9 +14,6 @@ and SIGTERM end the kills early; what was done until then is checked all the sam
   --senders N    concurrent senders; by default 8
   --plant FAULT  plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
-
-/** From a crash to ready, and from SIGTERM to the end: what the service promises. */
-const READY_MS_PROMISED = 10_000;
 
 function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
@@ -49,30 +46,5 @@ export async function killCommand(args: readonly string[]): Promise<number> {
   }
   const { target, times, seed, senders, plant } = options;
   const again = `npm run faults -- kill --target ${target} --times ${times} --seed ${seed} --senders ${senders}${plant === undefined ? "" : ` --plant ${plant}`}`;
-  console.log(again);
-  const enough = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
-  let report: KillReport;
-  try {
-    report = await runKills({
-      ...options,
-      promisedMs: READY_MS_PROMISED,
-      enough: enough.signal,
-      told(kill, what, readyMs) {
-        if (kill % 10 === 0 || readyMs > 3_000)
-          console.log(`kill ${kill} (${what}): ready after ${(readyMs / 1000).toFixed(2)} s`);
-      },
-    });
-  } catch (error) {
-    console.log(`BROKEN OFF; the same again: ${again}`, error);
-    return 1;
-  }
-  for (const line of reportLines(report)) console.log(line);
-  if (report.problems.length === 0) {
-    console.log("every 202 is there, once");
-    return 0;
-  }
-  console.log(`${report.problems.length} PROBLEMS; the same again: ${again}`);
-  for (const problem of report.problems.slice(0, 60)) console.log(problem);
-  return 1;
+  return await printCampaign(again, options, (campaign) => runKills({ ...campaign, target, plant }));
 }

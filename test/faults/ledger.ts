@@ -29,6 +29,8 @@ export class Ledger {
   /** What no sender may ever be told, as sentences. */
   readonly problems: string[] = [];
   longestAnswerMs = 0;
+  /** When the request was sent, on the sender's clock, whose 202 is of the one sent last. */
+  lastAcceptedSentAt = 0;
   repeats = 0;
   refusals = 0;
   /** What the senders saw, each status and what else became of a request, and how often. */
@@ -51,6 +53,7 @@ export class Ledger {
 
   accepted(sent: SentBatch, answer: Answer): void {
     this.longestAnswerMs = Math.max(this.longestAnswerMs, answer.answeredAt - answer.sentAt);
+    this.lastAcceptedSentAt = Math.max(this.lastAcceptedSentAt, answer.sentAt);
     if (sent.requestId !== undefined) {
       this.repeats += 1;
       if (sent.requestId !== answer.requestId) {

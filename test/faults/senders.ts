@@ -120,6 +120,8 @@ export class Senders {
       ledger.refusals += 1;
       if (!REFUSALS.includes(response.status))
         ledger.problems.push(`batch ${batch.number} was answered ${response.status}: ${text.slice(0, 300)}`);
+      else if (!/^[1-9]\d*$/.test(response.headers.get("retry-after") ?? ""))
+        ledger.problems.push(`batch ${batch.number} was answered ${response.status} without a Retry-After`);
     } catch (error) {
       sent.unanswered += 1;
       ledger.saw("dropped");

@@ -17,12 +17,17 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const HTTP_THREADS = 2;
 export const APPLY_WRITERS = 2;
 
+/** As supervisors wait before the next start. */
+const START_AGAIN_MS = 500;
+
 export interface ServiceProcessOptions {
   readonly plant?: PlantedFault | undefined;
   /** Modules that it loads first (`--import`), in the place of `plant`. */
   readonly imports?: readonly string[];
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** By default one of its own under the system's temporary directory. */
+  readonly dataDir?: string;
 }
 
 /** `bellhop serve` in a process of its own, and the next one after each end of it. Its log is `<dataDir>/service.log`. */
@@ -32,6 +37,7 @@ export class ServiceProcess {
   readonly #port: number;
   readonly #options: ServiceProcessOptions;
   #child: ChildProcess | undefined;
+  #startsAgain = false;
 
   private constructor(dataDir: string, port: number, options: ServiceProcessOptions) {
     this.dataDir = dataDir;
@@ -42,7 +48,8 @@ export class ServiceProcess {
 
   /** On a data directory and a port of its own, which stay the same at every start; not started yet. */
   static async prepare(options: ServiceProcessOptions = {}): Promise<ServiceProcess> {
-    return new ServiceProcess(await temporaryDirectory("faults"), await freePort(), options);
+    const dataDir = options.dataDir ?? (await temporaryDirectory("faults"));
+    return new ServiceProcess(dataDir, await freePort(), options);
   }
 
   /** The process that was started last. */
@@ -64,6 +71,20 @@ export class ServiceProcess {
       stdio: ["ignore", log, log],
     });
     closeSync(log);
+    this.#child.once("exit", () => {
+      if (this.#startsAgain) setTimeout(() => this.#startsAgain && this.start(), START_AGAIN_MS);
+    });
+  }
+
+  /** Starts it, and again whenever that ends, as a supervisor does, until `stopStarting`. */
+  startUntilStopped(): void {
+    this.#startsAgain = true;
+    this.start();
+  }
+
+  /** Whatever runs now is the last that was started by itself. */
+  stopStarting(): void {
+    this.#startsAgain = false;
   }
 
   /** Whether `/readyz` says so now. */
@@ -121,6 +142,7 @@ export class ServiceProcess {
 
   /** Ends whatever still runs, and removes the data directory unless it is to be looked at. */
   async remove(options: { readonly keepData?: boolean } = {}): Promise<void> {
+    this.#startsAgain = false;
     if (this.#child !== undefined) await this.end("SIGKILL");
     await stopServer(await clusterOf(this.dataDir));
     if (options.keepData === true) return;

@@ -1,10 +1,11 @@
-/** What one campaign of kills came to. Times are in milliseconds. */
-export interface KillReport {
-  readonly target: KillTarget;
+/** What one campaign came to. Times are in milliseconds. */
+export interface CampaignReport {
   readonly seed: number;
-  readonly kills: number;
-  /** Of what was killed, how often. */
-  readonly killed: Readonly<Record<string, number>>;
+  readonly faults: number;
+  /** Of what, how often. */
+  readonly ofWhat: Readonly<Record<string, number>>;
+  /** Lines of this kind of campaign's own. */
+  readonly figures: readonly string[];
   readonly accepted: number;
   readonly records: number;
   readonly repeats: number;
@@ -13,7 +14,7 @@ export interface KillReport {
   readonly doubled: number;
   readonly storedUnanswered: number;
   readonly outcomes: Readonly<Record<string, number>>;
-  /** From the start of the service, or from the kill of PostgreSQL, to ready. */
+  /** From the start of the service, or from the end of what was done to it, to ready. */
   readonly readyMs: readonly number[];
   readonly longestAnswerMs: number;
   readonly longestLagMs: number;
@@ -25,10 +26,6 @@ export interface KillReport {
   readonly problems: readonly string[];
 }
 
-export const KILL_TARGETS = ["service", "postgres", "both"] as const;
-/** `both` is what a power cut is: the service and every process of its PostgreSQL at the same moment. */
-export type KillTarget = (typeof KILL_TARGETS)[number];
-
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
@@ -38,13 +35,13 @@ function seconds(ms: number): string {
 }
 
 /** The figures of a campaign, for people. */
-export function reportLines(report: KillReport): string[] {
+export function reportLines(report: CampaignReport): string[] {
   const ready = report.readyMs.toSorted((left, right) => left - right);
-  const ofWhat = Object.entries(report.killed).map(([what, count]) => `${count} ${what}`);
+  const ofWhat = Object.entries(report.ofWhat).map(([what, count]) => `${count} ${what}`);
   const outcomes = Object.entries(report.outcomes).map(([letter, count]) => `${letter} ${count}`);
   return [
     `seed                              ${report.seed}`,
-    `kills                             ${report.kills} (${ofWhat.join(", ")}) in ${seconds(report.durationMs)}`,
+    `faults                            ${report.faults} (${ofWhat.join(", ")}) in ${seconds(report.durationMs)}`,
     `202s                              ${report.accepted}, ${report.records} records`,
     `lost                              ${report.lost}`,
     `doubled                           ${report.doubled}`,
@@ -52,7 +49,8 @@ export function reportLines(report: KillReport): string[] {
     `repeated with their key           ${report.repeats} more 202s`,
     `503s and lost answers             ${report.refusals}`,
     `outcomes                          ${outcomes.join(", ")}`,
-    `${report.target === "postgres" ? "kill" : "start"} to ready (${String(ready.length).padStart(3)} times)      min ${seconds(ready[0] ?? Number.NaN)}, median ${seconds(quantile(ready, 0.5))}, p95 ${seconds(quantile(ready, 0.95))}, max ${seconds(ready.at(-1) ?? Number.NaN)}`,
+    `until ready (${String(ready.length).padStart(3)} times)           min ${seconds(ready[0] ?? Number.NaN)}, median ${seconds(quantile(ready, 0.5))}, p95 ${seconds(quantile(ready, 0.95))}, max ${seconds(ready.at(-1) ?? Number.NaN)}`,
+    ...report.figures,
     `longest wait for an answer        ${seconds(report.longestAnswerMs)}`,
     `longest receipt to applied        ${seconds(report.longestLagMs)}`,
     `load average of the machine       ${report.loadAverage.toFixed(1)} on ${report.cores} cores`,

@@ -1,0 +1,109 @@
+import { parseArgs } from "node:util";
+import type { CampaignOptions } from "./campaign.ts";
+import { type CampaignReport, reportLines } from "./campaign-report.ts";
+
+/** From a fault's end to ready, and from SIGTERM to the end: what the service promises. */
+const READY_MS_PROMISED = 10_000;
+/** As `skip` of test frameworks: neither passed nor failed. */
+const EXIT_SKIPPED = 77;
+
+/** Thrown by a campaign that this machine does not allow; the message says why. */
+export class NotHere extends Error {}
+
+/** Runs a campaign and prints its figures; answers the exit code. `again` is the line that runs the same again. */
+export async function printCampaign(
+  again: string,
+  options: Pick<CampaignOptions, "times" | "seed" | "senders">,
+  run: (options: CampaignOptions) => Promise<CampaignReport>,
+  minutes?: number,
+): Promise<number> {
+  console.log(again);
+  const enough = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
+  if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
+  let report: CampaignReport;
+  try {
+    report = await run({
+      ...options,
+      promisedMs: READY_MS_PROMISED,
+      enough: enough.signal,
+      told(fault, what, readyMs) {
+        if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
+          console.log(`fault ${fault} (${what}): ready after ${(readyMs / 1000).toFixed(2)} s`);
+      },
+    });
+  } catch (error) {
+    if (error instanceof NotHere) {
+      console.log(`SKIPPED, not tried on this machine: ${error.message}`);
+      return EXIT_SKIPPED;
+    }
+    console.log(`BROKEN OFF; the same again: ${again}`, error);
+    return 1;
+  }
+  for (const line of reportLines(report)) console.log(line);
+  if (report.problems.length === 0) {
+    console.log("every 202 is there, once");
+    return 0;
+  }
+  console.log(`${report.problems.length} PROBLEMS; the same again: ${again}`);
+  for (const problem of report.problems.slice(0, 60)) console.log(problem);
+  return 1;
+}
+
+const COMMON = `  --times N      faults; by default 20
+  --minutes M    begins no fault after so many minutes
+  --seed S       of what is sent and when what is done; a failure prints it
+  --senders N    concurrent senders; by default 8
+`;
+
+/** A campaign whose faults are of a few kinds. */
+export interface FaultCampaign<Kind extends string> {
+  readonly name: string;
+  /** What it does, in some sentences. */
+  readonly about: string;
+  /** The kinds, each with what it is. */
+  readonly kinds: Readonly<Record<Kind, string>>;
+  run(options: CampaignOptions & { readonly only: Kind | undefined }): Promise<CampaignReport>;
+}
+
+/** `npm run faults -- <name> [--only KIND] …` for a campaign; answers the exit code, 77 where the machine does not allow it. */
+export function commandOf<Kind extends string>(
+  campaign: FaultCampaign<Kind>,
+): (args: readonly string[]) => Promise<number> {
+  const { name, about, kinds } = campaign;
+  const help = `npm run faults -- ${name} [--times N] [--minutes M] [--seed S] [--senders N] [--only KIND]
+
+${about}
+Exit code 0 when nothing was lost, doubled or left behind and ready came back within 10 s each time, ${EXIT_SKIPPED} where this
+machine does not allow it.
+
+${COMMON}  --only KIND    ${Object.entries(kinds)
+    .map(([kind, what]) => `${kind}: ${what}`)
+    .join("\n                 ")}
+`;
+  return async (args) => {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        times: { type: "string", default: "20" },
+        minutes: { type: "string" },
+        seed: { type: "string", default: String(Date.now() % 1_000_000) },
+        senders: { type: "string", default: "8" },
+        only: { type: "string" },
+        help: { type: "boolean" },
+      },
+    });
+    const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
+    const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+    const only = values.only as Kind | undefined;
+    const isKnown = only === undefined || Object.hasOwn(kinds, only);
+    if (values.help === true || !isKnown || ![times, seed, senders, minutes ?? 0].every((n) => n >= 0)) {
+      process.stderr.write(help);
+      return 2;
+    }
+    const ofKind = only === undefined ? "" : ` --only ${only}`;
+    const again = `npm run faults -- ${name} --times ${times} --seed ${seed} --senders ${senders}${ofKind}`;
+    const run = (options: CampaignOptions) => campaign.run({ ...options, only });
+    return await printCampaign(again, { times, seed, senders }, run, minutes);
+  };
+}
