@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
-import { faultOf, followsFault, noteRequest, refuseConnection } from "./refuse-connection.ts";
+import { faultOf, followsLast, isLast, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
@@ -14,6 +14,9 @@ import { SECURITY_HEADERS } from "./security-headers.ts";
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
+
+/** Of every answer of the framework, errors too: nobody keeps one unless its route says for how long. */
+const COMMON_HEADERS = { ...SECURITY_HEADERS, "cache-control": "no-store" };
 
 /** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
 export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyInstance {
@@ -31,7 +34,7 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
     // An address that cannot be decoded: the router refuses it before any hook.
     frameworkErrors: (error, request, reply) => {
-      reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
+      reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
       return handleError(context, error, request, reply);
     },
     http: {
@@ -70,16 +73,24 @@ function addHooks(app: FastifyInstance, context: HttpContext, requestLog: Reques
   logRequests(app, requestLog);
   app.addHook("onRequest", (request, reply, done) => {
     // It gets no answer: the connection ends with the answer before it.
-    if (followsFault(request.raw)) {
+    if (followsLast(request.raw)) {
       reply.hijack();
       return;
     }
-    reply.headers(SECURITY_HEADERS).header("x-request-id", request.id);
-    const fault = faultOf(request.raw);
-    if (fault !== undefined) reply.header("connection", "close");
-    done(fault);
+    reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
+    if (isLast(request.raw)) reply.header("connection", "close");
+    done(faultOf(request.raw) ?? encodedPathFault(request.url));
   });
   closeWhenDraining(app, context);
+}
+
+/**
+ * The router decodes a path before it matches it, and no address here needs an escape: `/%6detrics` would be a second
+ * spelling of one that a proxy in front may have been told to keep to itself.
+ */
+function encodedPathFault(address: string): ServiceError | undefined {
+  const path = address.split("?", 1)[0] ?? "";
+  return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
 }
 
 /**

@@ -19,8 +19,15 @@ interface ParserError {
 const latest = new WeakMap<Socket, ServerResponse>();
 const refused = new WeakSet<Socket>();
 
-/** A request whose framing is at fault; and, on its connection, whatever is taken for a request behind it. */
-const faults = new WeakMap<Socket, { readonly request: IncomingMessage; readonly fault: ServiceError }>();
+/**
+ * The request behind which nothing on its connection is to be trusted, and what is wrong with its framing. Nothing is
+ * wrong with one that offers another protocol, which is not taken up: but Node drops whatever came in the same segment
+ * behind it, so that the next segment may begin in the middle of a body, and be read as a request.
+ */
+const last = new WeakMap<
+  Socket,
+  { readonly request: IncomingMessage; readonly fault: ServiceError | undefined }
+>();
 
 /**
  * Notes that a request came whose answer is owed, for `refuseConnection` to know whom a fault on the connection concerns,
@@ -28,21 +35,26 @@ const faults = new WeakMap<Socket, { readonly request: IncomingMessage; readonly
  */
 export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
-  if (faults.has(socket)) return;
+  if (last.has(socket)) return;
   latest.set(socket, response);
   const fault = findFramingFault(request);
-  if (fault !== undefined) faults.set(socket, { request, fault });
+  if (fault !== undefined || request.headers.upgrade !== undefined) last.set(socket, { request, fault });
 }
 
 /** What is wrong with a request's framing: it is to be refused and its connection closed. */
 export function faultOf(request: IncomingMessage): ServiceError | undefined {
-  const found = faults.get(request.socket);
+  const found = last.get(request.socket);
   return found?.request === request ? found.fault : undefined;
 }
 
-/** Whether a request came behind one whose framing is at fault: it may be part of that one's body, and is not to be done. */
-export function followsFault(request: IncomingMessage): boolean {
-  const found = faults.get(request.socket);
+/** Whether a request's answer is to close its connection: its framing is at fault, or it offers another protocol. */
+export function isLast(request: IncomingMessage): boolean {
+  return last.get(request.socket)?.request === request;
+}
+
+/** Whether a request came behind the last one of its connection: it may be part of a body, and is not to be done. */
+export function followsLast(request: IncomingMessage): boolean {
+  const found = last.get(request.socket);
   return found !== undefined && found.request !== request;
 }
 
@@ -63,7 +75,7 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
     refuseDirectly(error, socket);
   } else if (response.req.complete) {
     // The fault is in what follows a whole request, whose answer must not be lost or mistaken for this one.
-    response.once("finish", () => refuseDirectly(error, socket));
+    if (!isLast(response.req)) response.once("finish", () => refuseDirectly(error, socket));
   } else if (response.headersSent) {
     socket.destroySoon();
   } else {

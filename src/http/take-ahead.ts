@@ -8,7 +8,7 @@ import { acceptedAnswer } from "./accepted-answer.ts";
 import { rateFields, takeRate, verifyBearer } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { keepEarlyRequest } from "./early-request.ts";
-import { faultOf, followsFault } from "./refuse-connection.ts";
+import { followsLast, isLast } from "./refuse-connection.ts";
 import type { RequestLog } from "./request-log.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 import { type DataRequest, type TakenBatch, takeBatch, writeScopeOf } from "./take-batch.ts";
@@ -61,7 +61,7 @@ export class AheadOfFramework {
   /** Takes a request of the server, of which `noteRequest` has been told. */
   take(raw: IncomingMessage, response: ServerResponse): void {
     const endpoint = raw.method === "POST" ? ENDPOINTS.get(raw.url) : undefined;
-    if (endpoint === undefined || followsFault(raw) || faultOf(raw) !== undefined) {
+    if (endpoint === undefined || followsLast(raw) || isLast(raw)) {
       this.#framework(raw, response);
       return;
     }

@@ -52,6 +52,7 @@ describe("the commands on clients, tokens and keys", () => {
     assert.deepEqual([made["request_rate"], made["request_burst"], made["token_burst"]], [5, 9, 3]);
     assert.deepEqual(made["reply_to_origins"], ["https://acme.example"]);
     const credentials = { clientId: String(made["client_id"]), clientSecret: String(made["client_secret"]) };
+    for (const text of Object.values(credentials)) assert.match(text, /^[A-Za-z0-9_-]+$/);
     assert.equal((await requestToken(node.url, credentials)).status, 200);
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -57,6 +58,18 @@ async function tokenStatus(address: string, said: string): Promise<number> {
   return response.status;
 }
 
+/** The files below a directory that another user of the machine could read or write: one in a closed directory is not. */
+async function openToOthers(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    const { mode } = await stat(path);
+    if (entry.isDirectory() && (mode & 0o077) !== 0) found.push(...(await openToOthers(path)));
+    else if (!entry.isDirectory() && (mode & 0o077) !== 0) found.push(entry.name);
+  }
+  return found;
+}
+
 describe("the sandbox client", () => {
   let dataDir: string;
   let database: TestDatabase;
@@ -79,6 +92,11 @@ describe("the sandbox client", () => {
     const first = await serve({ DATA_DIR: dataDir }, [], ask);
     assert.deepEqual(await serve({ DATA_DIR: dataDir, HOST: "127.0.0.1" }, [], ask), first);
     assert.equal((await stat(`${dataDir}/sandbox-client.json`)).mode & 0o777, 0o600);
+  });
+
+  test("and everything else in DATA_DIR is for its owner alone: password, keys, log of PostgreSQL, sockets", async () => {
+    const seen = await serve({ DATA_DIR: dataDir }, [], async () => openToOthers(dataDir));
+    assert.deepEqual(seen, []);
   });
 
   test("is not used on an address that others can reach, in production, or where it is switched off", async () => {
