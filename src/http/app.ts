@@ -8,15 +8,12 @@ import { asServiceError, sendError } from "./error-body.ts";
 import { faultOf, followsLast, isLast, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { COMMON_HEADERS } from "./security-headers.ts";
 
 /** Node's own default; a request line and headers beyond it are answered 431. */
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
-
-/** Of every answer of the framework, errors too: nobody keeps one unless its route says for how long. */
-const COMMON_HEADERS = { ...SECURITY_HEADERS, "cache-control": "no-store" };
 
 /** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
 export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyInstance {

@@ -17,3 +17,9 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-permitted-cross-domain-policies": "none",
   "x-xss-protection": "0",
 };
+
+/** Of every answer, errors too: nobody keeps one unless its route says for how long. */
+export const COMMON_HEADERS: Readonly<Record<string, string>> = {
+  ...SECURITY_HEADERS,
+  "cache-control": "no-store",
+};

@@ -10,7 +10,7 @@ import type { HttpContext } from "./context.ts";
 import { keepEarlyRequest } from "./early-request.ts";
 import { followsLast, isLast } from "./refuse-connection.ts";
 import type { RequestLog } from "./request-log.ts";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { COMMON_HEADERS } from "./security-headers.ts";
 import { type DataRequest, type TakenBatch, takeBatch, writeScopeOf } from "./take-batch.ts";
 
 /** A data endpoint as a request names it, and what is asked of one that comes to it. */
@@ -26,7 +26,7 @@ const ENDPOINTS: ReadonlyMap<string | undefined, Endpoint> = new Map(
     return [route, { route, resource, scope: writeScopeOf(resource) }];
   }),
 );
-const SECURITY_FIELDS: readonly string[] = Object.entries(SECURITY_HEADERS).flat();
+const COMMON_FIELDS: readonly string[] = Object.entries(COMMON_HEADERS).flat();
 
 /** A data request that was let in. */
 interface LetIn {
@@ -131,7 +131,7 @@ export class AheadOfFramework {
     const id = randomUUID();
     const { policy, limit } = rateFields(principal, rate);
     const { location, type, body } = acceptedAnswer(raw.headers.accept, acceptedRequestId);
-    const fields = SECURITY_FIELDS.concat(
+    const fields = COMMON_FIELDS.concat(
       ...["x-request-id", id, "ratelimit-policy", policy, "ratelimit", limit, "location", location],
       // Characters are bytes here: both answers are ASCII.
       ...["content-type", type, "content-length", String(body.length)],
