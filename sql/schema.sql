@@ -227,7 +227,7 @@ create table bellhop_state.current_record (
   status text,
   from_date date not null,
   to_date date not null,
-  quiet boolean default false not null,
+  quiet boolean default false,
   constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
 ) with (fillfactor=50);
 

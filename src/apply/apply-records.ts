@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Warning } from "../contract/warning.ts";
 import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
 import { loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
+import type { Quiet } from "../state/quiet.ts";
 import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
 import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
 import { insertVersions, writeReceipts } from "../state/write-versions.ts";
@@ -24,8 +25,9 @@ interface TouchedKey {
   readonly known: KnownRecord;
   stored: StoredCurrent | null;
   newest: Version | null;
-  /** Whether a record of the current content is sure to have no warnings. */
-  isQuiet: boolean;
+  quiet: Quiet;
+  /** See ArrivedKey. */
+  readonly isUnnamed: boolean;
 }
 
 /** What became of a record that was applied, and what is to be told of it. */
@@ -40,7 +42,10 @@ interface Writes {
 }
 
 /** The keys of records, each once, and the key of each record. */
-function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
+function keysOf(
+  records: readonly ApplicableRecord[],
+  unnamed: ReadonlySet<number>,
+): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
   const byText = new Map<string, TouchedKey>();
   const ofRecord = records.map(({ of, incoming }) => {
     const text = textOfKey(of);
@@ -55,7 +60,8 @@ function keysOf(records: readonly ApplicableRecord[]): { keys: TouchedKey[]; ofR
         known: { current: null, versions: new VersionsByTime() },
         stored: null,
         newest: null,
-        isQuiet: false,
+        quiet: "no",
+        isUnnamed: unnamed.has(of.propertyId),
       };
       byText.set(text, key);
     }
@@ -79,7 +85,7 @@ async function loadKnown(
     }
     key.stored = stored;
     key.known.current = stored?.version ?? null;
-    key.isQuiet = stored?.isQuiet ?? false;
+    key.quiet = stored?.quiet ?? "no";
   });
   // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
   const mayExist = records.filter(({ incoming }, at) => {
@@ -120,7 +126,10 @@ function newestBy(decision: Decision): Version | null {
   return decision.outcome === "s" ? null : decision.version;
 }
 
-const QUIET: TellingOf = { warnings: [], isQuiet: true };
+/** Whether the current content of a key, sent again in this transaction, is sure to have no warnings. */
+function isStoredQuiet({ stored, isUnnamed }: TouchedKey): boolean {
+  return stored?.quiet === "always" || (stored?.quiet === "while-unnamed" && isUnnamed);
+}
 
 /**
  * Says what is to be told of each record, in order, and of each key whether its newest content is sure to have no warnings.
@@ -135,7 +144,7 @@ async function tell(
   const quietContent = new Map<TouchedKey, string>();
   for (const key of ofRecord) {
     const { stored } = key;
-    if (stored?.isQuiet === true) quietContent.set(key, stored.version.contentHash);
+    if (stored !== null && isStoredQuiet(key)) quietContent.set(key, stored.version.contentHash);
   }
   const isKnownQuiet = ({ incoming }: ApplicableRecord, at: number) =>
     quietContent.get(ofRecord[at] as TouchedKey) === incoming.contentHash;
@@ -143,11 +152,13 @@ async function tell(
   return records.map((record, at) => {
     const key = ofRecord[at] as TouchedKey;
     const decision = decisions[at] as Decision;
-    const { warnings, isQuiet } = isKnownQuiet(record, at) ? QUIET : context.of(record);
-    if (decision.outcome === "a" || decision.outcome === "u") key.isQuiet = isQuiet;
+    const told: TellingOf = isKnownQuiet(record, at)
+      ? { warnings: [], quiet: key.stored?.quiet ?? "no" }
+      : context.of(record);
+    if (decision.outcome === "a" || decision.outcome === "u") key.quiet = told.quiet;
     // What became current by the copy of another is told anew when it is sent again.
-    else if (decision.outcome === "d" && decision.becameCurrent !== null) key.isQuiet = false;
-    return warnings;
+    else if (decision.outcome === "d" && decision.becameCurrent !== null) key.quiet = "no";
+    return told.warnings;
   });
 }
 
@@ -171,8 +182,8 @@ async function applyKnown(
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, stored, newest, isQuiet } of new Set(ofRecord))
-    if (newest !== null) current.push({ of, current: newest, before: stored, isQuiet });
+  for (const { of, stored, newest, quiet } of new Set(ofRecord))
+    if (newest !== null) current.push({ of, current: newest, before: stored, quiet });
   await writeCurrent(client, current);
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
 }
@@ -190,7 +201,7 @@ export async function applyRecords(
   nextChange: NextChange,
   context: ContextWarnings,
 ): Promise<AppliedRecord[]> {
-  const { keys, ofRecord } = keysOf(records);
+  const { keys, ofRecord } = keysOf(records, await context.unnamedProperties(records));
   await loadKnown(client, records, keys, ofRecord);
   const isLeft = (_: unknown, at: number) => ofRecord[at]?.isAdvanced === false;
   const left = records.filter(isLeft);

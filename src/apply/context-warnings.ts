@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { canonicalLabel } from "../contract/labels.ts";
 import { type Warning, WarningList } from "../contract/warning.ts";
+import type { Quiet } from "../state/quiet.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import type { ApplicableRecord } from "./record.ts";
@@ -26,10 +27,10 @@ function isMappedByDefault(resource: ResourceLetter, label: string): boolean {
   return isMapped;
 }
 
-/** The warnings of a record, and whether every later record of its content is sure to have none. */
+/** The warnings of a record, and whether later records of its content are sure to have none. */
 export interface TellingOf {
   readonly warnings: readonly Warning[];
-  readonly isQuiet: boolean;
+  readonly quiet: Quiet;
 }
 
 interface LabelMapping {
@@ -55,22 +56,35 @@ export class ContextWarnings {
     this.#client = client;
   }
 
-  /** Loads what `of` needs for these records, which it is then called with one by one and in order. */
+  /**
+   * Those of the properties of these records whose inventory has named no room type, and names none among these records:
+   * while they are applied, nothing that is quiet "while-unnamed" has warnings.
+   */
+  async unnamedProperties(records: readonly ApplicableRecord[]): Promise<ReadonlySet<number>> {
+    const properties = new Map(records.map(({ of }) => [of.propertyId, of]));
+    await this.#loadRoomTypes(properties);
+    const unnamed = new Set<number>();
+    for (const id of properties.keys()) if (this.#roomTypes.get(id)?.size === 0) unnamed.add(id);
+    for (const { of } of records) if (of.resource === "i") unnamed.delete(of.propertyId);
+    return unnamed;
+  }
+
+  /**
+   * Loads what else `of` needs for these records, which it is then called with one by one and in order. They are among
+   * those that `unnamedProperties` was last asked for.
+   */
   async prepare(records: readonly ApplicableRecord[]): Promise<void> {
-    const properties = new Map<number, RecordKey>();
     const unmapped = new Set<string>();
     for (const { of, clientCode, content } of records) {
-      properties.set(of.propertyId, of);
       const { status } = content();
       if (status !== null && !isMappedByDefault(of.resource, status)) unmapped.add(clientCode);
     }
-    await this.#loadRoomTypes(properties);
     for (const clientCode of unmapped) await this.#loadMapping(clientCode);
   }
 
   /**
    * All warnings of a record, bounded as a WarningList is: its own and those of its context, which `prepare` has loaded.
-   * Inventory records teach the room types. `isQuiet`: every later record of this content has no warnings either, as room
+   * Inventory records teach the room types. `quiet`: later records of this content have no warnings either, as room
    * types are never forgotten and default labels never change.
    */
   of({ of, clientCode, content }: ApplicableRecord): TellingOf {
@@ -86,14 +100,15 @@ export class ContextWarnings {
         known.add(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
-      return { warnings, isQuiet: warnings.length === 0 && isTaught };
+      return { warnings, quiet: warnings.length === 0 && isTaught ? "always" : "no" };
     }
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
     const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
     if (!isUnmapped && unknown.length === 0) {
       const isSettled = known.size > 0 || roomTypeCodes.length === 0;
       const isDefault = status === null || isMappedByDefault(of.resource, status);
-      return { warnings, isQuiet: warnings.length === 0 && isSettled && isDefault };
+      if (warnings.length > 0 || !isDefault) return { warnings, quiet: "no" };
+      return { warnings, quiet: isSettled ? "always" : "while-unnamed" };
     }
     const found = new WarningList();
     if (isUnmapped) {
@@ -111,7 +126,7 @@ export class ContextWarnings {
         `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
       );
     }
-    return { warnings: found.toArray(), isQuiet: false };
+    return { warnings: found.toArray(), quiet: "no" };
   }
 
   /** Writes the room types that this transaction named first. */

@@ -10,6 +10,8 @@ import { CurrentRecordMoved } from "./write-current.ts";
 export interface ArrivedKey {
   readonly of: RecordKey;
   readonly arrived: Omit<RankedVersion, "factsSourceTime"> | null;
+  /** That its property's inventory has named no room type, and names none in this transaction. */
+  readonly isUnnamed: boolean;
 }
 
 /** That the record was unchanged, which has been written: its version, and the current record. */
@@ -33,11 +35,11 @@ function advanceStatement(resource: ResourceLetter): Statement {
     text: `with known as materialized (
       select wanted.at, wanted.new_time, wanted.new_request, wanted.new_index, t.ctid as place, t.source_time,
         t.content_hash, t.request_id, t.record_index, t.facts_source_time, t.quiet, t.status, t.from_date, t.to_date,
-        case when t.quiet and t.content_hash = wanted.new_hash and t.source_time < wanted.new_time then 'u' else '-' end
-          as letter
+        case when coalesce(t.quiet, wanted.unnamed) and t.content_hash = wanted.new_hash
+          and t.source_time < wanted.new_time then 'u' else '-' end as letter
       from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
-          (select $5::bytea[]), (select $6::uuid[]), (select $7::integer[]))
-        with ordinality as wanted (bucket, property_id, key, new_time, new_hash, new_request, new_index, at)
+          (select $5::bytea[]), (select $6::uuid[]), (select $7::integer[]), (select $8::boolean[]))
+        with ordinality as wanted (bucket, property_id, key, new_time, new_hash, new_request, new_index, unnamed, at)
       left join current_record as t
         on t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = case when wanted.at > 0 then '${resource}'::"char" end
         and t.key = wanted.key
@@ -79,7 +81,9 @@ function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
   const hashes = new ArrayParameter("bytea", keys.length);
   const requests = new ArrayParameter("uuid", keys.length);
   const indexes = new ArrayParameter("integer", keys.length);
-  for (const { of, arrived } of keys) {
+  const unnamed = new ArrayParameter("boolean", keys.length);
+  for (const { of, arrived, isUnnamed } of keys) {
+    unnamed.boolean(isUnnamed);
     buckets.smallint(of.bucket);
     properties.integer(of.propertyId);
     names.text(of.key);
@@ -92,7 +96,7 @@ function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
     requests.uuid(arrived.requestId);
     indexes.integer(arrived.index);
   }
-  return [buckets, properties, names, times, hashes, requests, indexes].map((parameter) =>
+  return [buckets, properties, names, times, hashes, requests, indexes, unnamed].map((parameter) =>
     parameter.finish(),
   );
 }

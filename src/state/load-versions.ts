@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type Quiet, quietOfStored } from "./quiet.ts";
 import { type RecordKey, textOfKey, type Version } from "./record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "./state-session.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
@@ -7,8 +8,7 @@ import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
 export interface StoredCurrent {
   readonly version: Version;
   readonly place: string;
-  /** Whether a record of this content is sure to have no warnings. */
-  readonly isQuiet: boolean;
+  readonly quiet: Quiet;
 }
 
 /** What is asked of a current record `t`; `place` is its ctid. */
@@ -34,7 +34,7 @@ export type CurrentRow = [
   requestId: string,
   index: number,
   factsSourceTime: string | null,
-  isQuiet: boolean,
+  quiet: boolean | null,
   status: string | null,
   fromDate: string,
   toDate: string | null,
@@ -44,12 +44,13 @@ export type CurrentRow = [
 const digitsOf = (bytea: string): string => bytea.slice(2);
 
 export function storedOf(row: CurrentRow): StoredCurrent {
-  const [, place, source_time, content_hash, requestId, index, facts_source_time, isQuiet] = row;
+  const [, place, source_time, content_hash, requestId, index, facts_source_time, quiet] = row;
   const sourceTime = isoOfStored(source_time);
   const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
   const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
   const contentHash = digitsOf(content_hash);
-  return { version: { sourceTime, contentHash, factsSourceTime, requestId, index, filters }, place, isQuiet };
+  const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters };
+  return { version, place, quiet: quietOfStored(quiet) };
 }
 
 /** The current records of these keys, in their order; null where there is none. On a session of `openStateSession`. */

@@ -40,9 +40,9 @@ export function isoOfStored(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
 
-/** A list of texts without quotes in them (numbers, ids, times) as the text of an array. */
-export function arrayOf(values: readonly (string | number | boolean)[]): string {
-  return `{${values.join(",")}}`;
+/** A list of texts without quotes in them (numbers, ids, times), or nulls, as the text of an array. */
+export function arrayOf(values: readonly (string | number | boolean | null)[]): string {
+  return `{${values.map((value) => value ?? "NULL").join(",")}}`;
 }
 
 const TO_ESCAPE = /["\\]/;

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { copyItems } from "../db/copy-in.ts";
 import type { CopyRows } from "../db/copy-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";
+import { type Quiet, storedQuiet } from "./quiet.ts";
 import type { RecordKey, Version } from "./record-state.ts";
 import { arrayOf, textArrayOf } from "./state-session.ts";
 
@@ -10,8 +11,7 @@ export interface NewCurrent {
   readonly of: RecordKey;
   readonly current: Version;
   readonly before: StoredCurrent | null;
-  /** Whether a record of this content is sure to have no warnings. */
-  readonly isQuiet: boolean;
+  readonly quiet: Quiet;
 }
 
 /**
@@ -42,7 +42,7 @@ const COLUMNS = [
   "quiet",
 ];
 
-function addCurrent(rows: CopyRows, { of, current, isQuiet }: NewCurrent): void {
+function addCurrent(rows: CopyRows, { of, current, quiet }: NewCurrent): void {
   const { status, fromDate, toDate } = current.filters();
   rows.row();
   rows.smallint(of.bucket);
@@ -58,7 +58,9 @@ function addCurrent(rows: CopyRows, { of, current, isQuiet }: NewCurrent): void 
   else rows.text(status);
   rows.date(fromDate);
   rows.date(toDate);
-  rows.boolean(isQuiet);
+  const stored = storedQuiet(quiet);
+  if (stored === null) rows.null();
+  else rows.boolean(stored);
 }
 
 // By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
@@ -114,7 +116,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
     else if (
       before.version.contentHash === current.contentHash &&
       before.version.factsSourceTime === current.factsSourceTime &&
-      before.isQuiet === record.isQuiet
+      before.quiet === record.quiet
     )
       advanced.push(record);
     else replaced.push(record);
@@ -128,6 +130,6 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
     textArrayOf(filters.map(({ status }) => status)),
     arrayOf(filters.map(({ fromDate }) => fromDate)),
     arrayOf(filters.map(({ toDate }) => toDate)),
-    arrayOf(replaced.map(({ isQuiet }) => isQuiet)),
+    arrayOf(replaced.map(({ quiet }) => storedQuiet(quiet))),
   ]);
 }

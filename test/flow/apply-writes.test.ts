@@ -100,6 +100,7 @@ describe("what apply writes", () => {
         isParsed: () => parsed,
       };
     };
+    const stay = { arrivalDate: "2026-01-01", departureDate: "2026-01-02", roomTypeCode: "STD" };
     const tell = async (key: string, second: number, more = {}) => {
       const { record, isParsed } = sent(key, second, more);
       await client.query("begin");
@@ -109,12 +110,14 @@ describe("what apply writes", () => {
       assert.ok(told !== undefined && told.outcome !== "q");
       return [told.outcome, isParsed(), ...told.warnings.map(({ code }) => code)].join(" ");
     };
-    const stay = { arrivalDate: "2026-01-01", departureDate: "2026-01-02", roomTypeCode: "STD" };
-    // No inventory has named a room type yet: what it names may still turn out to be unknown.
+    // No inventory has named a room type yet: what it names may still turn out to be unknown, but is not so far.
     assert.equal(await tell("Q1", 1), "a true");
-    assert.equal(await tell("Q1", 2), "u true");
+    assert.equal(await tell("Q1", 2), "u false");
+    assert.equal(await tell("Q4", 1, { roomStays: [stay] }), "a true");
+    assert.equal(await tell("Q4", 2, { roomStays: [stay] }), "u false");
     await client.query("insert into known_room_type values (7, 2, 'DLX')");
     context.forget();
+    assert.equal(await tell("Q4", 3, { roomStays: [stay] }), "u true room-type.unknown");
     assert.equal(await tell("Q1", 3), "u true");
     assert.equal(await tell("Q1", 4), "u false");
     assert.equal(await tell("Q1", 4), "d false");
@@ -133,6 +136,43 @@ describe("what apply writes", () => {
     );
     const { status, fromDate, toDate } = sent("Q1", 8, {}).record.content();
     assert.deepEqual(rows, [{ status, from_date: fromDate, to_date: toDate, narrow: true, outcome: "u" }]);
+  });
+
+  test("tells of a room type that inventory of the same transaction leaves unnamed", async () => {
+    const of = { bucket: 7, propertyId: 3 } as const;
+    const booked = (second: number): ApplicableRecord => {
+      const record = applicable("T1", second, "x", `2026-01-01T00:00:0${second}.000000Z`);
+      return { ...record, of: { ...of, resource: "r", key: "T1" } };
+    };
+    const sourceTime = "2026-01-01T00:00:01.000000Z";
+    const inventory = {
+      ...{
+        clientCode: "ACME",
+        propertyCode: "LON01",
+        createDateTime: sourceTime,
+        occupancyDate: "2026-05-01",
+      },
+      roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity: 3, roomsSold: 1 }],
+    };
+    const { contentHash, content } = readRecord("inventories", Buffer.from(JSON.stringify(inventory)));
+    const named: ApplicableRecord = {
+      clientCode: "ACME",
+      of: { ...of, resource: "i", key: "2026-05-01" },
+      incoming: { sourceTime, contentHash, requestId: REQUEST, index: 9, filters: content },
+      content,
+    };
+    const codes = async (records: readonly ApplicableRecord[]) => {
+      await client.query("begin");
+      const applied = await applyIsolatingBadRecords(client, records, () => 1, context);
+      await context.write(client);
+      await client.query("commit");
+      return applied.map((record) =>
+        record.outcome === "q" ? "q" : [record.outcome, ...record.warnings.map(({ code }) => code)].join(" "),
+      );
+    };
+    assert.deepEqual(await codes([booked(1)]), ["a"]);
+    assert.deepEqual(await codes([named, booked(2)]), ["a", "u room-type.unknown"]);
+    assert.deepEqual(await codes([booked(3)]), ["u room-type.unknown"]);
   });
 
   test("is one statement's work for more rows than one COPY carries, new, changed, unchanged and repeated", async () => {
@@ -161,8 +201,8 @@ describe("what apply writes", () => {
     const [before = null] = await loadCurrent(client, [of]);
     await database.pool.query("update bellhop_state.current_record set record_index = 9 where key = 'A'");
     const current = { ...incoming, factsSourceTime: incoming.sourceTime };
-    await assert.rejects(writeCurrent(client, [{ of, current, before, isQuiet: false }]), { code: "40001" });
-    await assert.rejects(writeCurrent(client, [{ of, current, before: null, isQuiet: false }]), {
+    await assert.rejects(writeCurrent(client, [{ of, current, before, quiet: "no" }]), { code: "40001" });
+    await assert.rejects(writeCurrent(client, [{ of, current, before: null, quiet: "no" }]), {
       code: "23505",
     });
     const [after = null] = await loadCurrent(client, [of]);
