@@ -21,7 +21,7 @@ export function parentOf(pid: number): number {
   return Number(statOf(pid)[1]);
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

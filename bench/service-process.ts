@@ -29,6 +29,8 @@ export interface ServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whose sources run: the folder of a checkout; by default this one. */
   readonly checkout?: string;
+  /** The `cgroup.procs` of a group that its process is put into before it begins; what it starts begins there too. */
+  readonly groupFile?: string | undefined;
   /** Loads pg_stat_statements, which costs PostgreSQL a little. */
   readonly statements?: boolean;
 }
@@ -57,7 +59,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
     const settings = join(await serverDirectory(dataDir), "postgres", "postgresql.conf");
     await appendFile(settings, "\nshared_preload_libraries = 'pg_stat_statements'\n");
   }
-  const child = await spawnService(root, options.nodeOptions ?? [], environment, logFile);
+  const child = await spawnService(root, options.nodeOptions ?? [], environment, logFile, options.groupFile);
   const stop = async () => {
     await end(child);
     const directories = new Set([dataDir, await serverDirectory(dataDir)]);
@@ -83,9 +85,14 @@ async function spawnService(
   nodeOptions: readonly string[],
   environment: NodeJS.ProcessEnv,
   logFile: string,
+  groupFile?: string,
 ): Promise<ChildProcess> {
   const log = await open(logFile, "w");
-  const child = spawn(process.execPath, [...nodeOptions, join(root, MAIN), "serve", "--no-sandbox"], {
+  const command = [process.execPath, ...nodeOptions, join(root, MAIN), "serve", "--no-sandbox"];
+  // The shell becomes the service: its process id stays the same.
+  const within = groupFile === undefined ? [] : ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', groupFile];
+  const [program = "", ...words] = [...within, ...command];
+  const child = spawn(program, words, {
     cwd: root,
     env: environment,
     stdio: ["ignore", log.fd, log.fd],

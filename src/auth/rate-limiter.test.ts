@@ -91,4 +91,35 @@ describe("the limiter of request rates", () => {
     now = 1000;
     assert.equal(limiter.take("a", 1, 5).allowed, true);
   });
+
+  it("counts what a request weighed more than one, lets it pass, and has the next ones wait until it is paid off", () => {
+    let now = 0;
+    const limiter = createRateLimiter(() => now);
+    limiter.take("a", 50, 100);
+    assert.equal(limiter.charge("a", 9, 50, 100).remaining, 90);
+    assert.equal(limiter.charge("a", 240, 50, 100).remaining, 0);
+    // 150 are owed, and one more is needed: 3.02 s.
+    assert.deepEqual(limiter.take("a", 50, 100), {
+      allowed: false,
+      remaining: 0,
+      resetSeconds: 4,
+      retryAfterSeconds: 4,
+    });
+    now = 3_010;
+    assert.equal(limiter.take("a", 50, 100).allowed, false);
+    now = 3_021;
+    assert.equal(limiter.take("a", 50, 100).allowed, true);
+    assert.equal(limiter.take("b", 50, 100).allowed, true, "another client owes nothing");
+  });
+
+  it("forgives no debt, and keeps none for longer than it was made", () => {
+    let now = 0;
+    const limiter = createRateLimiter(() => now);
+    limiter.charge("a", 200, 100, 100);
+    for (now = 0; now <= 1_000; now += 10) assert.equal(limiter.take("a", 100, 100).allowed, now >= 1_010);
+    now = 1_010;
+    assert.equal(limiter.take("a", 100, 100).allowed, true);
+    now = 60_000;
+    assert.equal(limiter.take("a", 100, 100).remaining, 99);
+  });
 });

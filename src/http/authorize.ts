@@ -7,7 +7,7 @@ import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { type EarlyRequest, earlyRequestOf } from "./early-request.ts";
 import { sendError } from "./error-body.ts";
-import { passOver } from "./receive-body.ts";
+import { passOver } from "./pass-over.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -41,6 +41,11 @@ export function rateFields(
   };
 }
 
+export function announceRate(reply: FastifyReply, principal: Principal, rate: RateResult): void {
+  const { policy, limit } = rateFields(principal, rate);
+  reply.header("ratelimit-policy", policy).header("ratelimit", limit);
+}
+
 /** Takes one request of the client's rate, of which each node that has its kind of requests gives a part. */
 export function takeRate(
   { nodes, rateLimiter }: HttpContext,
@@ -63,8 +68,7 @@ function refuse(
   const { principal } = bearer;
   if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
   const rate = early?.rate ?? takeRate(context, principal, scope);
-  const { policy, limit } = rateFields(principal, rate);
-  reply.header("ratelimit-policy", policy).header("ratelimit", limit);
+  announceRate(reply, principal, rate);
   if (rate.allowed) return undefined;
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
     retryAfterSeconds: rate.retryAfterSeconds,

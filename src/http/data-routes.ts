@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Principal } from "../auth/principal.ts";
 import { RESOURCES, type Resource } from "../contract/resource.ts";
 import { acceptedAnswer } from "./accepted-answer.ts";
-import { authorize, refuseForbidden } from "./authorize.ts";
+import { announceRate, authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
 import type { HeaderParameters } from "./header-parameters.ts";
@@ -40,6 +40,7 @@ function registerDataRoute(app: FastifyInstance, context: HttpContext, resource:
         taken = await (early?.batch ?? takeBatch(context, data));
       } finally {
         announceParameters(reply, data.parameters);
+        if (data.rate !== undefined) announceRate(reply, data.principal, data.rate);
       }
       if (taken.kind === "foreign") return refuseForbidden(reply, "insufficient_scope");
       request.acceptedRequestId = taken.requestId;

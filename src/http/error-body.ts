@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
 import { isDatabaseOutage } from "../auth/database-outage.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
-import { passOver } from "./receive-body.ts";
+import { passOver } from "./pass-over.ts";
 
 /** When a client may try again after the database was away: about as long as a lane takes to open again. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { freeBuffer } from "./body-buffers.ts";
 import { BodyCollector, type BodyLimits, roomOfLargest } from "./body-collector.ts";
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
+import { passOver } from "./pass-over.ts";
 
 /** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */
 export type ReceivedBody = Pick<BodyCollector, "keepOnly" | "release"> & { readonly bytes: Buffer };
@@ -63,15 +63,6 @@ export async function receiveBody(
       encoding === undefined ? "The body ended early." : `The body is not valid ${encoding} data.`;
     throw new ServiceError("bellhop.http.BadRequest", { message, cause: error });
   }
-}
-
-/**
- * What still arrives of a refused request is read and dropped, so that the answer reaches a client that sends before it
- * reads; the request's timeout bounds it. Its memory is freed chunk by chunk: a hundred large bodies would leave 64 MB to the
- * garbage collector of each thread.
- */
-export function passOver(request: IncomingMessage): void {
-  if (!request.complete) request.on("data", freeBuffer);
 }
 
 /** Undefined for identity; throws ServiceError 415 for what is unknown, several encodings among it. */

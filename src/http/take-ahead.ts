@@ -129,7 +129,7 @@ export class AheadOfFramework {
     const { route, request, startedAtMs, rate } = letIn;
     const { raw, principal, parameters } = request;
     const id = randomUUID();
-    const { policy, limit } = rateFields(principal, rate);
+    const { policy, limit } = rateFields(principal, request.rate ?? rate);
     const { location, type, body } = acceptedAnswer(raw.headers.accept, acceptedRequestId);
     const fields = COMMON_FIELDS.concat(
       ...["x-request-id", id, "ratelimit-policy", policy, "ratelimit", limit, "location", location],

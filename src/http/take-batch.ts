@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Submission } from "../accept/submission.ts";
 import { recordAudit } from "../auth/audit.ts";
 import { type Principal, permits } from "../auth/principal.ts";
+import type { RateResult } from "../auth/rate-limiter.ts";
 import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
@@ -10,6 +11,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
 import { BatchJudge } from "./judge-batch.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
+import { BatchWeight } from "./weigh-batch.ts";
 
 /** The longest code a record may carry (contract: "codes and ids 128"). */
 const CODE_KEPT_CHARACTERS_MAX = 128;
@@ -22,6 +24,8 @@ export interface DataRequest {
   readonly principal: Principal;
   /** Once they were read: every answer tells what became of them, an error's too. */
   parameters?: HeaderParameters;
+  /** How the client's rate stands, once the batch counted as more than one request of it. */
+  rate?: RateResult | undefined;
 }
 
 /** The scope that a client needs to send batches of a resource. */
@@ -60,17 +64,23 @@ export async function takeBatch(context: HttpContext, request: DataRequest): Pro
 
 async function acceptBody(
   context: HttpContext,
-  { resource, principal }: DataRequest,
+  request: DataRequest,
   parameters: HeaderParameters,
   received: ReceivedBody,
 ): Promise<TakenBatch> {
+  const { resource, principal } = request;
   const body = received.bytes;
   // Its memory may be gone once the batch was packed.
   const bodyBytes = body.length;
   const isForeign = watchForForeign(principal);
   const judge = new BatchJudge(resource, parameters.lenient);
   let foreign: ForeignRecord | undefined;
+  let seen = 0;
+  const weight = new BatchWeight(context, principal);
+  // Before the work that it makes: what comes beside it is to find it counted.
+  request.rate = weight.count(bodyBytes, 0) ?? request.rate;
   const reading = readBatchInTurns(body, context.limits, resource, (record) => {
+    seen += 1;
     if (foreign !== undefined) return;
     if (isForeign(record)) {
       const { index, clientCode, propertyCode } = record;
@@ -79,6 +89,7 @@ async function acceptBody(
   });
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
+  request.rate = weight.count(bodyBytes, seen) ?? request.rate;
   if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
     await auditForeign(context, principal, resource, foreign);

@@ -130,6 +130,49 @@ describe("the shape of a batch", () => {
   });
 });
 
+describe("what a batch weighs in its client's rate", () => {
+  const remainingOf = ({ headers }: { readonly headers: Headers }) =>
+    Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  /** One request a second comes back: little, while the test runs. */
+  const newClient = (requestBurst: number) => service.newClient({ requestRate: 1, requestBurst });
+
+  test("it counts as one request for each 100 records begun, whether they are valid or not", async () => {
+    const as = await newClient(100_000);
+    const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    const taken = await service.post("inventories", `[${Array(1_001).fill(record).join(",")}]`, { as });
+    assert.equal(taken.status, 202);
+    const refused = await service.post("inventories", `[${Array(1_001).fill("{}").join(",")}]`, { as });
+    assert.equal(refused.status, 400);
+    const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    // As the answer to it says, and within the few that come back meanwhile.
+    assert.ok(Math.abs(before - remainingOf(taken) - 11) <= 5, `${before - remainingOf(taken)}`);
+    assert.ok(Math.abs(before - after - 23) <= 10, `${before - after}`);
+  });
+
+  test("and for each 256 KiB begun, whatever is in them", async () => {
+    const as = await newClient(100_000);
+    const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    assert.equal((await service.post("inventories", batchOfBytes(16 * MIB), { as })).status, 202);
+    const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    assert.ok(Math.abs(before - after - 65) <= 20, `${before - after}`);
+  });
+
+  test("one that is larger than the burst is taken, and the next request is 429 before its body is read", async () => {
+    const as = await newClient(20);
+    const large = await service.post("inventories", `[${Array(10_000).fill(record).join(",")}]`, { as });
+    assert.equal(large.status, 202);
+    const connection = await RawConnection.open(service.address);
+    connection.write(
+      `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await as.token()}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n[`,
+    );
+    const { status, headers, body } = await connection.answer();
+    errorObject({ status, text: body.toString() }, 429, "bellhop.http.RateLimitExceeded");
+    // 100 were counted, 20 were there.
+    assert.ok(Number(headers.get("retry-after")) > 50, String(headers.get("retry-after")));
+    connection.destroy();
+  });
+});
+
 describe("the budget of all bodies", () => {
   test("when a client's share is used up its next body is 503 with Retry-After, another client's is taken", async () => {
     const small = await startTestService({

@@ -1,0 +1,57 @@
+import type pg from "pg";
+
+/** What the server counted of a table and all its partitions. */
+export interface TableRows {
+  readonly table: string;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  /** Row versions that nobody sees any more, or that only a held snapshot may see. */
+  readonly dead: number;
+  readonly bytes: number;
+}
+
+const ROWS = `select coalesce(parent.relname, stat.relname)::text as table, sum(n_tup_ins)::float8 as inserted,
+    sum(n_tup_upd)::float8 as updated, sum(n_tup_del)::float8 as deleted, sum(n_dead_tup)::float8 as dead,
+    sum(pg_total_relation_size(stat.relid))::float8 as bytes
+  from pg_stat_user_tables as stat
+  left join pg_inherits as link on link.inhrelid = stat.relid
+  left join pg_class as parent on parent.oid = link.inhparent
+  where stat.schemaname in ('bellhop', 'bellhop_state')
+  group by 1
+  having sum(n_tup_ins + n_tup_upd + n_tup_del) > 0
+  order by dead desc, inserted desc`;
+
+export async function tableRows(client: pg.ClientBase): Promise<TableRows[]> {
+  return (await client.query<TableRows>(ROWS)).rows;
+}
+
+/** Tables that are only ever added to: nothing in them may die, whatever is held. */
+const INSERT_ONLY = [
+  "accept_log",
+  "request_outcome",
+  "reservation_version",
+  "inventory_version",
+  "group_version",
+];
+
+/** What is wrong with the dead rows since `before`, as sentences. */
+export function deadRowProblems(before: readonly TableRows[], after: readonly TableRows[]): string[] {
+  return after.flatMap(({ table, dead, updated, deleted }) => {
+    const was = before.find((row) => row.table === table);
+    const died = dead - (was?.dead ?? 0);
+    if (INSERT_ONLY.includes(table)) return dead > 0 ? [`${table} has ${dead} dead rows`] : [];
+    const changes = updated + deleted - (was?.updated ?? 0) - (was?.deleted ?? 0);
+    return died > changes ? [`${table} has ${died} dead rows more, of ${changes} changes`] : [];
+  });
+}
+
+export function deadRowLines(rows: readonly TableRows[]): string[] {
+  return [
+    "  table                     inserted    updated    deleted       dead         MB",
+    ...rows.map(
+      ({ table, inserted, updated, deleted, dead, bytes }) =>
+        `  ${table.padEnd(22)} ${[inserted, updated, deleted, dead].map((count) => String(count).padStart(10)).join(" ")} ${(bytes / 1e6).toFixed(1).padStart(10)}`,
+    ),
+  ];
+}

@@ -1,0 +1,79 @@
+import { contentText, keyText, recordTemplates, SLOTS } from "../record-templates.ts";
+
+/** The noisy partner has hotels of its own, so that nobody waits for it because of a key. */
+const FIRST_HOTEL = 710_000;
+const HOTELS = 12;
+const BODY_BYTES_MAX = 16_777_216;
+const RECORDS_MAX = 10_000;
+const TIME = "2020-06-01T00:00:00Z";
+
+interface BodyShape {
+  readonly records: number;
+  readonly time?: string;
+  /** So many of the first records are left as they should be. */
+  readonly valid?: number;
+}
+
+/** Reservations of one hotel; those that are not valid lack their id and have a date that is none. */
+function bodyOf(hotel: number, { records, time = TIME, valid = records }: BodyShape): Buffer {
+  const templates = recordTemplates("reservations");
+  const texts: string[] = [];
+  let bytes = 2;
+  for (let number = 0; number < records; number += 1) {
+    let text = (templates[number % templates.length] as string)
+      .replace(SLOTS.property, `H${FIRST_HOTEL + hotel}`)
+      .replace(SLOTS.time, time)
+      .replace(SLOTS.key.reservations, keyText("reservations", number))
+      .replace(SLOTS.content.reservations, contentText("reservations", number));
+    if (number >= valid)
+      text = text
+        .replace('"reservationId"', '"reservationNo"')
+        .replace(/"arrivalDate":"\d/, '"arrivalDate":"x');
+    bytes += Buffer.byteLength(text) + 1;
+    if (bytes > BODY_BYTES_MAX) break;
+    texts.push(text);
+  }
+  return Buffer.from(`[${texts.join(",")}]`);
+}
+
+/** Bodies of so many hotels, sent in turn. Sent again they are duplicates but for `fresh`, which writes keys anew. */
+export function bodiesOf(shape: BodyShape, hotels = HOTELS): Buffer[] {
+  return Array.from({ length: hotels }, (_, hotel) => bodyOf(hotel, shape));
+}
+
+export const SHAPES = {
+  "ten-times": { records: 20 },
+  busy: { records: 100 },
+  huge: { records: RECORDS_MAX },
+  invalid: { records: 1_000, valid: 0 },
+  rejected: { records: 1_000, valid: 1 },
+  quarantined: { records: 1_000, time: `${new Date().getUTCFullYear() + 1}-06-01T00:00:00Z` },
+} as const satisfies Readonly<Record<string, BodyShape>>;
+
+/** Gives the first records of a body ids that none has had, so that it is applied and not a duplicate. */
+export class FreshKeys {
+  readonly #places = new Map<Buffer, readonly number[]>();
+  #next = 0;
+
+  write(body: Buffer): void {
+    let places = this.#places.get(body);
+    if (places === undefined) {
+      places = placesOf(body);
+      this.#places.set(body, places);
+    }
+    for (const place of places) {
+      this.#next += 1;
+      body.write(`R9${String(this.#next).padStart(8, "0")}`, place, "latin1");
+    }
+  }
+}
+
+function placesOf(body: Buffer): number[] {
+  const name = '"reservationId":"';
+  const places: number[] = [];
+  for (let at = body.indexOf(name); at >= 0; at = body.indexOf(name, at)) {
+    at += name.length;
+    places.push(at);
+  }
+  return places;
+}

@@ -1,0 +1,34 @@
+/**
+ * What one partner may do that others should not feel. All of it is by one client of the default request rate, but for `busy`,
+ * whose rate is never reached: what it sends is its right, and it sends as much as it is answered.
+ */
+export const NOISE_KINDS = {
+  "ten-times": "500 batches of 20 a second, ten times its request rate",
+  busy: "batches of 100 over 8 connections as fast as they are answered, its rate never reached",
+  huge: "batches of the greatest size (16 MiB, some 7,900 reservations) over 8 connections, as fast as they are answered",
+  invalid: "batches of 1,000 records that are all invalid, over 8 connections, as fast as they are answered",
+  rejected: "lenient batches of 1,000 records of which 999 are invalid, the same way",
+  quarantined: "batches of 1,000 records from next year, which are all held aside, the same way",
+  slow: "1,000 bodies of which a byte comes each second, each said to have 100 kB",
+  idle: "2,000 connections that are kept and say nothing, and 1,000 whose first request never ends",
+} as const;
+
+export type NoiseKind = keyof typeof NOISE_KINDS;
+
+export const NOISE_NAMES = Object.keys(NOISE_KINDS) as readonly NoiseKind[];
+
+export interface NoiseOrder {
+  readonly kind: NoiseKind;
+  readonly port: number;
+  /** Lines of every request's head, the bearer token among them. */
+  readonly headers: readonly string[];
+  /** Batches a second at most; 0 for as many as the kind says. */
+  readonly perSecond: number;
+}
+
+export interface NoiseResult {
+  readonly seconds: number;
+  /** How many were answered with each status; `closed` where the connection ended instead. */
+  readonly answers: Readonly<Record<string, number>>;
+  readonly cpuSeconds: number;
+}

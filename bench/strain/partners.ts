@@ -1,0 +1,51 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Resource } from "../../src/contract/resource.ts";
+import { CLIENT_CODE } from "../record-templates.ts";
+import type { Target } from "../sender.ts";
+import type { ServiceProcess } from "../service-process.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** A client of the service as a partner has it. */
+export interface Partner {
+  readonly clientId: string;
+  readonly token: string;
+}
+
+/** Makes a client on the command line, of the default rate unless another is named, and takes a token for it over HTTP. */
+export async function newPartner(
+  { dataDir, port }: ServiceProcess,
+  name: string,
+  rate?: number,
+): Promise<Partner> {
+  const rates = rate === undefined ? [] : ["--rate", String(rate), "--burst", String(rate)];
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [MAIN, "client", "create", "--name", name, "--grant", `${CLIENT_CODE}/*`, ...rates, "--json"],
+    { env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: "" } },
+  );
+  const { client_id, client_secret } = JSON.parse(stdout) as { client_id: string; client_secret: string };
+  const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+  const answer = await fetch(`http://127.0.0.1:${port}/api/oauth2/token`, { method: "POST", body: form });
+  if (answer.status !== 200) throw new Error(`No token: ${answer.status} ${await answer.text()}`);
+  return {
+    clientId: client_id,
+    token: ((await answer.json()) as { access_token: string }).access_token,
+  };
+}
+
+/** Where a partner sends its batches of a resource. */
+export function targetOf(port: number, { token }: Partner, resource: Resource): Target {
+  return {
+    port,
+    path: `/api/public/v1/${resource}`,
+    headers: [`Authorization: Bearer ${token}`],
+    prefix: "",
+    suffix: "",
+    gzip: false,
+    status: 202,
+    answerHolds: "",
+  };
+}

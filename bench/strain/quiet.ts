@@ -1,0 +1,57 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { percentile } from "../statistics.ts";
+import type { SteadyResult } from "./steady-load.ts";
+
+/** How those fared who sent what they may. Times in milliseconds. */
+export interface QuietFigures {
+  readonly batches: number;
+  /** Answered otherwise than with 202. */
+  readonly refused: number;
+  readonly acceptP50: number;
+  readonly acceptP99: number;
+  /** From receipt, as the request's id has it, until its outcomes were written (their commit is not in it). */
+  readonly lagP50: number;
+  readonly lagP99: number;
+}
+
+const APPLIED_MS_MAX = 120_000;
+const LOOK_MS = 250;
+
+/** Of each part received within a time from the clients; undefined as long as one is not applied. */
+const LAGS = `select extract(epoch from outcome.applied_at - part.received_at)::float8 * 1000 as ms
+  from bellhop.accept_log as part
+  left join bellhop.request_outcome as outcome using (bucket, request_id)
+  where part.client_id = any ($1::text[])
+    and part.request_id >= analytics.first_request_id_after(to_timestamp($2))
+    and part.request_id < analytics.first_request_id_after(to_timestamp($3))
+  order by ms`;
+
+/** Waits until all that was sent in a run is applied, then answers how it went. */
+export async function quietFigures(
+  client: pg.ClientBase,
+  clientIds: readonly string[],
+  { startedAt, endedAt, sent }: SteadyResult,
+): Promise<QuietFigures> {
+  const deadline = Date.now() + APPLIED_MS_MAX;
+  let lags: (number | null)[];
+  for (;;) {
+    // A part that came at the very ends belongs to the run: nothing else is sent by these clients.
+    const values = [clientIds, startedAt / 1000 - 0.05, endedAt / 1000 + 0.05];
+    const { rows } = await client.query<{ ms: number | null }>({ text: LAGS, values });
+    lags = rows.map(({ ms }) => ms);
+    if (!lags.includes(null)) break;
+    if (Date.now() > deadline) throw new Error("What was sent quietly is not applied after two minutes.");
+    await delay(LOOK_MS);
+  }
+  const accepted = sent.map(({ acceptMs }) => acceptMs).sort((left, right) => left - right);
+  const applied = lags.map(Number);
+  return {
+    batches: sent.length,
+    refused: sent.filter(({ status }) => status !== 202).length,
+    acceptP50: percentile(accepted, 0.5),
+    acceptP99: percentile(accepted, 0.99),
+    lagP50: percentile(applied, 0.5),
+    lagP99: percentile(applied, 0.99),
+  };
+}

@@ -1,0 +1,91 @@
+import { median } from "../statistics.ts";
+import { deadRowProblems } from "./dead-rows.ts";
+import type { SoakMinute } from "./soak-minute.ts";
+
+/** Of what may be called flat: what the first third does is warming up, and the last third is held to the second. */
+const RATIO_MAX = 1.2;
+const MORE_MS_MAX = 10;
+/** Growth of memory in the last two thirds, by the line of least squares: more than this share of it is no noise. */
+const MEMORY_GROWTH_MAX = 0.05;
+
+export interface Flatness {
+  readonly what: string;
+  readonly said: string;
+  readonly isFlat: boolean;
+}
+
+/** The rise from the first to the last value of the line of least squares through values one step apart. */
+export function riseOf(values: readonly number[]): number {
+  const middle = (values.length - 1) / 2;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  let above = 0;
+  let below = 0;
+  values.forEach((value, at) => {
+    above += (at - middle) * (value - mean);
+    below += (at - middle) ** 2;
+  });
+  return below === 0 ? 0 : (above / below) * (values.length - 1);
+}
+
+function memoryOf(what: string, values: readonly number[]): Flatness {
+  const rise = riseOf(values);
+  const last = values.at(-1) ?? Number.NaN;
+  return {
+    what,
+    said: `${rise < 0 ? "" : "+"}${(rise / 1e6).toFixed(1)} MB over the last two thirds, ${(last / 1e6).toFixed(0)} MB at the end`,
+    isFlat: rise <= last * MEMORY_GROWTH_MAX,
+  };
+}
+
+function latencyOf(what: string, values: readonly number[]): Flatness {
+  const half = Math.ceil(values.length / 2);
+  const middleOf = (part: readonly number[]) => median(part.toSorted((left, right) => left - right));
+  const [second, last] = [middleOf(values.slice(0, half)), middleOf(values.slice(-half))];
+  return {
+    what,
+    said: `${second.toFixed(1)} ms in the second third, ${last.toFixed(1)} in the last (medians of minutes)`,
+    isFlat: last <= Math.max(second * RATIO_MAX, second + MORE_MS_MAX),
+  };
+}
+
+/** What is to be said of a soak at its end. */
+export function verdictOf(minutes: readonly SoakMinute[], before: SoakMinute["rows"]): Flatness[] {
+  const counted = minutes.slice(Math.floor(minutes.length / 3));
+  const of = (pick: (minute: SoakMinute) => number) => counted.map(pick);
+  const dead = deadRowProblems(before, minutes.at(-1)?.rows ?? []);
+  const refused = minutes.reduce(
+    (sum, minute) => sum + Object.values(minute.refused).reduce((all, count) => all + count, 0),
+    0,
+  );
+  return [
+    memoryOf(
+      "memory of the node",
+      of(({ nodeBytes }) => nodeBytes),
+    ),
+    memoryOf(
+      "memory of PostgreSQL",
+      of(({ postgresBytes }) => postgresBytes),
+    ),
+    latencyOf(
+      "accept p99",
+      of(({ acceptP99 }) => acceptP99),
+    ),
+    latencyOf(
+      "apply lag p50",
+      of(({ lagP50 }) => lagP50),
+    ),
+    latencyOf(
+      "apply lag p99",
+      of(({ lagP99 }) => lagP99),
+    ),
+    {
+      what: "dead rows",
+      said:
+        dead.length === 0
+          ? "none in log, outcomes and versions, elsewhere at most the changes"
+          : dead.join("; "),
+      isFlat: dead.length === 0,
+    },
+    { what: "answers", said: `${refused} other than 202`, isFlat: refused === 0 },
+  ];
+}

@@ -1,0 +1,143 @@
+/** `npm run soak`: a service under steady load for long, in as little memory as is promised. README.md beside this file. */
+import { writeFileSync } from "node:fs";
+import { readOptions } from "../../scripts/read-options.ts";
+import { Closers } from "../closers.ts";
+import { machineLine, machineOf } from "../machine.ts";
+import { childrenOf, parentOf } from "../process-meter.ts";
+import { startService } from "../started-service.ts";
+import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
+import { ChildTask } from "./child-task.ts";
+import { deadRowLines, tableRows } from "./dead-rows.ts";
+import { configOf, holdSnapshot } from "./held-snapshot.ts";
+import { MemoryGroup } from "./memory-group.ts";
+import { newPartner, targetOf } from "./partners.ts";
+import { lookAtMinute, minuteHead, minuteLine, type SoakMinute, walPosition } from "./soak-minute.ts";
+import { verdictOf } from "./soak-verdict.ts";
+import type { SteadyResult } from "./steady-load.ts";
+
+const USAGE = `npm run soak [-- --minutes M] [--load SHARE] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
+
+Finds how much the service accepts and applies, then offers a share of it for long, and says each minute how it fares.
+
+  --minutes M        by default 30
+  --load SHARE       of the capacity that was found; by default 0.8
+  --capacity R       batches a second instead of finding out
+  --memory SIZE      the most that the node's process may take (a control group; PostgreSQL is outside); 512M by default,
+                     0 for no bound
+  --held-snapshot    a transaction with a snapshot is left open in the database all the while
+  --minute SECONDS   how long one is, to try the command out; by default 60
+  --seed S           of when what is sent
+  --json FILE        every minute`;
+
+const values = readOptions(USAGE, {
+  minutes: { type: "string", default: "30" },
+  load: { type: "string", default: "0.8" },
+  capacity: { type: "string" },
+  memory: { type: "string", default: "512M" },
+  minute: { type: "string", default: "60" },
+  "held-snapshot": { type: "boolean", default: false },
+  seed: { type: "string", default: "1" },
+  json: { type: "string" },
+});
+
+const PARTNERS = 4;
+const RATE = 100_000;
+
+function bytesOf(size: string): number {
+  const [, number = "", unit = ""] = /^(\d+)([MG]?)$/.exec(size) ?? [];
+  if (number === "") throw new Error(`--memory takes a size such as 512M.\n\n${USAGE}`);
+  return Number(number) * { "": 1, M: 2 ** 20, G: 2 ** 30 }[unit as "" | "M" | "G"];
+}
+
+/** The groups of the node, under its bound, and of PostgreSQL; undefined where there is to be no bound, or can be none. */
+function makeGroups(closers: Closers): { node: MemoryGroup; postgres: MemoryGroup } | undefined {
+  const limit = bytesOf(values.memory);
+  if (limit === 0) return undefined;
+  const node = MemoryGroup.make("soak-node", limit);
+  const postgres = MemoryGroup.make("soak-postgres");
+  if (node === undefined || postgres === undefined) {
+    console.log("NO BOUND ON MEMORY: this machine has no control groups (v1) that can be made here.");
+    return undefined;
+  }
+  closers.add(() => node.remove());
+  closers.add(() => postgres.remove());
+  return { node, postgres };
+}
+
+const minutes = Number(values.minutes);
+const share = Number(values.load);
+const closers = new Closers();
+const seen: SoakMinute[] = [];
+let isFlat = false;
+try {
+  const groups = makeGroups(closers);
+  const { service, client } = closers.kept(await startService("bellhop", { groupFile: groups?.node.file }));
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const postmasterPid = parentOf(rows[0]?.pid ?? 0);
+  groups?.postgres.add([postmasterPid, ...childrenOf(postmasterPid)]);
+  const partners = [];
+  for (let made = 1; made <= PARTNERS; made += 1)
+    partners.push(await newPartner(service, `partner ${made}`, RATE));
+  const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
+  const load: OfferedLoad = {
+    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
+    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
+    seed: Number(values.seed),
+  };
+  const said = (line: string) => console.log(line);
+  const capacity =
+    values.capacity === undefined ? await findCapacity(steady, client, load, said) : Number(values.capacity);
+  const perSecond = capacity * share;
+  console.log(
+    `capacity ${capacity.toFixed(0)} batches a second of 20 reservations, and a push of 730 dates for each 85 of them; offered ${perSecond.toFixed(0)}`,
+  );
+  if (values["held-snapshot"]) {
+    const held = await holdSnapshot(configOf(client));
+    closers.add(() => held.letGo());
+    console.log("a snapshot is held");
+  }
+  const watched = {
+    client,
+    nodePid: service.pid,
+    postmasterPid,
+    clientIds: partners.map(({ clientId }) => clientId),
+  };
+  const before = await tableRows(client);
+  console.log(minuteHead());
+  let looking: Promise<void> = Promise.resolve();
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    const wal = await walPosition(client);
+    const result = await steady.call<SteadyResult>(
+      "run",
+      orderOf(load, perSecond, Number(values.minute), minute),
+    );
+    const walBytes = (await walPosition(client)) - wal;
+    await looking;
+    // The load goes on meanwhile.
+    looking = lookAtMinute(watched, result, walBytes).then((of) => {
+      seen.push(of);
+      console.log(minuteLine(minute, of));
+    });
+  }
+  await looking;
+  console.log(deadRowLines(await tableRows(client)).join("\n"));
+  if (groups !== undefined) {
+    const { node, postgres } = groups;
+    console.log(
+      `group of the node: ${(node.residentBytes / 1e6).toFixed(0)} MB of ${values.memory} at the end, ${node.refusals} times at its bound (files' cache is then given back); PostgreSQL, in another without bound: ${(postgres.residentBytes / 1e6).toFixed(0)} MB`,
+    );
+  }
+  const verdict = verdictOf(seen, before);
+  for (const { what, said: text, isFlat: flat } of verdict)
+    console.log(`${flat ? "met    " : "NOT MET"} ${what}: ${text}`);
+  isFlat = verdict.every((one) => one.isFlat);
+} finally {
+  await closers.close();
+}
+console.log(machineLine(machineOf()));
+if (values.json !== undefined)
+  writeFileSync(
+    values.json,
+    `${JSON.stringify({ machine: machineOf(), options: values, minutes: seen }, null, 1)}\n`,
+  );
+process.exit(isFlat ? 0 : 1);

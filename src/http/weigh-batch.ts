@@ -1,0 +1,43 @@
+import type { Principal } from "../auth/principal.ts";
+import type { RateResult } from "../auth/rate-limiter.ts";
+import type { HttpContext } from "./context.ts";
+
+/**
+ * What one request of a client's rate may bring: with each more so many records, or bytes, a batch counts as one request
+ * more. Measured (npm run noisy, docs/decisions/0017): a rate of 50 requests a second let a client of batches of 10,000
+ * records take all there is; now it is a rate of 5,000 records a second as well. A full batch counts as a hundred.
+ */
+const RECORDS_PER_REQUEST = 100;
+/** A hundred reservations of the usual size. */
+const BYTES_PER_REQUEST = 262_144;
+
+/** As how many requests a batch counts; `records` are those that were looked at, valid or not. */
+export function weightOf(bytes: number, records: number): number {
+  return Math.max(1, Math.ceil(bytes / BYTES_PER_REQUEST), Math.ceil(records / RECORDS_PER_REQUEST));
+}
+
+/**
+ * Counts a batch as its weight, once its body is there and again once its records are known: what it weighs more than was
+ * counted is owed, so that none is refused for being large, but what follows it waits.
+ */
+export class BatchWeight {
+  readonly #context: HttpContext;
+  readonly #principal: Principal;
+  /** The request itself was counted when it was let in. */
+  #counted = 1;
+
+  constructor(context: HttpContext, principal: Principal) {
+    this.#context = context;
+    this.#principal = principal;
+  }
+
+  /** Answers how the client's rate stands, where the batch weighs more than was counted before. */
+  count(bytes: number, records: number): RateResult | undefined {
+    const more = weightOf(bytes, records) - this.#counted;
+    if (more <= 0) return undefined;
+    this.#counted += more;
+    const { nodes, rateLimiter } = this.#context;
+    const { clientId, requestRate, requestBurst } = this.#principal;
+    return rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("accept"));
+  }
+}
