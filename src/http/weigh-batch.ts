@@ -12,7 +12,7 @@ const RECORDS_PER_REQUEST = 100;
 const BYTES_PER_REQUEST = 262_144;
 
 /** As how many requests a batch counts; `records` are those that were looked at, valid or not. */
-export function weightOf(bytes: number, records: number): number {
+function weightOf(bytes: number, records: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_PER_REQUEST), Math.ceil(records / RECORDS_PER_REQUEST));
 }
 
