@@ -4,7 +4,7 @@ import { BatchSource } from "./batch-source.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
-import { checkSessions, longestLagMs, untilApplied } from "./check-sessions.ts";
+import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
 import { clusterOf, withDatabaseOf } from "./database-of-service.ts";
 import { Ledger } from "./ledger.ts";
 import { newToken } from "./new-token.ts";
@@ -43,7 +43,6 @@ export interface Faults {
 
 /** What takes longer than this to be ready ends the campaign. */
 export const READY_MS_MAX = 60_000;
-const APPLIED_MS_MAX = 120_000;
 
 function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
@@ -132,9 +131,10 @@ async function checkAtRest(
   ledger: Ledger,
 ): Promise<AtRest> {
   return await withDatabaseOf(dataDir, async (pool) => {
-    await untilApplied(pool, APPLIED_MS_MAX);
+    const unapplied = await checkApplied(pool);
     const findings = await checkLog(pool, ledger);
     const problems = [
+      ...unapplied,
       ...findings.problems,
       ...(await checkSessions(pool)),
       ...(await checkAnswers(service.address, token, ledger)),

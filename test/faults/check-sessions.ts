@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
@@ -6,6 +7,7 @@ import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
 /** Lanes are sealed and buckets taken at the appliers' upkeep, about each second. */
 const TIDY_MS_MAX = 10_000;
+const LOOK_MS = 100;
 
 /** What is there at rest: so many nodes, each with so many threads. */
 export interface AtRest {
@@ -91,6 +93,48 @@ export async function untilApplied(pool: pg.Pool, waitMsMax: number): Promise<vo
     );
     return rowCount === 0;
   }, waitMsMax);
+}
+
+/** Nothing more is applied: what is left after so long without a single part is left for good. */
+const STILL_MS_MAX = 20_000;
+
+interface Unapplied {
+  readonly parts: number;
+  /** Those that the cursor of their bucket and lane has passed: nobody will ever read them again. */
+  readonly passed: number;
+  readonly examples: string;
+}
+
+/** Waits until all that was accepted is applied, or nothing more is; answers what is left as sentences. */
+export async function checkApplied(pool: pg.Pool): Promise<string[]> {
+  let left: Unapplied = { parts: 0, passed: 0, examples: "" };
+  let lessAt = performance.now();
+  for (let before = Number.POSITIVE_INFINITY; before > 0; ) {
+    left = await readUnapplied(pool);
+    if (left.parts < before) lessAt = performance.now();
+    before = left.parts;
+    if (performance.now() - lessAt > STILL_MS_MAX) break;
+    await delay(before > 0 ? LOOK_MS : 0);
+  }
+  if (left.parts === 0) return [];
+  const still = `none of them in the last ${STILL_MS_MAX / 1000} s`;
+  return [
+    `accepted and not applied, ${still}: ${left.parts} parts, of which ${left.passed} were passed by the cursor of their lane, such as ${left.examples}`,
+  ];
+}
+
+async function readUnapplied(pool: pg.Pool): Promise<Unapplied> {
+  const { rows } = await pool.query<Unapplied>(
+    `select count(*)::integer as parts, count(*) filter (where log.request_id <= cursor.request_id)::integer as passed,
+      coalesce(array_to_string((array_agg(
+        format('%s in bucket %s and lane %s', log.request_id, log.bucket, log.lane_id) order by log.request_id))[:3], '; '
+      ), '') as examples
+    from bellhop.accept_log log left join bellhop_state.apply_cursor cursor using (bucket, lane_id)
+    where not exists (
+      select from bellhop.request_outcome outcome
+      where outcome.bucket = log.bucket and outcome.request_id = log.request_id)`,
+  );
+  return rows[0] as Unapplied;
 }
 
 /** The longest time from receipt to applied, in milliseconds; outages are part of it. */

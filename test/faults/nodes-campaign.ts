@@ -8,9 +8,11 @@ import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
-import { checkSessions, longestLagMs, untilApplied } from "./check-sessions.ts";
+import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
+import { explainStall } from "./explain-stall.ts";
 import { Ledger } from "./ledger.ts";
 import { newToken } from "./new-token.ts";
+import type { PlantedFault } from "./plant.ts";
 import { Senders } from "./senders.ts";
 import { ServiceProcess } from "./service-process.ts";
 import { type Takeover, watchTakeover } from "./takeover.ts";
@@ -24,6 +26,7 @@ export interface NodesOptions {
   readonly senders: number;
   /** Only faults of this kind. */
   readonly only?: NodeFault | undefined;
+  readonly plant?: PlantedFault | undefined;
   /** Ends the faults early; what was done until then is checked all the same. */
   readonly enough?: AbortSignal;
   readonly told?: (line: string) => void;
@@ -49,7 +52,6 @@ export interface NodesReport {
 }
 
 const READY_MS_MAX = 60_000;
-const APPLIED_MS_MAX = 120_000;
 const READY_MS_PROMISED = 10_000;
 const TAKEOVER_MS_PROMISED = 5_000;
 /** Longer than it takes to be taken over from. */
@@ -120,10 +122,12 @@ export async function startNodes(
   count: number,
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
+  plant?: PlantedFault,
 ): Promise<ServiceProcess[]> {
   const nodes = await Promise.all(
     Array.from({ length: count }, () =>
       ServiceProcess.prepare({
+        plant,
         environment: {
           DATABASE_URL: databaseUrl,
           HTTP_THREADS: String(THREADS.httpThreads),
@@ -141,7 +145,7 @@ export async function startNodes(
 export async function runNodes(options: NodesOptions): Promise<NodesReport> {
   const startedAt = performance.now();
   const database = await createTestDatabase();
-  const nodes = await startNodes(options.nodes, database.url);
+  const nodes = await startNodes(options.nodes, database.url, {}, options.plant);
   const ledger = new Ledger();
   const balancer = new Balancer(nodes.map(({ address }) => address));
   let senders: Senders | undefined;
@@ -177,6 +181,10 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
       cores: availableParallelism(),
       problems,
     };
+  } catch (error) {
+    // Before they are gone: what the nodes and the database have to say about it.
+    for (const line of await explainStall(database.pool, nodes)) options.told?.(line);
+    throw error;
   } finally {
     senders?.abandon();
     await balancer.stop();
@@ -221,9 +229,10 @@ async function checkAtRest(
   token: string,
   ledger: Ledger,
 ): Promise<{ findings: LogFindings; lagMs: number; problems: readonly string[] }> {
-  await untilApplied(pool, APPLIED_MS_MAX);
+  const unapplied = await checkApplied(pool);
   const findings = await checkLog(pool, ledger, { clockErrorMsMax: CLOCK_ERROR_MS_MAX });
   const problems = [
+    ...unapplied,
     ...findings.problems,
     ...(await checkSessions(pool, { nodes: nodes.length, ...THREADS })),
   ];

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { NODE_FAULTS, type NodeFault, type NodesReport, runNodes, seconds } from "./nodes-campaign.ts";
+import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 
 const HELP = `npm run faults -- nodes [--nodes N] [--kill-every 20s] [--minutes M] [--seed S] [--senders N] [--only FAULT]
 
@@ -14,6 +15,7 @@ TEST_DATABASE_URL, or a PostgreSQL of its own.
   --seed S         of what is sent and what is done to which node; a failure prints it
   --senders N      concurrent senders; by default 8
   --only FAULT     ${NODE_FAULTS.join(", ")}
+  --plant FAULT    plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
 
 function readOptions(args: readonly string[]) {
@@ -26,6 +28,7 @@ function readOptions(args: readonly string[]) {
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       senders: { type: "string", default: "8" },
       only: { type: "string" },
+      plant: { type: "string" },
       help: { type: "boolean" },
     },
   });
@@ -34,13 +37,15 @@ function readOptions(args: readonly string[]) {
   );
   const every = Number(/^(\d+)s$/.exec(values["kill-every"])?.[1] ?? Number.NaN);
   const only = values.only as NodeFault | undefined;
+  const plant = values.plant as PlantedFault | undefined;
   const numbers = { nodes, minutes, seed, senders, every } as Record<string, number>;
   const isUsable =
     Object.values(numbers).every((number) => Number.isFinite(number) && number >= 0) &&
     (nodes ?? 0) >= 2 &&
-    (only === undefined || NODE_FAULTS.includes(only));
+    (only === undefined || NODE_FAULTS.includes(only)) &&
+    (plant === undefined || Object.hasOwn(PLANTED_FAULTS, plant));
   if (values.help === true || !isUsable) return undefined;
-  return { ...(numbers as Record<"nodes" | "minutes" | "seed" | "senders" | "every", number>), only };
+  return { ...(numbers as Record<"nodes" | "minutes" | "seed" | "senders" | "every", number>), only, plant };
 }
 
 function quantiles(values: readonly number[]): string {
@@ -89,15 +94,15 @@ export async function nodesCommand(args: readonly string[]): Promise<number> {
     process.stderr.write(HELP);
     return 2;
   }
-  const { nodes, every, minutes, seed, senders, only } = options;
-  const again = `npm run faults -- nodes --nodes ${nodes} --kill-every ${every}s --minutes ${minutes} --seed ${seed} --senders ${senders}${only === undefined ? "" : ` --only ${only}`}`;
+  const { nodes, every, minutes, seed, senders, only, plant } = options;
+  const again = `npm run faults -- nodes --nodes ${nodes} --kill-every ${every}s --minutes ${minutes} --seed ${seed} --senders ${senders}${only === undefined ? "" : ` --only ${only}`}${plant === undefined ? "" : ` --plant ${plant}`}`;
   console.log(again);
   const enough = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
   let report: NodesReport;
   try {
     report = await runNodes({
-      ...{ nodes, seed, senders, only, enough: enough.signal },
+      ...{ nodes, seed, senders, only, plant, enough: enough.signal },
       everyMs: every * 1_000,
       durationMs: minutes * 60_000,
       told: (line) => console.log(line),
