@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { glob, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeServer } from "../test/support/citus.ts";
 import { startTestServer } from "../test/support/test-server.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -27,6 +28,7 @@ const files = named.length > 0 ? named : (await Array.fromAsync(glob(SUITES, { c
 
 const given = process.env["TEST_DATABASE_URL"];
 const server = given ? undefined : await startTestServer();
+if (given) console.error(await describeServer(given));
 const status = await run(server?.url ?? given ?? "");
 if (server !== undefined) await (status === 0 ? server.stop() : keep());
 process.exitCode = status;

@@ -1,6 +1,8 @@
 import pg from "pg";
 import { endWithClient } from "../db/connection.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import { appendDistributed } from "./append-distributed.ts";
 import type {
   AppendedRow,
   HeldKey,
@@ -14,6 +16,10 @@ import { ensurePartitions } from "./partitions.ts";
 
 const registerLane = readStatement(new URL("./sql/register-lane.sql", import.meta.url));
 const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
+const registerLaneDistributed = readStatement(
+  new URL("./sql/register-lane-distributed.sql", import.meta.url),
+);
+const readNewestId = readStatement(new URL("./sql/read-newest-id.sql", import.meta.url));
 const readIdempotencyKeys = readStatement(new URL("./sql/read-idempotency-keys.sql", import.meta.url));
 
 /** Advisory lock held while a lane is born, so that floors are taken one after another. */
@@ -23,9 +29,21 @@ const FLUSH_TIMEOUT_MS = 20_000;
 
 class PostgresLaneSession implements LaneSession {
   readonly #client: pg.Client;
+  readonly #isDistributed: boolean;
+  #isInDoubt = false;
 
-  constructor(client: pg.Client) {
+  constructor(client: pg.Client, isDistributed: boolean) {
     this.#client = client;
+    this.#isDistributed = isDistributed;
+    if (isDistributed) client.on("notice", ({ message }) => this.#hear(message));
+  }
+
+  /**
+   * What was committed and prepared on every worker is on disk, but a worker that then went away shows it only when Citus
+   * has recovered: what this lane would write there next would be seen before it. So the lane ends with this flush.
+   */
+  #hear(message: string | undefined): void {
+    if (message?.startsWith("failed to commit transaction") === true) this.#isInDoubt = true;
   }
 
   async beginBirth(): Promise<void> {
@@ -34,7 +52,10 @@ class PostgresLaneSession implements LaneSession {
   }
 
   async register(): Promise<LaneBirth | undefined> {
-    return (await this.#client.query<LaneBirth>(registerLane)).rows[0];
+    if (!this.#isDistributed) return (await this.#client.query<LaneBirth>(registerLane)).rows[0];
+    const { rows } = await this.#client.query<Omit<LaneBirth, "floor">>(registerLaneDistributed);
+    const newest = await this.#client.query<{ request_id: string }>(readNewestId);
+    return rows[0] && { ...rows[0], floor: newest.rows[0]?.request_id ?? null };
   }
 
   commit(): Promise<unknown> {
@@ -45,7 +66,12 @@ class PostgresLaneSession implements LaneSession {
     return ensurePartitions(this.#client, atMs);
   }
 
-  append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+  async append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+    if (this.#isDistributed) {
+      const appended = await appendDistributed(this.#client, laneId, stamped);
+      if (this.#isInDoubt) void this.#client.end();
+      return appended;
+    }
     return this.#client.query({ ...appendEntries, values: flushParameters(laneId, stamped) });
   }
 
@@ -72,7 +98,7 @@ export function laneSessions(clientConfig: pg.ClientConfig): OpenLaneSession {
     await client.connect();
     try {
       await endWithClient(client);
-      return new PostgresLaneSession(client);
+      return new PostgresLaneSession(client, await isDistributed(client));
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

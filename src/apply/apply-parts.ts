@@ -7,10 +7,16 @@ import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-reco
 import type { ChangeCounters } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
+import { writeRows } from "./write-rows.ts";
 
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
+const ofBucket = {
+  outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
+  cursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
+  quarantine: readStatement(new URL("./sql/write-quarantine-distributed.sql", import.meta.url)),
+};
 
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
@@ -43,17 +49,17 @@ export async function recordOutcomes(
       details: Object.keys(details).length === 0 ? null : details,
     };
   });
-  await client.query({ ...writeOutcomes, values: [JSON.stringify(rows)] });
+  await writeRows(client, rows, writeOutcomes, ofBucket.outcomes);
 }
 
 /** Moves the cursors past these parts. */
 export async function advanceCursors(client: pg.ClientBase, parts: readonly LogPart[]): Promise<void> {
-  const last = new Map<string, object>();
+  const last = new Map<string, { bucket: number; lane_id: string; request_id: string }>();
   for (const { bucket, laneId, requestId } of parts) {
     // Parts come in the order of their ids, so the last of a lane and bucket is its greatest.
     last.set(`${bucket}/${laneId}`, { bucket, lane_id: laneId, request_id: requestId });
   }
-  await client.query({ ...writeCursors, values: [JSON.stringify([...last.values()])] });
+  await writeRows(client, [...last.values()], writeCursors, ofBucket.cursors);
 }
 
 async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
@@ -68,7 +74,7 @@ async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): P
     code,
     message,
   }));
-  await client.query({ ...writeQuarantine, values: [JSON.stringify(rows)] });
+  await writeRows(client, rows, writeQuarantine, ofBucket.quarantine);
 }
 
 function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {

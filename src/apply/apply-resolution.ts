@@ -69,7 +69,7 @@ export async function applyResolution(
   const { target } = resolution;
   if (target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
   const { rowCount } = await client.query(
-    `select from bellhop.quarantine where bucket = $1 and request_id = $2 and record_index = $3 and state = 'h' for update`,
+    `select 1 from bellhop.quarantine where bucket = $1 and request_id = $2 and record_index = $3 and state = 'h' for update`,
     [resolution.bucket, target.requestId, target.index],
   );
   let outcome: OutcomeLetter = "d";
@@ -78,7 +78,7 @@ export async function applyResolution(
     outcome = released ? await applyReleased(client, resolution, counters, properties, context) : "x";
     if (outcome !== "q") {
       await client.query(
-        `update bellhop.quarantine set state = $4, resolved_at = clock_timestamp(), resolved_by = $5, outcome = $6
+        `update bellhop.quarantine set state = $4, resolved_at = statement_timestamp(), resolved_by = $5, outcome = $6
         where bucket = $1 and request_id = $2 and record_index = $3`,
         [
           resolution.bucket,

@@ -1,8 +1,12 @@
 import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 
 const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
+const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
+const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));
+const readLanes = readStatement(new URL("./sql/read-lanes.sql", import.meta.url));
 
 /** At most this many parts a lane and bucket, and records in all, are read for one transaction. */
 const PARTS_MAX = 64;
@@ -56,8 +60,57 @@ export function partOf(row: LogRow): LogPart {
   };
 }
 
-/** Reads what is next to be applied of these buckets, in the order of receipt. */
+/**
+ * On Citus: so few buckets are read one after another; of more, every worker is asked first which of them have something.
+ */
+const BUCKETS_TRIED_MAX = 2;
+
+/** Which buckets a connection has found to have something, the longest waiting first. */
+const found = new WeakMap<pg.ClientBase, number[]>();
+
+/**
+ * On Citus a transaction has one bucket, so that it takes place on one worker: of these buckets, one that has something.
+ * What was found for the others is remembered for the next times.
+ */
+async function readBacklogOfOne(client: pg.ClientBase, buckets: readonly number[]): Promise<LogPart[]> {
+  const { rows } = await client.query<{ lane_id: string }>(readLanes);
+  const lanes = rows.map(({ lane_id }) => lane_id);
+  if (lanes.length === 0) return [];
+  const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
+  found.set(client, remembered);
+  const parts = await readFirstOf(client, remembered, lanes);
+  if (parts.length > 0) return parts;
+  let wanted = [...buckets];
+  if (wanted.length > BUCKETS_TRIED_MAX) {
+    const waiting = await client.query<{ bucket: number }>({ ...findBacklog, values: [buckets, lanes] });
+    wanted = waiting.rows.map(({ bucket }) => bucket);
+  }
+  found.set(client, wanted);
+  return readFirstOf(client, wanted, lanes);
+}
+
+/** Reads the first of these buckets that has something, and takes it and those before it off the list. */
+async function readFirstOf(
+  client: pg.ClientBase,
+  buckets: number[],
+  lanes: readonly string[],
+): Promise<LogPart[]> {
+  for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
+    const { rows } = await client.query<LogRow>({
+      ...readOfBucket,
+      values: [bucket, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET, lanes],
+    });
+    if (rows.length > 0) return rows.map(partOf);
+  }
+  return [];
+}
+
+/**
+ * Reads what is next to be applied of these buckets, in the order of receipt; on Citus of one of them, and nothing only
+ * when there is nothing in any.
+ */
 export async function readBacklog(client: pg.ClientBase, buckets: readonly number[]): Promise<LogPart[]> {
+  if (await isDistributed(client)) return readBacklogOfOne(client, buckets);
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
     values: [buckets, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET],

@@ -1,10 +1,25 @@
 import type pg from "pg";
 import { canonicalLabel } from "../contract/labels.ts";
 import { type Warning, WarningList } from "../contract/warning.ts";
+import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
+import { readStatement } from "../db/statement.ts";
 import type { Quiet } from "../state/quiet.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import type { ApplicableRecord } from "./record.ts";
+import { writeRows } from "./write-rows.ts";
+
+const writeRoomTypes = readStatement(new URL("./sql/write-room-types.sql", import.meta.url));
+const writeRoomTypesOfBucket = readStatement(
+  new URL("./sql/write-room-types-distributed.sql", import.meta.url),
+);
+const KNOWN_ROOM_TYPES = {
+  name: "known-room-types",
+  text: `select t.property_id, t.room_type_code from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+    join known_room_type as t using (bucket, property_id)
+    where true ${BUCKET_TERM}`,
+};
+const KNOWN_ROOM_TYPES_OF_BUCKET = ofOneBucket(KNOWN_ROOM_TYPES, 3);
 
 /** Mappings change rarely and by hand; a new one is honoured within this time. */
 const MAPPING_AGE_MS_MAX = 5_000;
@@ -132,12 +147,7 @@ export class ContextWarnings {
   /** Writes the room types that this transaction named first. */
   async write(client: pg.ClientBase): Promise<void> {
     if (this.#named.length === 0) return;
-    await client.query(
-      `insert into known_room_type (bucket, property_id, room_type_code)
-       select * from json_to_recordset($1::json) as n (bucket smallint, property_id integer, room_type_code text)
-       on conflict do nothing`,
-      [JSON.stringify(this.#named)],
-    );
+    await writeRows(client, this.#named, writeRoomTypes, writeRoomTypesOfBucket);
     this.#named = [];
   }
 
@@ -153,11 +163,14 @@ export class ContextWarnings {
       this.#roomTypes.clear();
       missing = [...properties.values()];
     }
+    const isRouted = await isDistributed(this.#client);
     const { rows } = await this.#client.query<{ property_id: number; room_type_code: string }>({
-      name: "known-room-types",
-      text: `select property_id, room_type_code from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
-        join known_room_type using (bucket, property_id)`,
-      values: [missing.map(({ bucket }) => bucket), missing.map(({ propertyId }) => propertyId)],
+      ...(isRouted ? KNOWN_ROOM_TYPES_OF_BUCKET : KNOWN_ROOM_TYPES),
+      values: [
+        missing.map(({ bucket }) => bucket),
+        missing.map(({ propertyId }) => propertyId),
+        ...(isRouted ? [oneBucketOf(missing)] : []),
+      ],
     });
     for (const { propertyId } of missing) this.#roomTypes.set(propertyId, new Set());
     for (const { property_id, room_type_code } of rows) this.#roomTypes.get(property_id)?.add(room_type_code);

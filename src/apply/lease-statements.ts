@@ -1,29 +1,77 @@
 import type pg from "pg";
-import { readStatement } from "../db/statement.ts";
+import { isDistributed } from "../db/distribution.ts";
+import { readStatement, type Statement } from "../db/statement.ts";
 import type { Lease, LeaseSession, LockedLease } from "./ownership.ts";
 
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
 const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
 const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
+const takeBucket = readStatement(new URL("./sql/take-bucket-distributed.sql", import.meta.url));
+const giveUpBucket = readStatement(new URL("./sql/give-up-bucket-distributed.sql", import.meta.url));
+const lockBucket = readStatement(new URL("./sql/lock-bucket-distributed.sql", import.meta.url));
+
+interface Backend {
+  readonly pid: number;
+  readonly backend_start: string;
+}
+
+const OWN_BACKEND =
+  "select pid, backend_start::text as backend_start from pg_stat_activity where pid = pg_backend_pid()";
 
 /** The leases of buckets as PostgreSQL keeps them, by way of one connection, which holds what it takes. */
 export class LeaseStatements implements LeaseSession {
   protected readonly client: pg.ClientBase;
+  #backend: Backend | undefined;
 
   constructor(client: pg.ClientBase) {
     this.client = client;
   }
 
   async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
+    if (await isDistributed(this.client)) {
+      const { pid, backend_start } = await this.#ownBackend();
+      return this.#eachOf(takeBucket, free, ({ bucket, epoch }) => [
+        bucket,
+        owner,
+        pid,
+        backend_start,
+        epoch,
+      ]);
+    }
     const values = [owner, JSON.stringify(free)];
     return (await this.client.query<Lease>({ ...takeBuckets, values })).rows;
   }
 
-  giveUpBuckets(buckets: readonly number[]): Promise<unknown> {
+  async giveUpBuckets(buckets: readonly number[]): Promise<unknown> {
+    if (await isDistributed(this.client)) {
+      const { pid, backend_start } = await this.#ownBackend();
+      return this.#eachOf(giveUpBucket, buckets, (bucket) => [bucket, pid, backend_start]);
+    }
     return this.client.query({ ...giveUpBuckets, values: [buckets] });
   }
 
   async lockBuckets(buckets: readonly number[]): Promise<LockedLease[]> {
+    if (await isDistributed(this.client)) return this.#eachOf(lockBucket, buckets, (bucket) => [bucket]);
     return (await this.client.query<LockedLease>({ ...lockBuckets, values: [buckets] })).rows;
+  }
+
+  /** A lease is locked and written on the worker that has it, which only a statement of one bucket can be sent to. */
+  async #eachOf<Item, Row extends pg.QueryResultRow>(
+    statement: Statement,
+    items: readonly Item[],
+    values: (item: Item) => unknown[],
+  ): Promise<Row[]> {
+    const found: Row[] = [];
+    for (const item of items)
+      found.push(...(await this.client.query<Row>({ ...statement, values: values(item) })).rows);
+    return found;
+  }
+
+  /** Asked of the coordinator by itself, as on a worker this session is another backend. */
+  async #ownBackend(): Promise<Backend> {
+    this.#backend ??= (await this.client.query<Backend>(OWN_BACKEND)).rows[0];
+    if (this.#backend === undefined)
+      throw new Error("The database does not show this connection in pg_stat_activity.");
+    return this.#backend;
   }
 }

@@ -1,7 +1,11 @@
 import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 
 const writeChangeCounters = readStatement(new URL("./sql/write-change-counters.sql", import.meta.url));
+const writeChangeCounter = readStatement(
+  new URL("./sql/write-change-counter-distributed.sql", import.meta.url),
+);
 
 /** Another applier has taken a bucket over: this one's transaction must not go on. */
 export class OwnershipLost extends Error {
@@ -109,6 +113,11 @@ export class ChangeCounters {
   /** Writes the counters that were used; part of the transaction. */
   async write(client: pg.ClientBase): Promise<void> {
     if (this.#used.size === 0) return;
+    if (await isDistributed(client)) {
+      for (const bucket of this.#used)
+        await client.query({ ...writeChangeCounter, values: [bucket, this.#next.get(bucket)] });
+      return;
+    }
     const rows = [...this.#used].map((bucket) => ({
       bucket,
       next_change: this.#next.get(bucket),

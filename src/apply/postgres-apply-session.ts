@@ -10,14 +10,14 @@ import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 import { LeaseStatements } from "./lease-statements.ts";
+import { lookAround } from "./look-around.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
+import { retireLanes } from "./retire-lanes.ts";
 import type { Around } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
 
-const retireLanes = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
-const lookAround = readStatement(new URL("./sql/look-around.sql", import.meta.url));
 const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
 
 const STATEMENT_TIMEOUT_MS = 60_000;
@@ -46,10 +46,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#context = new ContextWarnings(pool, client);
   }
 
-  async lookAround(silenceSecondsMax: number): Promise<Around> {
-    const { rows } = await this.#client.query<Around>({ ...lookAround, values: [silenceSecondsMax] });
-    if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
-    return rows[0];
+  lookAround(silenceSecondsMax: number): Promise<Around> {
+    return lookAround(this.#client, silenceSecondsMax);
   }
 
   async endSilent({ pid, spoke }: WaitingSession): Promise<boolean> {
@@ -57,7 +55,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   retireLanes(): Promise<unknown> {
-    return this.#client.query(retireLanes);
+    return retireLanes(this.#client);
   }
 
   readBacklog(buckets: readonly number[]): Promise<LogPart[]> {

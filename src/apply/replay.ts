@@ -1,5 +1,6 @@
 import pg from "pg";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { rebindViews } from "../state/rebind-views.ts";
 import {
@@ -17,6 +18,7 @@ import { applyReleased } from "./apply-resolution.ts";
 import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
+import { LeaseStatements } from "./lease-statements.ts";
 import { PropertyDirectory } from "./property-directory.ts";
 import { readPart } from "./read-part.ts";
 
@@ -115,9 +117,10 @@ class Rebuild {
     const noChanges = { take: () => null };
     if (part.kind === "r") {
       // Only the first word on a record counted; which one that was is written where it was carried out.
-      const { rowCount } = await this.#client.query("select from bellhop.quarantine where resolved_by = $1", [
-        part.requestId,
-      ]);
+      const { rowCount } = await this.#client.query(
+        "select 1 from bellhop.quarantine where resolved_by = $1",
+        [part.requestId],
+      );
       if (rowCount === 0) return;
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#context);
       return;
@@ -144,6 +147,9 @@ async function photographLive(
   const client = await connect(clientConfig);
   try {
     await client.query("begin isolation level repeatable read read only");
+    // By one connection to each worker, so that there, too, a bucket's position and state are of one snapshot.
+    if (await isDistributed(client))
+      await client.query("set local citus.max_adaptive_executor_pool_size = 1");
     const position = await readPosition(client);
     return { position, live: await digestState(client, STATE_SCHEMA) };
   } finally {
@@ -163,14 +169,16 @@ async function swap(
 ): Promise<Pick<ReplayReport, "corrected" | "formerSchema" | "unboundViews">> {
   await carryOutcomes(client, schema);
   await client.query("begin");
-  await client.query("select from bellhop.bucket_lease order by bucket for update");
+  if (await isDistributed(client))
+    await client.query("set local citus.multi_shard_modify_mode = 'sequential'");
+  await new LeaseStatements(client).lockBuckets(Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket));
   const goal = await readPosition(client);
   for (const bucket of goal.keys()) {
     await rebuild.replayBucket(bucket, stretchOf(bucket, goal, position), true);
   }
   await client.query(`insert into ${schema}.apply_cursor select * from ${STATE_SCHEMA}.apply_cursor`);
   await carryOutcomes(client, schema);
-  const corrected = await numberCorrections(client, schema);
+  const corrected = await numberCorrections(client, schema, BUCKET_COUNT);
   const formerSchema = `${schema}_former`;
   await swapStateSchema(client, schema, formerSchema);
   const unboundViews = await rebindViews(client);

@@ -1,6 +1,7 @@
 import { AuthInputError } from "../auth/admin.ts";
 import { AuthSetupError } from "../auth/seal.ts";
 import { ConfigError } from "../config.ts";
+import { DistributionError } from "../db/distribute.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { MigrationError } from "../db/migrate.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
@@ -10,6 +11,7 @@ const WRITTEN_FOR_OPERATORS = [
   ConfigError,
   EmbeddedPostgresError,
   MigrationError,
+  DistributionError,
   UnusableDatabaseError,
   AuthInputError,
   AuthSetupError,

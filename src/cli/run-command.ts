@@ -1,3 +1,4 @@
+import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
 import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
@@ -17,6 +18,7 @@ const HELP = `bellhop: hotel data ingestion
   label list|map|unmap                         what the hotels' status labels mean
   quarantine list|release|discard              records held aside
   replay [--swap]                              rebuild the state from the log and compare
+  citus distribute                             spread the tables by bucket over the workers of Citus
 
 Each takes --help, and most --json. The environment is that of the service: docs/configuration.md.
 `;
@@ -31,6 +33,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   label: labelCommand,
   quarantine: quarantineCommand,
   replay: replayCommand,
+  citus: citusCommand,
 };
 
 /** What node:util's parseArgs complains of. Its first sentence says it; the others are about quoting. */

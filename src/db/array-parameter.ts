@@ -2,14 +2,19 @@ import { BinaryFields } from "./binary-fields.ts";
 
 /** OIDs of the types of elements, as every PostgreSQL has them (pg_type.dat). */
 const TYPE_OIDS = {
+  boolean: 16,
   bytea: 17,
+  '"char"': 18,
+  bigint: 20,
   smallint: 21,
   integer: 23,
   text: 25,
-  boolean: 16,
+  date: 1082,
   timestamptz: 1184,
   uuid: 2950,
 } as const;
+
+export type ElementType = keyof typeof TYPE_OIDS;
 
 const BYTES_AN_ELEMENT = 24;
 
@@ -18,7 +23,7 @@ const BYTES_AN_ELEMENT = 24;
  * by one as fields of its type.
  */
 export class ArrayParameter extends BinaryFields {
-  constructor(type: keyof typeof TYPE_OIDS, length: number) {
+  constructor(type: ElementType, length: number) {
     super(64 + BYTES_AN_ELEMENT * length);
     const head = Buffer.alloc(length === 0 ? 12 : 20);
     head.writeInt32BE(length === 0 ? 0 : 1, 0);

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { loadRecords } from "./load-records.ts";
 import { OUTCOME_MESSAGES, outcomeName } from "./outcome.ts";
@@ -6,6 +7,9 @@ import { isIndex, type Position, type PositionShape } from "./position.ts";
 import { findNotableRecords, type NotableRecord } from "./request-records.ts";
 
 const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
+const readDetailsOfBucket = readStatement(
+  new URL("./sql/read-request-details-distributed.sql", import.meta.url),
+);
 
 /** Index of the last record told of. */
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
@@ -85,6 +89,27 @@ function itemOf(
   );
 }
 
+async function detailsOf(
+  pool: pg.Pool,
+  clientId: string,
+  requestId: string,
+  records: readonly NotableRecord[],
+): Promise<Map<number, DetailRow>> {
+  const buckets = [...new Set(records.map(({ bucket }) => bucket))];
+  const indexes = records.map(({ index }) => index);
+  const isRouted = await isDistributed(pool);
+  const statement = isRouted ? readDetailsOfBucket : readDetails;
+  const details = new Map<number, DetailRow>();
+  for (const of of isRouted ? buckets : [buckets]) {
+    const { rows } = await pool.query<DetailRow>({
+      ...statement,
+      values: [clientId, requestId, of, indexes],
+    });
+    for (const row of rows) details.set(row.record_index, row);
+  }
+  return details;
+}
+
 async function* tell(
   pool: pg.Pool,
   clientId: string,
@@ -92,16 +117,7 @@ async function* tell(
   resource: string,
   records: readonly NotableRecord[],
 ): AsyncGenerator<Buffer, void> {
-  const { rows } = await pool.query<DetailRow>({
-    ...readDetails,
-    values: [
-      clientId,
-      requestId,
-      [...new Set(records.map(({ bucket }) => bucket))],
-      records.map(({ index }) => index),
-    ],
-  });
-  const details = new Map(rows.map((row) => [row.record_index, row]));
+  const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
   for await (const bytes of loadRecords(
     pool,

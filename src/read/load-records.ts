@@ -1,10 +1,13 @@
 import type pg from "pg";
 import { BodyLayout } from "../accept/body-layout.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { InflatedChunks } from "./inflated-chunks.ts";
 
 const readParts = readStatement(new URL("./sql/read-parts.sql", import.meta.url));
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
+const readPartsDistributed = readStatement(new URL("./sql/read-parts-distributed.sql", import.meta.url));
+const readChunksDistributed = readStatement(new URL("./sql/read-chunks-distributed.sql", import.meta.url));
 
 /** Where a record lies in the log. */
 export interface RecordPointer {
@@ -49,15 +52,18 @@ async function loadParts(
   wholeBodyBytesMax: number,
 ): Promise<Map<string, Part>> {
   const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
+  const buckets = parts.map(({ bucket }) => bucket);
+  const values = [buckets, parts.map(({ requestId }) => requestId), wholeBodyBytesMax];
   const { rows } = await pool.query<{
     bucket: number;
     request_id: string;
     layout: Buffer;
     body: Buffer | null;
-  }>({
-    ...readParts,
-    values: [parts.map(({ bucket }) => bucket), parts.map(({ requestId }) => requestId), wholeBodyBytesMax],
-  });
+  }>(
+    (await isDistributed(pool))
+      ? { ...readPartsDistributed, values: [...values, [...new Set(buckets)]] }
+      : { ...readParts, values },
+  );
   return new Map(
     rows.map(({ bucket, request_id, layout, body }) => [
       partOf({ bucket, requestId: request_id, index: 0 }),
@@ -116,15 +122,18 @@ function* groupByBytes(places: readonly Place[]): Generator<{ places: Place[]; c
 
 async function fetchChunks(pool: pg.Pool, chunks: ReadonlyMap<string, Place>): Promise<Map<string, Buffer>> {
   const wanted = [...chunks.values()];
-  const { rows } = await pool.query<{ stored: Buffer }>({
-    ...readChunks,
-    values: [
-      wanted.map(({ pointer }) => pointer.bucket),
-      wanted.map(({ pointer }) => pointer.requestId),
-      wanted.map(({ from }) => from),
-      wanted.map(({ bytes }) => bytes),
-    ],
-  });
+  const buckets = wanted.map(({ pointer }) => pointer.bucket);
+  const values = [
+    buckets,
+    wanted.map(({ pointer }) => pointer.requestId),
+    wanted.map(({ from }) => from),
+    wanted.map(({ bytes }) => bytes),
+  ];
+  const { rows } = await pool.query<{ stored: Buffer }>(
+    (await isDistributed(pool))
+      ? { ...readChunksDistributed, values: [...values, [...new Set(buckets)]] }
+      : { ...readChunks, values },
+  );
   if (rows.length !== wanted.length) throw new Error("A part of the log went missing while it was read.");
   return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
 }

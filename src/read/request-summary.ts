@@ -1,9 +1,13 @@
 import type pg from "pg";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
 import { type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 
 const readSummaries = readStatement(new URL("./sql/read-request-summaries.sql", import.meta.url));
+const readSummariesDistributed = readStatement(
+  new URL("./sql/read-request-summaries-distributed.sql", import.meta.url),
+);
 
 /** How many records of a batch had each outcome so far. All but `records` and `warned` add up to `records`. */
 export interface RequestCounts {
@@ -78,7 +82,13 @@ export async function readSummariesOf(
   requestIds: readonly string[],
   bucket: number | null,
 ): Promise<FoundRequest[]> {
-  const { rows } = await pool.query<Row>({ ...readSummaries, values: [clientId, requestIds, bucket] });
+  const isJoined = await isDistributed(pool);
+  const statement = isJoined ? readSummariesDistributed : readSummaries;
+  const { rows } = await pool.query<Row>({ ...statement, values: [clientId, requestIds, bucket] });
+  if (isJoined) {
+    const places = new Map(requestIds.map((id, place) => [id, place]));
+    rows.sort((left, right) => (places.get(left.request_id) ?? 0) - (places.get(right.request_id) ?? 0));
+  }
   return rows.map((row) => ({
     inBucket: row.in_bucket,
     summary: {

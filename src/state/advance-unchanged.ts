@@ -1,8 +1,10 @@
 import type pg from "pg";
 import { ArrayParameter } from "../db/array-parameter.ts";
+import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
 import type { Statement } from "../db/statement.ts";
 import { CURRENT_COLUMNS, type CurrentRow, type StoredCurrent, storedOf } from "./load-versions.ts";
 import type { RankedVersion, RecordKey } from "./record-state.ts";
+import { arrayOf, textArrayOf } from "./state-session.ts";
 import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "./version-tables.ts";
 import { CurrentRecordMoved } from "./write-current.ts";
 
@@ -29,7 +31,7 @@ export const ADVANCED = "advanced";
  * It answers a row for each current record that was left as it is, and (at 0) one with a letter a key, `u` for those
  * that are unchanged, and how many were advanced.
  */
-function advanceStatement(resource: ResourceLetter): Statement {
+function advanceStatement(resource: ResourceLetter, versions = writeVersions(resource)): Statement {
   return {
     name: `advance-unchanged-${resource}`,
     text: `with known as materialized (
@@ -42,21 +44,16 @@ function advanceStatement(resource: ResourceLetter): Statement {
         with ordinality as wanted (bucket, property_id, key, new_time, new_hash, new_request, new_index, unnamed, at)
       left join current_record as t
         on t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = case when wanted.at > 0 then '${resource}'::"char" end
-        and t.key = wanted.key
+        and t.key = wanted.key ${BUCKET_TERM}
     ),
     advanced as (
       update current_record as t
       set source_time = known.new_time, request_id = known.new_request, record_index = known.new_index
       from known
-      where known.letter = 'u' and t.ctid = known.place
+      where known.letter = 'u' and t.ctid = known.place ${BUCKET_TERM}
       returning t.bucket, t.property_id, t.key, t.source_time, t.content_hash, t.request_id, t.record_index,
         t.facts_source_time, t.status, t.from_date, t.to_date
-    ),
-    versions as (
-      insert into ${VERSION_TABLES[resource].table} (bucket, property_id, key, source_time, content_hash, request_id,
-        record_index, facts_source_time, status, from_date, to_date, outcome)
-      select advanced.*, 'u' from advanced
-    )
+    )${versions}
     select 0, string_agg(letter, '' order by at),
       (select count(*) from advanced)::text, null, null, null, null, null, null, null, null
     from known
@@ -67,11 +64,58 @@ function advanceStatement(resource: ResourceLetter): Statement {
   };
 }
 
+const VERSION_COLUMNS = `bucket, property_id, key, source_time, content_hash, request_id, record_index, facts_source_time,
+        status, from_date, to_date`;
+
+function writeVersions(resource: ResourceLetter): string {
+  return `,
+    versions as (
+      insert into ${VERSION_TABLES[resource].table} (${VERSION_COLUMNS}, outcome)
+      select advanced.*, 'u' from advanced
+    )`;
+}
+
 const STATEMENTS: Readonly<Record<ResourceLetter, Statement>> = {
   i: advanceStatement("i"),
   r: advanceStatement("r"),
   g: advanceStatement("g"),
 };
+
+/**
+ * On Citus an INSERT cannot be part of another statement: the versions are a statement of their own there, made of the
+ * current records that were just advanced.
+ */
+function versionsOfAdvanced(resource: ResourceLetter): Statement {
+  return {
+    name: `versions-of-advanced-${resource}`,
+    text: `insert into ${VERSION_TABLES[resource].table} (${VERSION_COLUMNS}, outcome)
+      select t.${VERSION_COLUMNS.replaceAll(/,\s+/g, ", t.")}, 'u'
+      from current_record as t
+      join unnest($1::integer[], $2::text[]) as advanced (property_id, key)
+        on advanced.property_id = t.property_id and advanced.key = t.key
+      where t.resource = '${resource}' ${BUCKET_TERM}`,
+  };
+}
+
+/** Writes the versions of those that `letters` says were advanced. */
+async function followAdvanced(
+  client: pg.ClientBase,
+  resource: ResourceLetter,
+  keys: readonly ArrivedKey[],
+  letters: string,
+): Promise<void> {
+  const advanced = keys.filter((_, at) => letters[at] === "u").map(({ of }) => of);
+  if (advanced.length === 0) return;
+  const { rowCount } = await client.query({
+    ...ofOneBucket(versionsOfAdvanced(resource), 3),
+    values: [
+      arrayOf(advanced.map(({ propertyId }) => propertyId)),
+      textArrayOf(advanced.map(({ key }) => key)),
+      oneBucketOf(advanced),
+    ],
+  });
+  if (rowCount !== advanced.length) throw new CurrentRecordMoved(advanced.length - (rowCount ?? 0));
+}
 
 function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
   const buckets = new ArrayParameter("smallint", keys.length);
@@ -110,6 +154,7 @@ export async function loadOrAdvance(
   keys: readonly ArrivedKey[],
 ): Promise<(StoredCurrent | null | typeof ADVANCED)[]> {
   const found: (StoredCurrent | null | typeof ADVANCED)[] = new Array<null>(keys.length).fill(null);
+  const isRouted = await isDistributed(client);
   for (const resource of RESOURCE_LETTERS) {
     const places: number[] = [];
     keys.forEach(({ of }, at) => {
@@ -117,14 +162,17 @@ export async function loadOrAdvance(
     });
     if (places.length === 0) continue;
     const ofResource = places.length === keys.length ? keys : places.map((at) => keys[at] as ArrivedKey);
-    const { rows } = await client.query<CurrentRow>({
-      ...STATEMENTS[resource],
-      rowMode: "array",
-      values: parametersOf(ofResource),
-    });
+    const values: (Buffer | number)[] = parametersOf(ofResource);
+    let statement = STATEMENTS[resource];
+    if (isRouted) {
+      values.push(oneBucketOf(ofResource.map(({ of }) => of)));
+      statement = ofOneBucket(advanceStatement(resource, ""), values.length);
+    }
+    const { rows } = await client.query<CurrentRow>({ ...statement, rowMode: "array", values });
     let [expected, advanced] = [0, -1];
     for (const row of rows) {
       const [at, letters, count] = row;
+      if (at === 0 && isRouted) await followAdvanced(client, resource, ofResource, letters);
       if (at > 0) {
         found[places[at - 1] as number] = storedOf(row);
         continue;

@@ -1,8 +1,10 @@
 import type pg from "pg";
+import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
+import type { Statement } from "../db/statement.ts";
 import { type Quiet, quietOfStored } from "./quiet.ts";
 import { type RecordKey, textOfKey, type Version } from "./record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "./state-session.ts";
-import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
+import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "./version-tables.ts";
 
 /** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
 export interface StoredCurrent {
@@ -21,9 +23,10 @@ const LOAD_CURRENT = {
   text: `select wanted.at::integer, ${CURRENT_COLUMNS}
   from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
     with ordinality as wanted (bucket, property_id, resource, key, at)
-  join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)`,
-  rowMode: "array" as const,
+  join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)
+  where true ${BUCKET_TERM}`,
 };
+const LOAD_CURRENT_OF_BUCKET = ofOneBucket(LOAD_CURRENT, 5);
 
 /** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
 export type CurrentRow = [
@@ -59,13 +62,16 @@ export async function loadCurrent(
   keys: readonly RecordKey[],
 ): Promise<(StoredCurrent | null)[]> {
   const found: (StoredCurrent | null)[] = new Array<null>(keys.length).fill(null);
+  const isRouted = await isDistributed(client);
   const { rows } = await client.query<CurrentRow>({
-    ...LOAD_CURRENT,
+    ...(isRouted ? LOAD_CURRENT_OF_BUCKET : LOAD_CURRENT),
+    rowMode: "array",
     values: [
       arrayOf(keys.map(({ bucket }) => bucket)),
       arrayOf(keys.map(({ propertyId }) => propertyId)),
       arrayOf(keys.map(({ resource }) => resource)),
       textArrayOf(keys.map(({ key }) => key)),
+      ...(isRouted ? [oneBucketOf(keys)] : []),
     ],
   });
   for (const row of rows) found[row[0] - 1] = storedOf(row);
@@ -96,30 +102,40 @@ function versionOf(row: VersionRow): Version {
   };
 }
 
+function versionsAt(resource: ResourceLetter): Statement {
+  return {
+    name: `load-versions-${resource}`,
+    text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+      t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text
+    from (
+      select distinct *
+      from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
+        as sent (bucket, property_id, key, source_time)
+    ) as wanted
+    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time)
+    where true ${BUCKET_TERM}`,
+  };
+}
+
 /** The versions that exist at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
 export async function loadVersionsAt(
   client: pg.ClientBase,
   wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
 ): Promise<Map<string, Version[]>> {
   const found = new Map<string, Version[]>();
+  const isRouted = await isDistributed(client);
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = wanted.filter(({ of }) => of.resource === resource);
     if (ofResource.length === 0) continue;
+    const statement = versionsAt(resource);
     const { rows } = await client.query<VersionRow>({
-      name: `load-versions-${resource}`,
-      text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
-        t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text
-      from (
-        select distinct *
-        from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
-          as sent (bucket, property_id, key, source_time)
-      ) as wanted
-      join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time)`,
+      ...(isRouted ? ofOneBucket(statement, 5) : statement),
       values: [
         arrayOf(ofResource.map(({ of }) => of.bucket)),
         arrayOf(ofResource.map(({ of }) => of.propertyId)),
         textArrayOf(ofResource.map(({ of }) => of.key)),
         arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
+        ...(isRouted ? [oneBucketOf(ofResource.map(({ of }) => of))] : []),
       ],
     });
     for (const row of rows) {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
 import { VERSION_TABLES } from "./version-tables.ts";
 
 /** The schema that readers, views and appliers use. */
@@ -51,6 +52,12 @@ export async function createStateSchema(client: pg.ClientBase, schema: string): 
     STATE_TABLES,
   ]);
   for (const { statement } of rows) await client.query(statement);
+  if (!(await isDistributed(client))) return;
+  for (const table of STATE_TABLES)
+    await client.query(
+      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
+      [`${schema}.${table}`],
+    );
 }
 
 export async function dropStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
@@ -126,28 +133,42 @@ export async function carryOutcomes(client: pg.ClientBase, schema: string): Prom
  * Numbers, as new changes, the records whose current content the rebuild changed: feeds must tell of them.
  * Run under the leases of all buckets. Answers how many there were.
  */
-export async function numberCorrections(client: pg.ClientBase, schema: string): Promise<number> {
+export async function numberCorrections(
+  client: pg.ClientBase,
+  schema: string,
+  bucketCount: number,
+): Promise<number> {
+  let corrected = 0;
+  for (let bucket = 0; bucket < bucketCount; bucket += 1)
+    corrected += await numberCorrectionsOf(client, schema, bucket);
+  return corrected;
+}
+
+/** Of one bucket, so that on Citus it takes place on the worker that has it. */
+async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket: number): Promise<number> {
   checked(schema);
   let corrected = 0;
   for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
     const { rowCount } = await client.query(
       `with corrected as (
         select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
-          lease.next_change - 1 + row_number() over (partition by rebuilt.bucket order by rebuilt.property_id, rebuilt.key) as change_no
+          lease.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
         from ${schema}.current_record as rebuilt
-        join bellhop.bucket_lease as lease on lease.bucket = rebuilt.bucket
+        join bellhop.bucket_lease as lease on lease.bucket = $1
         left join ${STATE_SCHEMA}.current_record as live
-          on live.bucket = rebuilt.bucket and live.property_id = rebuilt.property_id
+          on live.bucket = $1 and live.property_id = rebuilt.property_id
           and live.resource = rebuilt.resource and live.key = rebuilt.key
-        where rebuilt.resource = '${resource}' and live.content_hash is distinct from rebuilt.content_hash
+        where rebuilt.bucket = $1 and rebuilt.resource = '${resource}' and live.content_hash is distinct from rebuilt.content_hash
       ), counted as (
         update bellhop.bucket_lease as lease set next_change = highest.change_no + 1
-        from (select bucket, max(change_no) as change_no from corrected group by bucket) as highest
-        where lease.bucket = highest.bucket
+        from (select max(change_no) as change_no from corrected) as highest
+        where lease.bucket = $1 and highest.change_no is not null
       )
       update ${schema}.${table} as version set change_no = corrected.change_no
       from corrected
-      where ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,
+      where version.bucket = $1
+        and ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,
+      [bucket],
     );
     corrected += rowCount ?? 0;
   }

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { copyItems } from "../db/copy-in.ts";
-import type { CopyRows } from "../db/copy-rows.ts";
+import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
+import { type RowWriter, writeItems } from "../db/write-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";
 import { type Quiet, storedQuiet } from "./quiet.ts";
 import type { RecordKey, Version } from "./record-state.ts";
@@ -26,23 +26,23 @@ export class CurrentRecordMoved extends Error {
   }
 }
 
-const COLUMNS = [
-  "bucket",
-  "property_id",
-  "resource",
-  "key",
-  "source_time",
-  "request_id",
-  "record_index",
-  "content_hash",
-  "facts_source_time",
-  "status",
-  "from_date",
-  "to_date",
-  "quiet",
-];
+const COLUMNS = {
+  bucket: "smallint",
+  property_id: "integer",
+  resource: '"char"',
+  key: "text",
+  source_time: "timestamptz",
+  request_id: "uuid",
+  record_index: "integer",
+  content_hash: "bytea",
+  facts_source_time: "timestamptz",
+  status: "text",
+  from_date: "date",
+  to_date: "date",
+  quiet: "boolean",
+} as const;
 
-function addCurrent(rows: CopyRows, { of, current, quiet }: NewCurrent): void {
+function addCurrent(rows: RowWriter, { of, current, quiet }: NewCurrent): void {
   const { status, fromDate, toDate } = current.filters();
   rows.row();
   rows.smallint(of.bucket);
@@ -70,7 +70,7 @@ const ADVANCE = {
   set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index
   from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[])
     as w (place, source_time, request_id, record_index)
-  where t.ctid = w.place`,
+  where t.ctid = w.place ${BUCKET_TERM}`,
 };
 const REPLACE = {
   name: "replace-current",
@@ -81,7 +81,7 @@ const REPLACE = {
   from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[],
     $8::date[], $9::date[], $10::boolean[]) as w (place, source_time, request_id, record_index, content_hash,
     facts_source_time, status, from_date, to_date, quiet)
-  where t.ctid = w.place`,
+  where t.ctid = w.place ${BUCKET_TERM}`,
 };
 
 async function update(
@@ -91,15 +91,17 @@ async function update(
   content: readonly string[],
 ): Promise<void> {
   if (records.length === 0) return;
+  const isRouted = await isDistributed(client);
   const currents = records.map(({ current }) => current);
   const { rowCount } = await client.query({
-    ...statement,
+    ...(isRouted ? ofOneBucket(statement, 5 + content.length) : statement),
     values: [
       textArrayOf(records.map(({ before }) => before?.place ?? null)),
       arrayOf(currents.map(({ sourceTime }) => sourceTime)),
       arrayOf(currents.map(({ requestId }) => requestId)),
       arrayOf(currents.map(({ index }) => index)),
       ...content,
+      ...(isRouted ? [oneBucketOf(records.map(({ of }) => of))] : []),
     ],
   });
   if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - (rowCount ?? 0));
@@ -121,7 +123,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
       advanced.push(record);
     else replaced.push(record);
   }
-  await copyItems(client, { table: "current_record", columns: COLUMNS }, added, addCurrent);
+  await writeItems(client, { table: "current_record", columns: COLUMNS }, added, ({ of }) => of, addCurrent);
   await update(client, ADVANCE, advanced, []);
   const filters = replaced.map(({ current }) => current.filters());
   await update(client, REPLACE, replaced, [

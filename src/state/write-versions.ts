@@ -1,27 +1,26 @@
 import type pg from "pg";
-import { copyItems } from "../db/copy-in.ts";
-import type { CopyRows } from "../db/copy-rows.ts";
+import { type RowWriter, writeItems } from "../db/write-rows.ts";
 import type { NewVersion, RecordKey, Version } from "./record-state.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "./version-tables.ts";
 
-const COLUMNS = [
-  "source_time",
-  "facts_source_time",
-  "change_no",
-  "property_id",
-  "record_index",
-  "from_date",
-  "to_date",
-  "bucket",
-  "outcome",
-  "request_id",
-  "content_hash",
-  "key",
-  "status",
-  "facts",
-];
+const COLUMNS = {
+  source_time: "timestamptz",
+  facts_source_time: "timestamptz",
+  change_no: "bigint",
+  property_id: "integer",
+  record_index: "integer",
+  from_date: "date",
+  to_date: "date",
+  bucket: "smallint",
+  outcome: '"char"',
+  request_id: "uuid",
+  content_hash: "bytea",
+  key: "text",
+  status: "text",
+  facts: "text",
+} as const;
 
-function addVersion(rows: CopyRows, { of, version, outcome, changeNumber, facts }: NewVersion): void {
+function addVersion(rows: RowWriter, { of, version, outcome, changeNumber, facts }: NewVersion): void {
   const { status, fromDate, toDate } = version.filters();
   rows.row();
   rows.timestamp(version.sourceTime);
@@ -48,7 +47,7 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = versions.filter(({ of }) => of.resource === resource);
     const into = { table: VERSION_TABLES[resource].table, columns: COLUMNS };
-    await copyItems(client, into, ofResource, addVersion);
+    await writeItems(client, into, ofResource, ({ of }) => of, addVersion);
   }
 }
 

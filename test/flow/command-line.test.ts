@@ -35,7 +35,7 @@ async function runLines(lines: readonly string[]): Promise<Record<string, Answer
   return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
 }
 
-const HELPED = ["", "serve", "client", "key", "token", "label", "quarantine", "replay"].map((name) =>
+const HELPED = ["", "serve", "client", "key", "token", "label", "quarantine", "replay", "citus"].map((name) =>
   `${name} --help`.trim(),
 );
 

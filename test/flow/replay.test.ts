@@ -108,14 +108,14 @@ describe("quarantine and replay", () => {
 
   test("finds a current record that is not what the log says, and a lost version", async () => {
     await bench.rows(
-      "update bellhop_state.current_record set source_time = source_time - interval '1 second' where key = 'R1'",
+      "update bellhop_state.current_record set record_index = record_index + 7 where key = 'R1'",
     );
     const report = await runReplay();
     assert.equal(report.equal, false);
     assert.equal(report.live.versionsHash, report.rebuilt.versionsHash);
     assert.notEqual(report.live.currentHash, report.rebuilt.currentHash);
     await bench.rows(
-      "update bellhop_state.current_record set source_time = source_time + interval '1 second' where key = 'R1'",
+      "update bellhop_state.current_record set record_index = record_index - 7 where key = 'R1'",
     );
     assert.equal((await runReplay()).equal, true);
   });

@@ -7,6 +7,13 @@ import type { Database } from "../../src/db/open-database.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { sqlState } from "../../src/db/sql-state.ts";
 import { createLogger } from "../../src/observe/log.ts";
+import {
+  type CitusServer,
+  distributeTestDatabase,
+  findCitus,
+  joinTestDatabase,
+  prepareClone,
+} from "./citus.ts";
 import { startTestServer } from "./test-server.ts";
 import { until } from "./until.ts";
 
@@ -54,18 +61,20 @@ async function startOwnServer(): Promise<string> {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = await testServerUrl();
   const name = `bellhop_test_${randomBytes(6).toString("hex")}`;
-  await withClient(serverUrl, async (client) => {
-    const template = await ensureTemplate(client, serverUrl);
-    await client.query(`create database ${name} template ${template}`);
-  });
+  const citus = await citusOf(serverUrl);
+  const servers = [serverUrl, ...(citus?.workerUrls ?? [])];
+  const template = await withClient(serverUrl, (client) => ensureTemplate(client, serverUrl, citus));
+  for (const url of servers)
+    await withClient(url, (client) => client.query(`create database ${name} template ${template}`));
   const url = withDatabase(serverUrl, name);
+  if (citus !== undefined) await withClient(url, (client) => prepareClone(name, client));
   const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
   const config = clientConfig(session.address, session.synchronousCommit);
   const pool = createPool(config, silentLog, 10);
   const drop = async () => {
     await pool.end();
     if (testFailed) return console.error(`kept for a look: ${url}`);
-    await dropDatabase(serverUrl, name);
+    for (const server of servers) await dropDatabase(server, name);
   };
   return {
     name,
@@ -78,6 +87,25 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     close: drop,
     drop,
   };
+}
+
+/**
+ * The address of a database that is not migrated and has the extension and the workers of Citus, as an operator leaves it
+ * before it is distributed; undefined where the tests are not on Citus.
+ */
+export async function createJoinedDatabase(): Promise<{ url: string; drop(): Promise<void> } | undefined> {
+  const serverUrl = await testServerUrl();
+  const citus = await citusOf(serverUrl);
+  if (citus === undefined) return undefined;
+  const name = `bellhop_joined_${randomBytes(6).toString("hex")}`;
+  const servers = [serverUrl, ...citus.workerUrls];
+  for (const url of servers)
+    await withClient(url, (client) => client.query(`create database ${name} template template0`));
+  await joinTestDatabase(citus, (url) => withDatabase(url, name), serverUrl);
+  const drop = async () => {
+    for (const url of servers) await dropDatabase(url, name);
+  };
+  return { url: withDatabase(serverUrl, name), drop };
 }
 
 /** The address of a database without anything in it, for tests of migration itself. */
@@ -109,23 +137,73 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
 /** "bellhop test" in bytes: whoever makes the template holds this lock; the others wait for it. */
 const TEMPLATE_LOCK = "27707136475952116";
 
-async function ensureTemplate(client: pg.Client, serverUrl: string): Promise<string> {
+let citusFound: Promise<CitusServer | undefined> | undefined;
+
+function citusOf(serverUrl: string): Promise<CitusServer | undefined> {
+  citusFound ??= findCitus(serverUrl);
+  return citusFound;
+}
+
+async function ensureTemplate(
+  client: pg.Client,
+  serverUrl: string,
+  citus: CitusServer | undefined,
+): Promise<string> {
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
   // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
-  const name = `bellhop_template_${hash("sha256", checksums.join()).slice(0, 32)}`;
+  const kind = citus === undefined ? "template" : "citus";
+  const name = `bellhop_${kind}_${hash("sha256", checksums.join()).slice(0, 32)}`;
   await client.query(`select pg_advisory_lock(${TEMPLATE_LOCK})`);
   const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
   if (rowCount === 0) {
-    await client.query(`drop database if exists ${name}_new`);
+    await client.query(`drop database if exists ${name}_new with (force)`);
     await client.query(`create database ${name}_new template template0`);
     await migrate(
       clientConfig({ connectionString: withDatabase(serverUrl, `${name}_new`) }, "on"),
       silentLog,
     );
+    if (citus !== undefined) await distributeTemplate(client, serverUrl, citus, `${name}_new`);
     await client.query(`alter database ${name}_new rename to ${name}`);
   }
   await client.query(`select pg_advisory_unlock(${TEMPLATE_LOCK})`);
   return name;
+}
+
+/**
+ * The databases of one name on the coordinator and on every worker are cloned together, with all that Citus knows in each.
+ * Nobody may be connected to what is cloned, and Citus keeps a process in every database that lets it in.
+ */
+async function distributeTemplate(
+  client: pg.Client,
+  serverUrl: string,
+  citus: CitusServer,
+  name: string,
+): Promise<void> {
+  for (const url of citus.workerUrls) {
+    await withClient(url, async (worker) => {
+      await worker.query(`drop database if exists ${name} with (force)`);
+      await worker.query(`create database ${name} template template0`);
+    });
+  }
+  await distributeTestDatabase(citus, (url) => withDatabase(url, name), serverUrl);
+  const close = async (on: pg.Client) => {
+    await on.query(`alter database ${name} with allow_connections false`);
+    await until(async () => {
+      const { rowCount } = await on.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
+        [name],
+      );
+      return rowCount === 0;
+    }, 30_000);
+  };
+  for (const url of citus.workerUrls) {
+    await withClient(url, async (worker) => {
+      await close(worker);
+      await worker.query(`drop database if exists ${name.replace(/_new$/, "")} with (force)`);
+      await worker.query(`alter database ${name} rename to ${name.replace(/_new$/, "")}`);
+    });
+  }
+  await close(client);
 }
 
 async function withClient<Result>(url: string, use: (client: pg.Client) => Promise<Result>): Promise<Result> {

@@ -6,7 +6,11 @@
 -- held: the buckets that it holds itself.
 -- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
-with backend as materialized (
+-- On Citus the leases lie on the workers and come as the parameter $2 (src/apply/look-around.ts).
+with lease as materialized (
+  select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease
+),
+backend as materialized (
   select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity
 ),
 waiting as (
@@ -15,7 +19,7 @@ waiting as (
     extract(epoch from clock_timestamp() - backend.state_change)::float8 as silent_seconds
   from backend
   join (
-    select distinct backend_pid, backend_start, owner, false as is_lane from bellhop.bucket_lease
+    select distinct backend_pid, backend_start, owner, false as is_lane from lease
     union all
     select backend_pid, backend_start, 'lane ' || lane_id, true from bellhop.lane where sealed_at is null
   ) as holder on holder.backend_pid = backend.pid and holder.backend_start = backend.backend_start
@@ -40,7 +44,7 @@ select
   ) as appliers,
   (
     select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')
-    from bellhop.bucket_lease as lease
+    from lease
     where not exists (
       select from backend
       where backend.pid = lease.backend_pid
@@ -49,7 +53,7 @@ select
   ) as free,
   (
     select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')
-    from bellhop.bucket_lease as lease
+    from lease
     join backend on backend.pid = lease.backend_pid and backend.backend_start = lease.backend_start
     where backend.pid = pg_backend_pid()
   ) as held,

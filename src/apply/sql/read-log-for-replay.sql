@@ -6,7 +6,7 @@ select
   log.target_request_id, log.target_index, log.rejections, log.layout, log.body,
   array(
     select held.record_index from bellhop.quarantine as held
-    where held.bucket = log.bucket and held.request_id = log.request_id
+    where held.bucket = $1 and held.request_id = log.request_id
   ) as quarantined
 from (
   select

@@ -25,7 +25,7 @@ from (
     left join lateral (
       select from_date, status, source_time, request_id, record_index
       from bellhop_state.reservation_version as version
-      where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+      where version.bucket = $1 and version.property_id = known.property_id and version.key = known.key
         and version.request_id < $10
       order by source_time desc, request_id desc, record_index desc
       limit 1

@@ -1,0 +1,17 @@
+-- Which of the buckets $1 have something that is not applied in one of the lanes $2, the one that waits longest first. Each
+-- worker looks at its own buckets: an index scan of the log's primary key for each bucket and lane, one row of it.
+select home.bucket, min(part.request_id::text) as first
+from bellhop.bucket_lease as home
+cross join unnest($2::bigint[]) as lane (lane_id)
+left join apply_cursor as cursor on cursor.bucket = home.bucket and cursor.lane_id = lane.lane_id
+cross join lateral (
+  select log.request_id
+  from bellhop.accept_log as log
+  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.request_id
+  limit 1
+) as part
+where home.bucket = any ($1::smallint[])
+group by home.bucket
+order by first

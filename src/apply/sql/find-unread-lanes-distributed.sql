@@ -1,0 +1,12 @@
+-- Those of the lanes $1 of which some bucket has not applied all. Each worker looks at its own buckets.
+select distinct part.lane_id::text as lane_id
+from bellhop.bucket_lease as home
+cross join unnest($1::bigint[]) as lane (lane_id)
+left join apply_cursor as cursor on cursor.bucket = home.bucket and cursor.lane_id = lane.lane_id
+cross join lateral (
+  select log.lane_id
+  from bellhop.accept_log as log
+  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  limit 1
+) as part

@@ -1,0 +1,1 @@
+update bellhop.bucket_lease set next_change = $2::bigint where bucket = $1

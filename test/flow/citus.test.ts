@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { clientConfig } from "../../src/db/connection.ts";
+import type { DistributionReport } from "../../src/db/distribute.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { createLogger } from "../../src/observe/log.ts";
+import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { apply, LISBON, reservation } from "./read-fixture.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+async function distribute(
+  url: string,
+  ...options: string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const child = spawn(process.execPath, [MAIN, "citus", "distribute", "--shards", "4", ...options], {
+    env: { DATABASE_URL: url },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await exited, out, err };
+}
+
+test("without the extension, distributing is refused with what to do, and nothing is changed", async () => {
+  const empty = await createEmptyDatabase();
+  try {
+    const { code, err } = await distribute(empty.url);
+    assert.equal(code, 1);
+    assert.match(err, /no extension citus.*shared_preload_libraries.*create extension citus.*citus_add_node/);
+  } finally {
+    await empty.drop();
+  }
+});
+
+const joined = await createJoinedDatabase();
+
+/** What stands on Citus only; elsewhere there is nothing to distribute over, and the test above says what is told then. */
+if (joined !== undefined)
+  describe("a database with workers", () => {
+    let database: TestDatabase;
+    let service: TestService;
+    before(async () => {
+      const address = { connectionString: joined.url };
+      const log = createLogger({ level: "silent", pretty: false });
+      database = {
+        ...{ name: "joined", url: joined.url, embedded: false, dataDirectory: undefined },
+        pool: createPool(clientConfig(address, "on"), log, 4),
+        clientConfig: clientConfig(address, "on"),
+        session: { address, synchronousCommit: "on" },
+        close: () => database.drop(),
+        drop: async () => {
+          await database.pool.end();
+          await joined.drop();
+        },
+      };
+      service = await startTestService({}, { database });
+      await apply(service, "reservations", [reservation("before", "2026-01-01T00:00:00Z")]);
+    });
+    after(() => database.drop());
+
+    const distributedTables = async () => {
+      const { rows } = await database.pool.query(
+        "select count(*)::int as n from pg_dist_partition where logicalrelid::text like 'bellhop%'",
+      );
+      return rows[0].n as number;
+    };
+
+    test("is left alone while the service runs, and by a dry run", async () => {
+      const running = await distribute(joined.url);
+      assert.equal(running.code, 1);
+      assert.match(running.err, /The service is running .*stop every node/);
+      await service.stop();
+      const dry = await distribute(joined.url, "--dry-run");
+      assert.equal(dry.code, 0, dry.err);
+      assert.match(dry.out, /bellhop\.accept_log +would be distributed by bucket/);
+      assert.match(dry.out, /Nothing was changed/);
+      assert.equal(await distributedTables(), 0);
+    });
+
+    test("is distributed with what is in it, once, and the service goes on where it was", async () => {
+      const first = await distribute(joined.url, "--json");
+      assert.equal(first.code, 0, first.err);
+      const report = JSON.parse(first.out) as DistributionReport;
+      assert.equal(report.distributed, true);
+      const tables = await distributedTables();
+      assert.ok(tables >= report.steps.length, `${tables} tables`);
+      const again = await distribute(joined.url);
+      assert.equal(again.code, 0, again.err);
+      assert.match(again.out, /Nothing to do\./);
+      assert.equal(await distributedTables(), tables);
+      service = await startTestService({}, { database });
+      await apply(service, "reservations", [
+        reservation("before", "2026-01-02T00:00:00Z", { status: "Cancelled" }),
+        reservation("after", "2026-01-02T00:00:00Z"),
+      ]);
+      const shown = await service.get(`/api/public/v1/reservations?${LISBON}`);
+      const { items } = shown.json() as { items: { reservationId: string }[] };
+      assert.deepEqual(items.map((item) => item.reservationId), ["after", "before"]);
+      const { rows } = await database.pool.query(
+        "select reservation_id, status from analytics.reservation order by 1",
+      );
+      assert.equal(rows.length, 2);
+      assert.equal(rows[1].status, "Cancelled");
+      await service.stop();
+    });
+
+    test("is migrated further: a column that is added reaches every shard", async () => {
+      const client = new pg.Client(clientConfig({ connectionString: joined.url }));
+      await client.connect();
+      try {
+        await client.query("begin");
+        await client.query(
+          "alter table bellhop.request_outcome add column tried boolean not null default false",
+        );
+        await client.query(
+          "create index request_outcome_tried on bellhop.request_outcome (bucket) where tried",
+        );
+        await client.query("commit");
+        const { rows } = await client.query(
+          "select count(*)::int as n from bellhop.request_outcome where not tried",
+        );
+        assert.ok(rows[0].n > 0);
+      } finally {
+        await client.end();
+      }
+    });
+  });
