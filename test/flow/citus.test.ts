@@ -101,7 +101,10 @@ if (joined !== undefined)
       ]);
       const shown = await service.get(`/api/public/v1/reservations?${LISBON}`);
       const { items } = shown.json() as { items: { reservationId: string }[] };
-      assert.deepEqual(items.map((item) => item.reservationId), ["after", "before"]);
+      assert.deepEqual(
+        items.map((item) => item.reservationId),
+        ["after", "before"],
+      );
       const { rows } = await database.pool.query(
         "select reservation_id, status from analytics.reservation order by 1",
       );
