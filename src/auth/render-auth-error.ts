@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/registry.ts";
 import { isDatabaseOutage } from "./database-outage.ts";
 import { OAuthError } from "./oauth-error.ts";
 
@@ -10,7 +11,7 @@ const OUTAGE_RETRY_SECONDS = 5;
  * handler, which has the error object for them.
  */
 export function renderAuthError(
-  error: FastifyError | OAuthError,
+  error: FastifyError | OAuthError | ServiceError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -24,8 +25,11 @@ export function renderAuthError(
     .send({ error: refusal.code, error_description: refusal.message });
 }
 
-function asOAuthError(error: FastifyError | OAuthError): OAuthError | undefined {
+function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
+  if (error instanceof ServiceError && error.code === "bellhop.http.BadRequest") {
+    return new OAuthError("invalid_request", error.message);
+  }
   if (isDatabaseOutage(error)) {
     return new OAuthError("temporarily_unavailable", "The service cannot answer now. Try again later.", {
       status: 503,

@@ -137,6 +137,24 @@ describe("headers that claim who the sender is or where the service stands", () 
   });
 });
 
+test("what is at fault around a form is told in OAuth's words, which its client reads", async () => {
+  const form = new URLSearchParams({ grant_type: "client_credentials" }).toString();
+  const lines = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`];
+  for (const [line, description] of [
+    ["Authorization: Basic eDp5", "Authorization must be sent once."],
+    ["Content-Type: application/x-www-form-urlencoded", "Content-Type must be sent once."],
+    ["Host: b", "Host must be sent once."],
+  ] as const) {
+    const answer = await send("POST /api/oauth2/token", [...lines, line], form);
+    assert.equal(answer.status, 400);
+    assert.deepEqual(JSON.parse(answer.body.toString()), {
+      error: "invalid_request",
+      error_description: description,
+    });
+    assert.equal(answer.headers.get("connection"), "close");
+  }
+});
+
 describe("methods and origins", () => {
   test("TRACE, OPTIONS and methods that nobody here takes say nothing back of what was sent", async () => {
     for (const method of [

@@ -39,7 +39,7 @@ function packed(
   };
 }
 
-const valid: ShotMaker = (random, token) => packed(random, token, "compressed", "stored", (bytes) => bytes);
+const valid: ShotMaker = (random, token) => packed(random, token, "compressed", "served", (bytes) => bytes);
 
 const truncated: ShotMaker = (random, token) =>
   packed(random, token, "compressed and truncated", "refused", (bytes) =>

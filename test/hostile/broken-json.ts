@@ -8,7 +8,7 @@ function randomBytes(random: SeededRandom, length: number): Buffer {
 const valid: ShotMaker = (random, token) => {
   const { resource, records } = validBatch(random);
   const body = JSON.stringify(records, null, random.pick([0, 0, 2]));
-  return plainShot("valid", "stored", token, body, { resource });
+  return plainShot("valid", "served", token, body, { resource });
 };
 
 const truncated: ShotMaker = (random, token) => {

@@ -140,7 +140,7 @@ const lenient: ShotMaker = (random, token) => {
     : [spoiled(random, resource), spoiled(random, resource)];
   return plainShot(
     some ? "lenient, some valid" : "lenient, none valid",
-    some ? "stored" : "refused",
+    some ? "served" : "refused",
     token,
     JSON.stringify(random.shuffle(batch)),
     { resource, lines: ["Prefer: handling=lenient"] },
@@ -165,7 +165,7 @@ const atTheLimit: ShotMaker = (random, token) => {
   ])();
   return plainShot(
     within ? "at the limit" : "beyond the limit",
-    within ? "stored" : "refused",
+    within ? "served" : "refused",
     token,
     JSON.stringify([record]),
   );

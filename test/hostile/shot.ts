@@ -5,17 +5,40 @@ import type { SeededRandom } from "../workload/seeded-random.ts";
 export interface Shot {
   /** What is wrong with it, for the counts. */
   readonly kind: string;
-  /** `stored` must be 202, `refused` must be 4xx; `either` was damaged at random, and is 202 only when it is a JSON array. */
-  readonly expect: "stored" | "refused" | "either";
+  /** `served` must be 2xx (of a batch 202), `refused` must be 4xx; `either` was damaged at random, and may be either. */
+  readonly expect: "served" | "refused" | "either";
   readonly bytes: Buffer;
   /** The body before it was compressed or framed. */
   readonly body: Buffer;
   /** The client closes its side, before the answer where the framing promises more than comes, or after it. */
   readonly ends?: "before-answer" | "after-answer";
+  /** The operation it asks for, as docs/openapi.json names it; without one any operation's error will do. */
+  readonly asks?: { readonly method: string; readonly path: string };
+  /** Behind it in the same bytes comes a request whose answer carries this correlation id, and no other answer does. */
+  readonly canary?: string;
 }
 
 /** Makes one shot for the holder of a token. */
 export type ShotMaker = (random: SeededRandom, token: string) => Shot;
+
+/** What a fire has to shoot with: a client of the service, and what a run before it was given. */
+export interface Arms {
+  readonly token: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** A good token that carries nothing but the scope to push reservations. */
+  readonly writerToken: string;
+  /** A client of other codes; what it pushed holds FOREIGN_GUEST. */
+  readonly foreignToken: string;
+  readonly foreignRequestId: string;
+  readonly requestId: string;
+  /** Addresses of lists with the cursor that their first page gave. */
+  readonly pages: readonly { readonly address: string; readonly cursor: string }[];
+}
+
+/** The name of a guest of this client's own, and of one of another client's: the one must never be in an error, the other nowhere. */
+export const GUEST = "Aloysia Weber-Lange";
+export const FOREIGN_GUEST = "Konstanze Mozart-Nissen";
 
 export type ResourceName = "inventories" | "reservations" | "groups";
 
