@@ -184,12 +184,15 @@ async function startThreads(
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { applyPollMs } = config;
-  const { session, embedded } = database;
+  const { applyPollMs, minFreeDiskBytes } = config;
+  const { session, embedded, dataDirectory } = database;
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(
     threads.apply.map((thread, writer) =>
-      thread.call("start", { session, embedded, writer, applyPollMs, hints: shared.hints }),
+      thread.call("start", {
+        ...{ session, embedded, dataDirectory, minFreeDiskBytes },
+        ...{ writer, applyPollMs, hints: shared.hints },
+      }),
     ),
   );
 }

@@ -38,6 +38,8 @@ export interface ApplierOptions {
   /** Names this applier in the lease, for people. */
   readonly owner: string;
   readonly pollMs: number;
+  /** Why nothing may be applied now; asked before each transaction. */
+  readonly blocked?: () => string | undefined;
   readonly events: ApplierEvents;
 }
 
@@ -153,14 +155,24 @@ export class Applier {
         this.#giveBack(ahead);
         ahead = undefined;
       }
+      if (this.#options.blocked?.() !== undefined) {
+        if (ahead !== undefined) this.#giveBack(ahead);
+        ahead = undefined;
+        await this.#sleep(this.#untilNextLook(holding));
+        continue;
+      }
       const run = ahead ?? (await this.#readRun(holding));
       ahead = undefined;
       if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
       else if (run !== undefined) this.#turns.succeeded(run.buckets);
       succeeded();
       if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#turns.waiting)
-        await this.#sleep(Math.min(holding.pollAt, holding.lookAt) - this.#time.now());
+        await this.#sleep(this.#untilNextLook(holding));
     }
+  }
+
+  #untilNextLook({ pollAt, lookAt }: Holding): number {
+    return Math.min(pollAt, lookAt) - this.#time.now();
   }
 
   /** Answers whether buckets were taken or given up. */

@@ -3,6 +3,7 @@ import { Applier } from "../apply/applier.ts";
 import { applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
+import { DiskWatch } from "../db/disk-watch.ts";
 import { createPool } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
@@ -16,6 +17,9 @@ export interface ApplyOrder {
   readonly session: SessionSource;
   /** The database is ours, on this machine: the sessions that apply give way as the threads do. */
   readonly embedded: boolean;
+  /** Of ours: where it lies, and below how much free space nothing may be accepted. */
+  readonly dataDirectory: string | undefined;
+  readonly minFreeDiskBytes: number;
   /** Which of the threads that apply this is, from 0. */
   readonly writer: number;
   readonly applyPollMs: number;
@@ -35,13 +39,18 @@ export interface ApplyCalls {
   stop(_: undefined): Promise<void>;
 }
 
+/** Of the free space below which nothing is accepted, applying leaves this to PostgreSQL's write-ahead log and checkpoints. */
+const LEFT_BY_APPLYING = 0.5;
+
 function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, log: Logger) {
   const { writer } = order;
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
   // It asks for a property's number and for a client's labels, perhaps at the same time.
   const pool = createPool(config, log, 2);
   const properties = new PropertyDirectory(pool);
+  const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
   const applier = new Applier({
+    blocked: () => diskWatch.blocked,
     openSession: applySessions({
       clientConfig: config,
       pool,
@@ -75,7 +84,7 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
     },
   });
   applier.start();
-  return { applier, pool };
+  return { applier, pool, diskWatch };
 }
 
 /** A thread that applies its share of the buckets, so that what it does never delays an answer. */
@@ -84,21 +93,23 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   const metrics = createMetrics();
   const stopping = new AbortController();
   let stop = async (): Promise<void> => undefined;
-  let isReady = () => false;
+  let blocked = (): string | undefined => `The thread ${name} has not been started.`;
   return {
     start(order) {
       const hints = new BucketHints(order.hints);
-      const { applier, pool } = startApplier(order, hints, metrics, log);
-      isReady = () => applier.ready;
+      const { applier, pool, diskWatch } = startApplier(order, hints, metrics, log);
+      blocked = () =>
+        diskWatch.blocked ?? (applier.ready ? undefined : `The thread ${name} has no database connection.`);
       void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
       stop = async () => {
         stopping.abort();
         hints.wakeListeners();
         await applier.stop();
+        diskWatch.stop();
         await pool.end();
       };
     },
-    blockedReason: () => (isReady() ? undefined : `The thread ${name} has no database connection.`),
+    blockedReason: () => blocked(),
     metrics: () => readMetrics(metrics, name),
     stop: () => stop(),
   };

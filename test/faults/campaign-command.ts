@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { CampaignOptions } from "./campaign.ts";
 import { type CampaignReport, reportLines } from "./campaign-report.ts";
+import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 
 /** From a fault's end to ready, and from SIGTERM to the end: what the service promises. */
 const READY_MS_PROMISED = 10_000;
@@ -56,6 +57,13 @@ const COMMON = `  --times N      faults; by default 20
   --senders N    concurrent senders; by default 8
 `;
 
+/** What of these campaigns may be asked for. */
+export interface OfKind<Kind extends string> {
+  /** Only faults of this kind. */
+  readonly only?: Kind | undefined;
+  readonly plant?: PlantedFault | undefined;
+}
+
 /** A campaign whose faults are of a few kinds. */
 export interface FaultCampaign<Kind extends string> {
   readonly name: string;
@@ -63,7 +71,7 @@ export interface FaultCampaign<Kind extends string> {
   readonly about: string;
   /** The kinds, each with what it is. */
   readonly kinds: Readonly<Record<Kind, string>>;
-  run(options: CampaignOptions & { readonly only: Kind | undefined }): Promise<CampaignReport>;
+  run(options: CampaignOptions & OfKind<Kind>): Promise<CampaignReport>;
 }
 
 /** `npm run faults -- <name> [--only KIND] …` for a campaign; answers the exit code, 77 where the machine does not allow it. */
@@ -71,7 +79,7 @@ export function commandOf<Kind extends string>(
   campaign: FaultCampaign<Kind>,
 ): (args: readonly string[]) => Promise<number> {
   const { name, about, kinds } = campaign;
-  const help = `npm run faults -- ${name} [--times N] [--minutes M] [--seed S] [--senders N] [--only KIND]
+  const help = `npm run faults -- ${name} [--times N] [--minutes M] [--seed S] [--senders N] [--only KIND] [--plant FAULT]
 
 ${about}
 Exit code 0 when nothing was lost, doubled or left behind and ready came back within 10 s each time, ${EXIT_SKIPPED} where this
@@ -80,6 +88,7 @@ machine does not allow it.
 ${COMMON}  --only KIND    ${Object.entries(kinds)
     .map(([kind, what]) => `${kind}: ${what}`)
     .join("\n                 ")}
+  --plant FAULT  plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
   return async (args) => {
     const { values } = parseArgs({
@@ -90,20 +99,24 @@ ${COMMON}  --only KIND    ${Object.entries(kinds)
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         senders: { type: "string", default: "8" },
         only: { type: "string" },
+        plant: { type: "string" },
         help: { type: "boolean" },
       },
     });
     const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
     const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
     const only = values.only as Kind | undefined;
-    const isKnown = only === undefined || Object.hasOwn(kinds, only);
+    const plant = values.plant as PlantedFault | undefined;
+    const isKnown =
+      (only === undefined || Object.hasOwn(kinds, only)) &&
+      (plant === undefined || Object.hasOwn(PLANTED_FAULTS, plant));
     if (values.help === true || !isKnown || ![times, seed, senders, minutes ?? 0].every((n) => n >= 0)) {
       process.stderr.write(help);
       return 2;
     }
-    const ofKind = only === undefined ? "" : ` --only ${only}`;
+    const ofKind = `${only === undefined ? "" : ` --only ${only}`}${plant === undefined ? "" : ` --plant ${plant}`}`;
     const again = `npm run faults -- ${name} --times ${times} --seed ${seed} --senders ${senders}${ofKind}`;
-    const run = (options: CampaignOptions) => campaign.run({ ...options, only });
+    const run = (options: CampaignOptions) => campaign.run({ ...options, only, plant });
     return await printCampaign(again, { times, seed, senders }, run, minutes);
   };
 }

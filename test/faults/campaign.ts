@@ -1,10 +1,11 @@
 import { availableParallelism, loadavg } from "node:os";
 import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { until } from "../support/until.ts";
 import { BatchSource } from "./batch-source.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
-import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
+import { checkApplied, checkSessions, hasOpenLane, longestLagMs } from "./check-sessions.ts";
 import { clusterOf, withDatabaseOf } from "./database-of-service.ts";
 import { Ledger } from "./ledger.ts";
 import { newToken } from "./new-token.ts";
@@ -27,6 +28,8 @@ export interface CampaignOptions {
 export interface Load {
   readonly ledger: Ledger;
   readonly token: string;
+  readonly source: BatchSource;
+  readonly seed: number;
 }
 
 /** What is done to the service, one fault after another. */
@@ -41,6 +44,7 @@ export interface Faults {
   readonly figures?: () => readonly string[];
 }
 
+export const SENDERS = 8;
 /** What takes longer than this to be ready ends the campaign. */
 export const READY_MS_MAX = 60_000;
 
@@ -67,11 +71,11 @@ export async function runCampaign(
     await service.untilReady(READY_MS_MAX);
     const token = await newToken(service);
     const source = new BatchSource(options.seed);
-    const { seed, senders: count = 8 } = options;
+    const { seed, senders: count = SENDERS } = options;
     senders = new Senders({ route: () => ({ address }), token, source, ledger, seed, senders: count });
     let lostOnTheWay = 0;
     while (sum(faults.counts) < options.times && options.enough?.aborted !== true) {
-      const fault = await faults.one({ ledger, token });
+      const fault = await faults.one({ ledger, token, source, seed });
       readyMs.push(fault.readyMs);
       options.told?.(sum(faults.counts), fault.what, fault.readyMs);
       lostOnTheWay += await withDatabaseOf(dataDir, (pool) =>
@@ -116,6 +120,22 @@ export async function runCampaign(
     senders?.abandon();
     await service.remove({ keepData: true });
   }
+}
+
+/**
+ * Waits until the service is ready in its own words, its database has an open lane, and a batch that was sent after
+ * `since` (of `performance.now`) was answered 202: its word alone may still be that from before.
+ */
+export async function untilAccepting(
+  service: ServiceProcess,
+  { ledger }: Load,
+  since: number,
+): Promise<void> {
+  await until(
+    async () =>
+      ledger.lastAcceptedSentAt > since && (await service.isReady()) && (await hasOpenLane(service.dataDir)),
+    READY_MS_MAX,
+  );
 }
 
 interface AtRest {

@@ -18,6 +18,16 @@ export async function withDatabaseOf<Result>(
   return await withConnectionOf(dataDir, "bellhop", look);
 }
 
+/** Which checkpointer PostgreSQL has: another one after each crash, whether or not the postmaster lived on. */
+export async function lifeOfDatabase(dataDir: string): Promise<number> {
+  return await withDatabaseOf(dataDir, async (pool) => {
+    const { rows } = await pool.query<{ pid: number }>(
+      "select pid from pg_stat_activity where backend_type = 'checkpointer'",
+    );
+    return rows[0]?.pid ?? 0;
+  });
+}
+
 /** The same as superuser, in a database of its own. */
 export async function withSuperuserOf<Result>(
   dataDir: string,

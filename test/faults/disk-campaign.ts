@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
-import { type CampaignOptions, type Faults, type Load, READY_MS_MAX, runCampaign } from "./campaign.ts";
-import type { FaultCampaign } from "./campaign-command.ts";
+import { type CampaignOptions, type Faults, type Load, runCampaign, untilAccepting } from "./campaign.ts";
+import type { FaultCampaign, OfKind } from "./campaign-command.ts";
 import type { CampaignReport } from "./campaign-report.ts";
-import { hasOpenLane } from "./check-sessions.ts";
-import { withDatabaseOf, withSuperuserOf } from "./database-of-service.ts";
+import { lifeOfDatabase, withSuperuserOf } from "./database-of-service.ts";
 import { askAround } from "./probe.ts";
 import { ServiceProcess } from "./service-process.ts";
 import { SmallDisk } from "./small-disk.ts";
@@ -20,8 +19,7 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-export interface DiskOptions extends CampaignOptions {
-  readonly only?: Kind | undefined;
+export interface DiskOptions extends CampaignOptions, OfKind<Kind> {
   /** Of the file system; by default room for the write-ahead log at its largest. */
   readonly diskMib?: number;
 }
@@ -70,14 +68,16 @@ class Filler implements Faults {
     const share = random.between(30, 90) / 100;
     const kind = this.#only ?? drawn;
     this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    const before = await this.#life();
+    const { dataDir } = this.#service;
+    const before = await lifeOfDatabase(dataDir);
     if (kind === "floor") await this.#belowFloor(load, share, heldMs);
     else await this.#full(load, kind, heldMs);
     const freedAt = performance.now();
     await this.#disk.free();
-    await this.#untilAccepting(load, freedAt);
+    await untilAccepting(this.#service, load, freedAt);
+    this.#service.stopStarting();
     const readyMs = performance.now() - freedAt;
-    const crashed = (await this.#life()) !== before;
+    const crashed = (await lifeOfDatabase(dataDir)) !== before;
     if (crashed) this.#crashes += 1;
     if (crashed && kind === "floor")
       this.problems.push("PostgreSQL went away above a disk that was not full");
@@ -140,28 +140,6 @@ class Filler implements Faults {
     await this.#service.end("SIGKILL");
     this.#service.startUntilStopped();
   }
-
-  async #untilAccepting({ ledger }: Load, freedAt: number): Promise<void> {
-    const { dataDir } = this.#service;
-    await until(
-      async () =>
-        ledger.lastAcceptedSentAt > freedAt &&
-        (await this.#service.isReady()) &&
-        (await hasOpenLane(dataDir)),
-      READY_MS_MAX,
-    );
-    this.#service.stopStarting();
-  }
-
-  /** Which checkpointer PostgreSQL has: another one after each crash, whether or not the postmaster lived on. */
-  async #life(): Promise<number> {
-    return await withDatabaseOf(this.#service.dataDir, async (pool) => {
-      const { rows } = await pool.query<{ pid: number }>(
-        "select pid from pg_stat_activity where backend_type = 'checkpointer'",
-      );
-      return rows[0]?.pid ?? 0;
-    });
-  }
 }
 
 /** Runs the service with its data on a small file system, which is filled `times` times at moments of the seed. */
@@ -170,7 +148,7 @@ export async function runDisk(options: DiskOptions): Promise<CampaignReport> {
   const dataDir = join(disk.directory, "data");
   await mkdir(dataDir);
   const environment = { MIN_FREE_DISK_MIB: String(FLOOR_MIB) };
-  const service = await ServiceProcess.prepare({ dataDir, environment });
+  const service = await ServiceProcess.prepare({ dataDir, environment, plant: options.plant });
   try {
     const report = await runCampaign(service, options, new Filler(service, disk, options));
     if (report.problems.length === 0) await disk.unmount();

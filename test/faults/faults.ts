@@ -1,6 +1,7 @@
 /** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
 import { commandOf } from "./campaign-command.ts";
 import { diskCampaign } from "./disk-campaign.ts";
+import { fsyncCampaign } from "./fsync-campaign.ts";
 import { killCommand } from "./kill.ts";
 import { nodesCommand } from "./nodes.ts";
 
@@ -8,6 +9,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   kill: killCommand,
   nodes: nodesCommand,
   disk: commandOf(diskCampaign),
+  fsync: commandOf(fsyncCampaign),
 };
 
 const [name = "", ...args] = process.argv.slice(2);

@@ -77,7 +77,7 @@ export class ApplyBench {
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 
-  newApplier(owner: string): Applier {
+  newApplier(owner: string, blocked?: () => string | undefined): Applier {
     return new Applier({
       openSession: applySessions({
         clientConfig: this.database.clientConfig,
@@ -86,6 +86,7 @@ export class ApplyBench {
       }),
       owner,
       pollMs: 20,
+      ...(blocked === undefined ? {} : { blocked }),
       events: { failed: (error) => this.failures.push(error) },
     });
   }
