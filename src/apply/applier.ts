@@ -13,7 +13,8 @@ import { Stalls } from "./stalls.ts";
 const RETIRE_MS = 2_000;
 /** How often an applier looks around for the others, give or take a fifth, so that they do not all look at once. */
 const LOOK_MS = 1_000;
-const RETRY_MS_MAX = 5_000;
+/** Until the next try for a session: one is cheap, and with 5 s a database that was away for 3 was noticed 3 s late. */
+const RETRY_MS_MAX = 1_000;
 /**
  * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
  * at a time, the one that is applied and the next.
@@ -134,7 +135,7 @@ export class Applier {
       }
       failures += 1;
       this.#turns.poll();
-      if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 6)));
+      if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 4)));
     }
     watch.stop();
   }

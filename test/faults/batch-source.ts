@@ -18,6 +18,8 @@ const NEW_PROPERTY = 0.08;
 /** Below what a client may bring in a day. */
 const NEW_PROPERTIES_MAX = 900;
 const KEYS_A_PROPERTY = 30;
+const LARGE_BYTES = 4_000_000;
+const LARGE_RECORDS_MAX = 60;
 /** Long past, so that no source time is ever ahead of its receipt. */
 const EPOCH_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;
@@ -108,6 +110,14 @@ export class BatchSource {
     }
     const idempotencyKey = random.chance(0.5) ? `key-${number}` : undefined;
     return { number, resource, records, idempotencyKey };
+  }
+
+  /** A batch whose records carry some MB that nobody reads, and that are stored as sent all the same. */
+  nextLarge(): Batch {
+    const batch = this.next();
+    const padded = batch.records.slice(0, LARGE_RECORDS_MAX);
+    const text = "hotel ".repeat(LARGE_BYTES / 6 / padded.length);
+    return { ...batch, records: padded.map((json) => json.replace(/\}$/, `,"remark":"${text}"}`)) };
   }
 
   #record(thing: Thing, batch: number): string {

@@ -3,12 +3,14 @@ import { commandOf } from "./campaign-command.ts";
 import { diskCampaign } from "./disk-campaign.ts";
 import { fsyncCampaign } from "./fsync-campaign.ts";
 import { killCommand } from "./kill.ts";
+import { memoryCampaign } from "./memory-campaign.ts";
 import { nodesCommand } from "./nodes.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
   nodes: nodesCommand,
   disk: commandOf(diskCampaign),
+  memory: commandOf(memoryCampaign),
   fsync: commandOf(fsyncCampaign),
 };
 

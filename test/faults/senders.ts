@@ -8,7 +8,7 @@ export interface SendersOptions {
   /** Where the next request goes; undefined while there is nowhere to send it. */
   readonly route: () => Route | undefined;
   readonly token: string;
-  readonly source: BatchSource;
+  readonly source: Pick<BatchSource, "next">;
   readonly ledger: Ledger;
   readonly seed: number;
   readonly senders: number;

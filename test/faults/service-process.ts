@@ -28,6 +28,8 @@ export interface ServiceProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** By default one of its own under the system's temporary directory. */
   readonly dataDir?: string;
+  /** A command that runs the rest of its command line in its place. */
+  readonly launcher?: readonly string[];
 }
 
 /** `bellhop serve` in a process of its own, and the next one after each end of it. Its log is `<dataDir>/service.log`. */
@@ -63,7 +65,9 @@ export class ServiceProcess {
 
   start(): void {
     const log = openSync(this.logPath, "a");
-    this.#child = spawn(process.execPath, [...this.#planted(), MAIN, "serve", "--no-sandbox"], {
+    const command = [process.execPath, ...this.#planted(), MAIN, "serve", "--no-sandbox"];
+    const [program = "", ...args] = [...(this.#options.launcher ?? []), ...command];
+    this.#child = spawn(program, args, {
       cwd: "/",
       env: this.#environment(),
       // A group of its own: the terminal's SIGINT to the harness is not for the service.
@@ -78,8 +82,13 @@ export class ServiceProcess {
 
   /** Starts it, and again whenever that ends, as a supervisor does, until `stopStarting`. */
   startUntilStopped(): void {
-    this.#startsAgain = true;
+    this.supervise();
     this.start();
+  }
+
+  /** Whatever runs now is started again when it ends, until `stopStarting`. */
+  supervise(): void {
+    this.#startsAgain = true;
   }
 
   /** Whatever runs now is the last that was started by itself. */
