@@ -14,7 +14,7 @@ const KINDS = {
   node: "of the service alone",
 } as const;
 type Kind = keyof typeof KINDS;
-export type MemoryOptions = CampaignOptions & OfKind<Kind>;
+type MemoryOptions = CampaignOptions & OfKind<Kind>;
 
 const MIB = 1_048_576;
 const UP_MS_MAX = 2_000;
@@ -104,7 +104,7 @@ class Limiter implements Faults {
 }
 
 /** Runs the service in a control group whose memory becomes too little `times` times at moments of the seed. */
-export async function runMemory(options: MemoryOptions): Promise<CampaignReport> {
+async function runMemory(options: MemoryOptions): Promise<CampaignReport> {
   const limit = await MemoryLimit.create();
   const { launcher } = limit;
   const service = await ServiceProcess.prepare({ launcher, plant: options.plant });
