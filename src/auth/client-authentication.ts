@@ -33,8 +33,8 @@ interface CredentialRow {
   readonly scopes: readonly string[];
   readonly tokenBurst: number | null;
   readonly revoked: boolean;
-  readonly slot: number | null;
-  readonly digest: Buffer | null;
+  readonly slot: number;
+  readonly digest: Buffer;
 }
 
 /**
@@ -103,10 +103,7 @@ async function findBySecret(
   // Text that no id or secret of ours can be (NUL, say, which PostgreSQL refuses) never reaches the database.
   if (!looksLikeCredential(clientId) || !looksLikeCredential(secret)) return undefined;
   const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
-  const stored = rows.flatMap(({ slot, digest }) =>
-    slot === null || digest === null ? [] : [{ slot, digest }],
-  );
-  const slot = matchSecret(await pepper(), clientId, secret, stored);
+  const slot = matchSecret(await pepper(), clientId, secret, rows);
   const row = rows[0];
   if (slot === undefined || row === undefined || row.revoked) return undefined;
   await pool.query({ ...TOUCH_SECRET, values: [clientId, slot] });
