@@ -86,6 +86,21 @@ describe("slow clients", () => {
     }, 5_000);
   });
 
+  test("a form that does not come to its end is 408, whether it stalls or drips", async () => {
+    const type = "Content-Type: application/x-www-form-urlencoded";
+    const start = `POST /api/oauth2/token HTTP/1.1\r\nHost: a\r\n${type}\r\n`;
+    const stalled = await RawConnection.open(strict.address);
+    stalled.write(`${start}Content-Length: 200\r\n\r\ngrant_type=`);
+    const dripping = await RawConnection.open(strict.address);
+    dripping.write(`${start}Transfer-Encoding: chunked\r\n\r\n`);
+    const drip = setInterval(() => dripping.socket.writable && dripping.write("1\r\nx\r\n"), 50);
+    for (const connection of [stalled, dripping]) {
+      refusedWith(await connection.answer(), 408, "bellhop.http.RequestTimeout");
+      await connection.closing();
+    }
+    clearInterval(drip);
+  });
+
   test("a body behind a refusal does not hold the connection for longer than a request may take", async () => {
     const connection = await RawConnection.open(strict.address);
     const request = await head(strict, ["Content-Length: 300000"]);
