@@ -82,7 +82,8 @@ export const SETTINGS = [
     name: "MIN_FREE_DISK_MIB",
     kind: "whole number",
     fallback: "512",
-    meaning: "Below this free space under DATA_DIR the embedded service answers 503 to new batches; below half of it, it applies nothing either.",
+    meaning:
+      "Below this free space under DATA_DIR the embedded service answers 503 to new batches; below half of it, it applies nothing either.",
   },
   {
     name: "BODY_LIMIT_BYTES",
