@@ -83,12 +83,18 @@ export function isKeyLive(key: SigningKey, nowMs: number): boolean {
   return key.removeAtMs === null || key.removeAtMs > nowMs;
 }
 
-/** The key that signs now: of those activated, the last. */
+/**
+ * The key that signs now: of those activated, the last. Where none is (the database's clock was set back to before the
+ * first one), the first that will be: without it nobody would get a token until then.
+ */
 export function chooseSigningKey(keys: Iterable<SigningKey>, nowMs: number): SigningKey | undefined {
-  let chosen: SigningKey | undefined;
+  let active: SigningKey | undefined;
+  let coming: SigningKey | undefined;
   for (const key of keys) {
-    if (key.privateKey === undefined || key.activateAtMs > nowMs || !isKeyLive(key, nowMs)) continue;
-    if (chosen === undefined || key.activateAtMs >= chosen.activateAtMs) chosen = key;
+    if (key.privateKey === undefined || !isKeyLive(key, nowMs)) continue;
+    if (key.activateAtMs > nowMs) {
+      if (coming === undefined || key.activateAtMs < coming.activateAtMs) coming = key;
+    } else if (active === undefined || key.activateAtMs >= active.activateAtMs) active = key;
   }
-  return chosen;
+  return active ?? coming;
 }

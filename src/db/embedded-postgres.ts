@@ -194,8 +194,8 @@ interface BringUp {
 /** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
 async function bringUp(context: BringUp, before: ListenAddress | undefined): Promise<ListenAddress> {
   const { home, log, signal } = context;
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  let announceAt = Date.now() + 3_000;
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let announceAt = performance.now() + 3_000;
   let child: StartedServer | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -209,12 +209,12 @@ async function bringUp(context: BringUp, before: ListenAddress | undefined): Pro
       );
     }
     if (running === undefined) child = await startServer(context, before, deadline);
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
         `PostgreSQL on ${home.dataDirectory} has not been ready for ${START_TIMEOUT_MS / 1000} s.`,
       );
     }
-    if (Date.now() > announceAt) {
+    if (performance.now() > announceAt) {
       log.info("waiting for PostgreSQL to finish its recovery");
       announceAt = Number.POSITIVE_INFINITY;
     }
@@ -244,7 +244,7 @@ async function startServer(
     started.exited = error.message;
   });
   // Between its birth and its postmaster.pid a new server must not be taken for a survivor.
-  while (started.exited === undefined && Date.now() < deadline) {
+  while (started.exited === undefined && performance.now() < deadline) {
     if ((await findServer(home.dataDirectory)) !== undefined) break;
     await delay(10);
   }

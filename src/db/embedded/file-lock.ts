@@ -35,10 +35,11 @@ export async function waitForLock(
   mode: LockMode,
   waitMsMax: number,
 ): Promise<FileLock | undefined> {
-  const deadline = Date.now() + waitMsMax;
+  // Here and wherever this folder waits, by the monotonic clock: the machine's own may be set back meanwhile.
+  const deadline = performance.now() + waitMsMax;
   for (;;) {
     const lock = tryLock(path, mode);
-    if (lock !== undefined || Date.now() >= deadline) return lock;
+    if (lock !== undefined || performance.now() >= deadline) return lock;
     // Two that try at the same moment can refuse each other; chance keeps them from doing it again.
     await delay(5 + Math.random() * 20);
   }

@@ -86,9 +86,9 @@ function clusterName(directory: string): string {
 export async function endSurvivors(dataDirectory: string): Promise<number> {
   const survivors = await serverProcesses(dataDirectory);
   for (const pid of survivors) killQuietly(pid, "SIGKILL");
-  const deadline = Date.now() + 10_000;
+  const deadline = performance.now() + 10_000;
   while ((await serverProcesses(dataDirectory)).length > 0) {
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new EmbeddedPostgresError(
         `Processes of an earlier PostgreSQL on ${dataDirectory} cannot be ended.`,
       );
@@ -170,8 +170,8 @@ export async function stopServer(dataDirectory: string): Promise<void> {
     ["SIGQUIT", IMMEDIATE_STOP_MS_MAX],
   ] as const) {
     killQuietly(running.pid, signal);
-    const deadline = Date.now() + waitMs;
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + waitMs;
+    while (performance.now() < deadline) {
       if (!(await isServerProcess(running.pid, dataDirectory))) return;
       await delay(20);
     }
