@@ -21,6 +21,8 @@ export function renderAuthError(
   reply
     .code(refusal.status)
     .headers(refusal.headers)
+    // A fault that is found before the hooks of these routes has not got them.
+    .headers({ "cache-control": "no-store", pragma: "no-cache" })
     .type("application/json; charset=utf-8")
     .send({ error: refusal.code, error_description: refusal.message });
 }

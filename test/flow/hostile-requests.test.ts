@@ -152,6 +152,7 @@ test("what is at fault around a form is told in OAuth's words, which its client 
       error_description: description,
     });
     assert.equal(answer.headers.get("connection"), "close");
+    assert.equal(answer.headers.get("pragma"), "no-cache");
   }
 });
 
