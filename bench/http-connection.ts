@@ -15,6 +15,7 @@ export class HttpConnection {
   readonly #socket: Socket;
   readonly #received = Buffer.allocUnsafe(RECEIVED_BYTES);
   #filled = 0;
+  #isClosed = false;
   #done: ((error: Error | undefined, status: number) => void) | undefined;
 
   private constructor(host: string, port: number) {
@@ -36,8 +37,16 @@ export class HttpConnection {
     const connection = new HttpConnection(host, port);
     await once(connection.#socket, "connect");
     connection.#socket.on("error", (error) => connection.#end(error, 0));
-    connection.#socket.on("close", () => connection.#end(new Error("The connection was closed."), 0));
+    connection.#socket.on("close", () => {
+      connection.#isClosed = true;
+      connection.#end(new Error("The connection was closed."), 0);
+    });
     return connection;
+  }
+
+  /** By whoever is at the other end, or since it failed: nothing that is sent on it will be answered. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Sends the parts of one request, which must not change until its answer is there; `done` is told the status. */

@@ -111,6 +111,8 @@ try {
       "run",
       orderOf(load, perSecond, Number(values.minute), minute),
     );
+    if (result.sent.every(({ status }) => status === 0))
+      throw new Error(`The service is gone; its log: ${service.dataDir}/service.log`);
     const walBytes = (await walPosition(client)) - wal;
     await looking;
     // The load goes on meanwhile.

@@ -108,11 +108,16 @@ function* arrivals(random: SeededRandom, perSecond: number, seconds: number): Ge
   }
 }
 
+interface Due {
+  readonly body: Buffer;
+  readonly at: number;
+}
+
 /** One partner's connections, and what waits for one of them. */
 class Line {
   readonly #free: Sender[] = [];
   readonly #target: Target;
-  readonly #due: { readonly body: Buffer; readonly at: number }[] = [];
+  readonly #due: Due[] = [];
   readonly #sent: (batch: SentBatch) => void;
 
   constructor(target: Target, sent: (batch: SentBatch) => void) {
@@ -141,26 +146,36 @@ class Line {
     if (this.#due.length === 0) return;
     const sender = this.#free.pop();
     if (sender === undefined) return;
-    const { body, at } = this.#due.shift() as { body: Buffer; at: number };
+    // The server closes what is idle for long.
+    if (sender.connection.isClosed) {
+      this.#replace();
+      return;
+    }
+    const { body, at } = this.#due.shift() as Due;
     sender.send(body, (error, status) => {
-      this.#sent({
-        answeredAt: performance.timeOrigin + performance.now(),
-        acceptMs: performance.now() - at,
-        status,
-        retryAfter:
-          error === undefined && status !== 202 && /\r\nretry-after:/i.test(sender.connection.answer),
-      });
+      const retryAfter =
+        error === undefined && status !== 202 && /\r\nretry-after:/i.test(sender.connection.answer);
+      this.#note(at, status, retryAfter);
       if (error === undefined) {
         this.#free.push(sender);
         this.#next();
-      } else {
-        sender.connection.close();
-        this.#connect().then(
-          () => this.#next(),
-          () => undefined,
-        );
-      }
+      } else this.#replace();
     });
+  }
+
+  #replace(): void {
+    this.#connect().then(
+      () => this.#next(),
+      () => {
+        // Nobody listens: what is due fails.
+        for (const { at } of this.#due.splice(0)) this.#note(at, 0, false);
+      },
+    );
+  }
+
+  #note(at: number, status: number, retryAfter: boolean): void {
+    const now = performance.now();
+    this.#sent({ answeredAt: performance.timeOrigin + now, acceptMs: now - at, status, retryAfter });
   }
 }
 

@@ -105,6 +105,11 @@ export function packBody(received: Buffer, slices: readonly RecordSlice[]): Stor
   };
 }
 
+/** How many records a layout is of, without reading it whole. */
+export function recordCountOf(layout: Buffer): number {
+  return layout.readUInt32LE(Uint32Array.BYTES_PER_ELEMENT);
+}
+
 /** Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it. */
 export class BodyLayout {
   readonly recordCount: number;

@@ -3,9 +3,10 @@ import type { OutcomeCounts } from "./apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import type { LogPart } from "./backlog.ts";
 import { BucketTurns } from "./bucket-turns.ts";
+import { type LongWay, withoutLong } from "./long-way.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
-import { Sharing, type Shift } from "./sharing.ts";
+import { Sharing, type SharingSession, type Shift, type Shifts } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
 import { Stalls } from "./stalls.ts";
 
@@ -42,6 +43,10 @@ export interface ApplierOptions {
   /** Why nothing may be applied now; asked before each transaction. */
   readonly blocked?: () => string | undefined;
   readonly events: ApplierEvents;
+  /** Where buckets go whose next part takes long; without it they are applied here like all others. */
+  readonly longWay?: LongWay;
+  /** How it comes by its buckets; by default it shares them out with all appliers there are. */
+  readonly shifts?: (session: SharingSession, ownership: Ownership) => Shifts;
 }
 
 function bucketsOf(parts: readonly LogPart[]): readonly number[] {
@@ -58,13 +63,15 @@ interface Turn {
 interface Run extends Turn {
   readonly parts: readonly LogPart[];
   readonly read: readonly ReadPart[];
+  /** Buckets whose next part is not for this applier. */
+  readonly long: readonly number[];
 }
 
 /** What an applier holds by one session; all of it ends with that. */
 interface Holding {
   readonly session: ApplySession;
   readonly ownership: Ownership;
-  readonly sharing: Sharing;
+  readonly sharing: Shifts;
   lookAt: number;
   retireAt: number;
   pollAt: number;
@@ -102,6 +109,12 @@ export class Applier {
   wake(buckets: Iterable<number>): void {
     this.#turns.hint(buckets);
     if (this.#turns.waiting) this.#wakeUp?.();
+  }
+
+  /** Has it look at once whose buckets are whose. */
+  lookNow(): void {
+    if (this.#holding !== undefined) this.#holding.lookAt = 0;
+    this.#wakeUp?.();
   }
 
   /** Lets the running transaction end, then releases everything. */
@@ -144,7 +157,9 @@ export class Applier {
     const { openSession, owner, events } = this.#options;
     const session = await openSession(owner, (error) => events.failed?.(error));
     const ownership = new Ownership(session, owner);
-    const sharing = new Sharing(session, ownership, session.presenceId, this.#stalls);
+    const sharing =
+      this.#options.shifts?.(session, ownership) ??
+      new Sharing(session, ownership, session.presenceId, this.#stalls);
     return { session, ownership, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
   }
 
@@ -164,6 +179,7 @@ export class Applier {
       }
       const run = ahead ?? (await this.#readRun(holding));
       ahead = undefined;
+      if (run !== undefined && run.long.length > 0) await this.#sendTheLongWay(holding, run);
       if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
       else if (run !== undefined) this.#turns.succeeded(run.buckets);
       succeeded();
@@ -188,7 +204,7 @@ export class Applier {
       holding.retireAt = now + RETIRE_MS;
       await holding.session.retireLanes();
     }
-    if (now < holding.lookAt) return false;
+    if (now < holding.lookAt && !holding.sharing.isDue) return false;
     holding.lookAt = now + LOOK_MS * (0.8 + 0.4 * this.#time.chance());
     return this.#shift(holding, await holding.sharing.shift(now));
   }
@@ -214,16 +230,33 @@ export class Applier {
    */
   async #readRun(holding: Holding): Promise<Run | undefined> {
     const turn = this.#turns.next(holding.ownership.buckets, this.#time.now());
-    const parts = turn.buckets.length === 0 ? [] : await holding.session.readBacklog(turn.buckets);
+    const next = turn.buckets.length === 0 ? [] : await holding.session.readBacklog(turn.buckets);
+    holding.sharing.saw(turn.buckets, next);
+    const { longWay } = this.#options;
+    const { near: parts, long } =
+      longWay === undefined ? { near: next, long: [] } : withoutLong(next, longWay.isLong);
     try {
       const read = await this.#readParts(holding, parts);
-      return { ...turn, parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1), read };
+      return {
+        ...turn,
+        parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1),
+        read,
+        long,
+      };
     } catch (error) {
       this.#options.events.failed?.(error);
       this.#turns.failed(bucketsOf(parts), this.#time.now());
       this.#giveBack(turn);
       return undefined;
     }
+  }
+
+  /** Between two transactions: a bucket cannot be given up by one that has locked it. */
+  async #sendTheLongWay({ ownership }: Holding, run: Run): Promise<void> {
+    const free = await ownership.giveUp(run.long);
+    this.#options.longWay?.offer(free);
+    // What is long may have hidden what else there is.
+    this.#giveBack(run);
   }
 
   async #readParts({ session }: Holding, parts: readonly LogPart[]): Promise<ReadPart[]> {

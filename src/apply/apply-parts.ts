@@ -88,18 +88,25 @@ function outcomeOfHeld({ code, message }: HeldRecord): Omit<RecordOutcome, "inde
 
 /**
  * Applies parts of batches, in the order of receipt, inside the caller's transaction: state, versions, quarantine and
- * outcomes together with the cursors, which the caller has advanced, so that a crash leaves all of a part or none.
+ * outcomes together with the cursors, which the caller has advanced, so that a crash leaves all of a part or none. What is
+ * worked on without a pause for others of this thread are `recordsAtOnce`.
  */
 export async function applyParts(
   client: pg.ClientBase,
   parts: readonly ReadPart[],
   counters: ChangeCounters,
   context: ContextWarnings,
+  recordsAtOnce = Number.POSITIVE_INFINITY,
 ): Promise<OutcomeCounts> {
   const applicable = parts.flatMap(({ records }) =>
     records.flatMap((record) => (record.kind === "applicable" ? [record.record] : [])),
   );
-  const applied = await applyIsolatingBadRecords(client, applicable, counters.take, context);
+  const applied: (AppliedRecord | RefusedRecord)[] = [];
+  for (let from = 0; from < applicable.length; from += recordsAtOnce) {
+    const some = applicable.slice(from, from + recordsAtOnce);
+    for (const became of await applyIsolatingBadRecords(client, some, counters.take, context))
+      applied.push(became);
+  }
   const held: HeldRecord[] = [];
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];

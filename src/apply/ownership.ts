@@ -70,12 +70,20 @@ export class Ownership {
     for (const [bucket, epoch] of this.#epochs) if (epochs.get(bucket) !== epoch) this.#epochs.delete(bucket);
   }
 
-  /** Gives buckets up, for another to take. Not within a transaction that has locked them. */
-  async giveUp(buckets: readonly number[]): Promise<void> {
-    if (buckets.length === 0) return;
+  /**
+   * Gives buckets up, for another to take. Not within a transaction that has locked them. Answers with which epochs they are
+   * then free.
+   */
+  async giveUp(buckets: readonly number[]): Promise<readonly Lease[]> {
+    if (buckets.length === 0) return [];
+    const free = buckets.flatMap((bucket) => {
+      const epoch = this.#epochs.get(bucket);
+      return epoch === undefined ? [] : [{ bucket, epoch: String(BigInt(epoch) + 1n) }];
+    });
     // Before the answer: whether or not it comes, they are not to be counted on any more.
     for (const bucket of buckets) this.#epochs.delete(bucket);
     await this.#session.giveUpBuckets(buckets);
+    return free;
   }
 
   /**

@@ -21,6 +21,8 @@ import type { WaitingSession } from "./silent-sessions.ts";
 const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
 
 const STATEMENT_TIMEOUT_MS = 60_000;
+/** Some 5 ms of a thread's time, for which whoever else applies on it waits. */
+const LONG_WAY_RECORDS_AT_ONCE = 500;
 
 /** What sessions of an applier are made of. */
 export interface ApplySessionParts {
@@ -28,6 +30,8 @@ export interface ApplySessionParts {
   /** For shared settings, such as the labels of a client. */
   readonly pool: pg.Pool;
   readonly properties: PropertyDirectory;
+  /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
+  readonly isLongWay?: boolean;
   /** A session was opened; its process on the database's machine. */
   connected?(processId: number): void;
 }
@@ -37,13 +41,15 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
   readonly #context: ContextWarnings;
+  readonly #recordsAtOnce: number | undefined;
 
-  constructor(client: pg.Client, presenceId: string, { pool, properties }: ApplySessionParts) {
+  constructor(client: pg.Client, presenceId: string, { pool, properties, isLongWay }: ApplySessionParts) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
     this.#properties = properties;
     this.#context = new ContextWarnings(pool, client);
+    this.#recordsAtOnce = isLongWay === true ? LONG_WAY_RECORDS_AT_ONCE : undefined;
   }
 
   lookAround(silenceSecondsMax: number): Promise<Around> {
@@ -79,7 +85,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
-    return applyParts(this.#client, parts, counters, this.#context);
+    return applyParts(this.#client, parts, counters, this.#context, this.#recordsAtOnce);
   }
 
   async applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts> {
@@ -107,7 +113,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
   return async (owner, failed) => {
     const client = new pg.Client({
       ...parts.clientConfig,
-      application_name: "bellhop apply",
+      application_name: parts.isLongWay === true ? "bellhop apply long" : "bellhop apply",
       query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
       statement_timeout: STATEMENT_TIMEOUT_MS,
     });
@@ -119,7 +125,8 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
       await openStateSession(client, STATE_SCHEMA);
       await endWithClient(client);
       await planByKeys(client, true);
-      const [presenceId = ""] = await enterPresence(client, ["apply"], owner);
+      const isCounted = parts.isLongWay !== true;
+      const [presenceId = ""] = isCounted ? await enterPresence(client, ["apply"], owner) : [];
       return new PostgresApplySession(client, presenceId, parts);
     } catch (error) {
       await client.end().catch(() => undefined);

@@ -1,4 +1,5 @@
 import { SILENCE_SECONDS_MAX } from "../db/presence.ts";
+import type { LogPart } from "./backlog.ts";
 import { fairShare } from "./fair-share.ts";
 import type { Lease, Ownership } from "./ownership.ts";
 import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
@@ -38,12 +39,22 @@ export interface Shift {
   readonly ended: readonly WaitingSession[];
 }
 
+/** How an applier comes by its buckets and gives them up. */
+export interface Shifts {
+  /** There is something to do before the next look around is due. */
+  readonly isDue: boolean;
+  /** What was read of these buckets: all that is next of them, or what comes first of that. */
+  saw(buckets: readonly number[], parts: readonly LogPart[]): void;
+  /** To be called between transactions, when it is due and about once a second. */
+  shift(now: number): Promise<Shift>;
+}
+
 /**
  * How one applier shares the buckets with the others, of this node and of all. Nobody leads and nobody writes to say that
  * it lives: each looks around about once a second, ends the sessions of those who hang, gives up what it holds beyond its
  * share, and takes of what is free. Times are ms of any monotonic clock.
  */
-export class Sharing {
+export class Sharing implements Shifts {
   readonly #session: SharingSession;
   readonly #ownership: Ownership;
   readonly #me: string;
@@ -60,7 +71,12 @@ export class Sharing {
     this.#stalls = stalls;
   }
 
-  /** To be called between transactions. */
+  readonly isDue = false;
+
+  saw(): void {
+    // What is next in a bucket is no matter of whose it is.
+  }
+
   async shift(now: number): Promise<Shift> {
     let around = await this.#look();
     const patienceMs = this.#stalls.patienceMs(SILENCE_SECONDS_MAX * 1_000, now);

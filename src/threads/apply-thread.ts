@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
-import { Applier } from "../apply/applier.ts";
-import { applySessions } from "../apply/postgres-apply-session.ts";
+import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
+import { TwoWays } from "../apply/two-ways.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import { createPool } from "../db/pool.ts";
@@ -49,16 +49,18 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
   const pool = createPool(config, log, 2);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
-  const applier = new Applier({
+  const sessions: ApplySessionParts = {
+    clientConfig: config,
+    pool,
+    properties,
+    connected(processId) {
+      if (order.embedded) letGiveWay(processId);
+    },
+  };
+  const applier = new TwoWays({
     blocked: () => diskWatch.blocked,
-    openSession: applySessions({
-      clientConfig: config,
-      pool,
-      properties,
-      connected(processId) {
-        if (order.embedded) letGiveWay(processId);
-      },
-    }),
+    openSession: applySessions(sessions),
+    openLongSession: applySessions({ ...sessions, isLongWay: true }),
     owner: `${hostname()}/${process.pid}/${writer + 1}`,
     pollMs: order.applyPollMs,
     events: {

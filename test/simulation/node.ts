@@ -1,7 +1,7 @@
 import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { RequestIdStamp } from "../../src/accept/request-id.ts";
 import type { Acceptance } from "../../src/accept/submission.ts";
-import { Applier } from "../../src/apply/applier.ts";
+import { TwoWays } from "../../src/apply/two-ways.ts";
 import type { Time } from "../../src/memory/time.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import { type Batch, resolutionOf, submissionOf } from "./batch.ts";
@@ -53,7 +53,7 @@ export class SimulatedNode {
   readonly #requests = new Set<Request>();
   readonly #died: () => void;
   #log: AcceptLog | undefined;
-  #appliers: Applier[] = [];
+  #appliers: TwoWays[] = [];
 
   /** `died` is called once, when the process is gone, for whatever reason. */
   constructor(host: Host, database: SimulatedDatabase, random: SeededRandom, died: () => void) {
@@ -94,7 +94,7 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { lanes, appliers, pollMs } = this.database.conditions;
+    const { lanes, appliers, pollMs, longShare } = this.database.conditions;
     const ground = { openSession: simulatedLaneSessions(this), time: this.time };
     const stamp = new RequestIdStamp(undefined, {
       now: this.time.now,
@@ -108,8 +108,11 @@ export class SimulatedNode {
       return this.exit();
     }
     this.#appliers = Array.from({ length: appliers }, (_, writer) => {
-      return new Applier({
+      return new TwoWays({
         openSession: simulatedApplySessions(this),
+        openLongSession: simulatedApplySessions(this, { isCounted: false }),
+        // What a part holds is left out here: by its id, as many are long as the world of the seed says.
+        isLong: ({ requestId }) => Number.parseInt(requestId.slice(-2), 16) < 256 * longShare,
         time: this.time,
         owner: `${this.name}/${writer}`,
         pollMs,

@@ -254,11 +254,14 @@ export function simulatedLaneSessions(node: SimulatedNode): OpenLaneSession {
   return async (lost) => new SimulatedLaneSession(await Connection.open(node, LANE, lost));
 }
 
-export function simulatedApplySessions(node: SimulatedNode): OpenApplySession {
+/** `isCounted`: others count it among those that share the buckets. */
+export function simulatedApplySessions(node: SimulatedNode, { isCounted = true } = {}): OpenApplySession {
   return async (_owner, failed) => {
     const connection = await Connection.open(node, APPLY, failed);
     try {
-      const presenceId = (await connection.query("enter presence", enterPresence(node.database))) as string;
+      const presenceId = isCounted
+        ? ((await connection.query("enter presence", enterPresence(node.database))) as string)
+        : "";
       return new SimulatedApplySession(connection, presenceId);
     } catch (error) {
       await connection.close();

@@ -3,8 +3,9 @@ import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
 import { PropertyRegister } from "../../src/accept/property-register.ts";
 import type { Submission } from "../../src/accept/submission.ts";
 import { Applier } from "../../src/apply/applier.ts";
-import { applySessions } from "../../src/apply/postgres-apply-session.ts";
+import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
+import { TwoWays } from "../../src/apply/two-ways.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { untilFound } from "./until.ts";
 
@@ -64,7 +65,7 @@ export class ApplyBench {
   readonly log: AcceptLog;
   readonly properties: PropertyRegister;
   readonly failures: unknown[] = [];
-  #applier: Applier | undefined;
+  #applier: TwoWays | undefined;
 
   private constructor(database: TestDatabase, log: AcceptLog) {
     this.database = database;
@@ -79,21 +80,34 @@ export class ApplyBench {
 
   newApplier(owner: string, blocked?: () => string | undefined): Applier {
     return new Applier({
-      openSession: applySessions({
-        clientConfig: this.database.clientConfig,
-        pool: this.database.pool,
-        properties: new PropertyDirectory(this.database.pool),
-      }),
-      owner,
-      pollMs: 20,
+      ...this.#options(owner),
+      openSession: applySessions(this.#sessions()),
       ...(blocked === undefined ? {} : { blocked }),
-      events: { failed: (error) => this.failures.push(error) },
     });
   }
 
+  /** As a thread of the service does it. */
   startApplier(): void {
-    this.#applier = this.newApplier("bench");
+    const sessions = this.#sessions();
+    this.#applier = new TwoWays({
+      ...this.#options("bench"),
+      openSession: applySessions(sessions),
+      openLongSession: applySessions({ ...sessions, isLongWay: true }),
+    });
     this.#applier.start();
+  }
+
+  #sessions(): ApplySessionParts {
+    return {
+      clientConfig: this.database.clientConfig,
+      pool: this.database.pool,
+      properties: new PropertyDirectory(this.database.pool),
+    };
+  }
+
+  #options(owner: string) {
+    const events = { failed: (error: unknown) => this.failures.push(error) };
+    return { owner, pollMs: 20, events };
   }
 
   async stopApplier(): Promise<void> {
