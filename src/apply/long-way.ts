@@ -12,7 +12,7 @@ const LONG_RECORDS = 500;
 const LONG_STORED_BYTES = 1_048_576;
 
 /** Whether a part takes long to be applied. */
-export function isLongPart({ layout, body }: LogPart): boolean {
+function isLongPart({ layout, body }: LogPart): boolean {
   if (layout === null || body === null) return false;
   return recordCountOf(layout) >= LONG_RECORDS || body.length >= LONG_STORED_BYTES;
 }
