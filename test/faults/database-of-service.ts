@@ -28,25 +28,27 @@ export async function lifeOfDatabase(dataDir: string): Promise<number> {
   });
 }
 
-/** The same as superuser, in a database of its own. */
+/** The same as superuser, in a database of its own unless another is named. */
 export async function withSuperuserOf<Result>(
   dataDir: string,
   look: (pool: pg.Pool) => Promise<Result>,
+  database = "postgres",
 ): Promise<Result> {
-  return await withConnectionOf(dataDir, "postgres", look);
+  return await withConnectionOf(dataDir, "postgres", look, database);
 }
 
 async function withConnectionOf<Result>(
   dataDir: string,
   user: string,
   look: (pool: pg.Pool) => Promise<Result>,
+  database = user,
 ): Promise<Result> {
   const server = await findServer(await clusterOf(dataDir));
   if (server === undefined) throw new Error(`No PostgreSQL runs in ${dataDir}.`);
   const host = "host" in server.listen ? server.listen.host : server.listen.socketDirectory;
   const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
   const { port } = server.listen;
-  const config = clientConfig({ host, port, user, password, database: user }, "on");
+  const config = clientConfig({ host, port, user, password, database }, "on");
   const pool = new pg.Pool({ ...config, application_name: LOOKER, max: 1 });
   pool.on("error", () => undefined);
   try {

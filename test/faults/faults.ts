@@ -1,5 +1,7 @@
 /** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
+
 import { commandOf } from "./campaign-command.ts";
+import { clockCampaign } from "./clock-campaign.ts";
 import { diskCampaign } from "./disk-campaign.ts";
 import { fsyncCampaign } from "./fsync-campaign.ts";
 import { killCommand } from "./kill.ts";
@@ -10,6 +12,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   kill: killCommand,
   nodes: nodesCommand,
   disk: commandOf(diskCampaign),
+  clock: commandOf(clockCampaign),
   memory: commandOf(memoryCampaign),
   fsync: commandOf(fsyncCampaign),
 };
