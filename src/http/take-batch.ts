@@ -50,7 +50,8 @@ export async function takeBatch(context: HttpContext, request: DataRequest): Pro
   const blocked = context.blockedReason();
   if (blocked !== undefined) {
     throw new ServiceError("bellhop.accept.Unavailable", {
-      cause: new Error(blocked),
+      // No stack: where that was found out says nothing, and the log may lie on the disk that is filling up.
+      cause: blocked,
       retryAfterSeconds: BLOCKED_RETRY_AFTER_SECONDS,
     });
   }
