@@ -18,6 +18,8 @@ export interface SteadyOrder {
   /** Batches a second of all partners together; they come as independent arrivals do (exponential gaps). */
   readonly perSecond: number;
   readonly seconds: number;
+  /** Connections of each partner for each of its targets, by default 16. */
+  readonly connections?: number;
   readonly seed: number;
   /** Counts runs from 0: no two send the same keys. */
   readonly run: number;
@@ -125,8 +127,8 @@ class Line {
     this.#sent = sent;
   }
 
-  async open(): Promise<void> {
-    for (let opened = 0; opened < CONNECTIONS_PER_PARTNER; opened += 1) await this.#connect();
+  async open(connections: number): Promise<void> {
+    for (let opened = 0; opened < connections; opened += 1) await this.#connect();
   }
 
   close(): void {
@@ -196,7 +198,7 @@ async function run(order: SteadyOrder): Promise<SteadyResult> {
     streamOf(pushesDue, pushTargets.map(lineOf), pushBodies),
   ];
   const lines = streams.flatMap((stream) => stream.lines);
-  for (const line of lines) await line.open();
+  for (const line of lines) await line.open(order.connections ?? CONNECTIONS_PER_PARTNER);
   const cpu = process.cpuUsage();
   const start = performance.now();
   for (const stream of streams) sendWhenDue(stream, start);

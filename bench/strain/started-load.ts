@@ -1,0 +1,66 @@
+import type { Closers } from "../closers.ts";
+import { type StartedService, startService } from "../started-service.ts";
+import { untilDrained } from "../until-drained.ts";
+import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
+import { ChildTask } from "./child-task.ts";
+import { newPartner, targetOf } from "./partners.ts";
+import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
+
+const PARTNERS = 4;
+/** Of partners who are to be as many as there are: none is refused for its rate. */
+const RATE = 100_000;
+
+/** What came of so much that was offered for so long. */
+export interface Offered {
+  readonly result: SteadyResult;
+  /** Records of batches that were answered 202. */
+  readonly acceptedRecords: number;
+  /** From the first batch until all that was accepted is applied. */
+  readonly seconds: number;
+}
+
+/** A service with partners of no bound, and the process that is their load. */
+export class StartedLoad {
+  readonly started: StartedService;
+  readonly #steady: ChildTask;
+  readonly #load: OfferedLoad;
+  #runs = 0;
+
+  private constructor(started: StartedService, steady: ChildTask, load: OfferedLoad) {
+    this.started = started;
+    this.#steady = steady;
+    this.#load = load;
+  }
+
+  static async start(closers: Closers, seed: number): Promise<StartedLoad> {
+    const started = closers.kept(await startService("bellhop"));
+    const partners = [];
+    for (let made = 1; made <= PARTNERS; made += 1)
+      partners.push(await newPartner(started.service, `partner ${made}`, RATE));
+    const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
+    const { port } = started.service;
+    return new StartedLoad(started, steady, {
+      targets: partners.map((partner) => targetOf(port, partner, "reservations")),
+      pushTargets: [],
+      seed,
+    });
+  }
+
+  findCapacity(told: (line: string) => void): Promise<number> {
+    return findCapacity(this.#steady, this.started.client, this.#load, told);
+  }
+
+  /** Offers so many batches a second, whether or not they are answered, and waits until what was accepted is applied. */
+  async offer(perSecond: number, seconds: number, connections: number): Promise<Offered> {
+    this.#runs += 1;
+    const order = { ...orderOf(this.#load, perSecond, seconds, this.#runs), pushesPerSecond: 0, connections };
+    const result = await this.#steady.call<SteadyResult>("run", order);
+    const drainedAt = await untilDrained(this.started.client, result.startedAt);
+    const accepted = result.sent.filter(({ status }) => status === 202).length;
+    return {
+      result,
+      acceptedRecords: accepted * RECORDS_PER_BATCH,
+      seconds: (drainedAt - result.startedAt) / 1000,
+    };
+  }
+}
