@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { reservationFacts } from "../contract/reservation-facts.ts";
+import type { Reservation } from "../contract/schema/reservation.ts";
+import { reservationNights, type StayRun } from "./stay-runs.ts";
+
+const DAY_MS = 86_400_000;
+const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const FIRST = Date.UTC(2026, 1, 25) / DAY_MS;
+
+const date = fc.nat(12).map((after) => dateOf(FIRST + after));
+const dates = fc.tuple(date, date).map((two) => two.sort() as [string, string]);
+const money = fc.constantFrom("100", "100.00", "120.5", "0", "-3.10");
+const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
+
+const stay = fc
+  .record({
+    dates,
+    adults: optional(fc.nat(3)),
+    rates: fc.array(fc.tuple(optional(date), optional(date), optional(money), optional(money)), {
+      maxLength: 3,
+    }),
+  })
+  .map(({ dates: [arrivalDate, departureDate], adults, rates }) => ({
+    ...{ arrivalDate, departureDate, roomTypeCode: "DLX", numberOfAdults: adults },
+    rates: rates.map(([startDate, endDate, rateValue, grossRateValue]) => ({
+      startDate,
+      endDate,
+      rateValue,
+      grossRateValue,
+    })),
+  }));
+const reservation = fc
+  .record({
+    numberOfRooms: optional(fc.nat(3)),
+    shareId: fc.constantFrom(undefined, "", "S-1"),
+    roomStays: fc.array(stay, { minLength: 1, maxLength: 3 }),
+    daily: fc.array(fc.tuple(date, optional(money)), { maxLength: 5 }),
+  })
+  .map(
+    ({ daily, ...rest }) =>
+      ({
+        ...rest,
+        channel: "WEB",
+        stayRevenue: {
+          daily: daily.map(([occupancyDate, netRoomRevenue]) => ({ occupancyDate, netRoomRevenue })),
+        },
+      }) as unknown as Reservation,
+  );
+
+/** Each night of each stay, one by one. */
+function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
+  const rooms = Number(numberOfRooms ?? 1);
+  const taken = new Set<string>();
+  const cents = (text: unknown) => Math.round(Number(text) * 100);
+  return roomStays.flatMap((one) => {
+    const nights = [];
+    for (
+      let day = Date.parse(one.arrivalDate) / DAY_MS;
+      day < Date.parse(one.departureDate) / DAY_MS;
+      day += 1
+    ) {
+      const night = dateOf(day);
+      const covers = (rate: { startDate?: string; endDate?: string }) =>
+        (rate.startDate ?? "0") <= night && night <= (rate.endDate ?? "9");
+      const rate = (one.rates ?? []).findLast(covers);
+      const told = (stayRevenue?.daily ?? []).filter(
+        ({ occupancyDate, netRoomRevenue }) => occupancyDate === night && netRoomRevenue !== undefined,
+      );
+      const own = !taken.has(night) && told.length > 0;
+      taken.add(night);
+      const byRate = (value: unknown) => (value === undefined ? null : cents(value) * rooms);
+      nights.push({
+        night,
+        rooms,
+        adults: Number(one.numberOfAdults ?? 0),
+        net: own
+          ? told.reduce((sum, { netRoomRevenue }) => sum + cents(netRoomRevenue), 0)
+          : byRate(rate?.rateValue),
+        gross: byRate(rate?.grossRateValue),
+      });
+    }
+    return nights;
+  });
+}
+
+function laidOut(runs: readonly StayRun[]) {
+  const cents = (text: string | null) => (text === null ? null : Math.round(Number(text) * 100));
+  return runs.flatMap(({ firstNight, nights, rooms, adults, roomRevenue, grossRoomRevenue }) =>
+    Array.from({ length: nights }, (_, after) => ({
+      night: dateOf(firstNight + after),
+      rooms,
+      adults,
+      net: cents(roomRevenue),
+      gross: cents(grossRoomRevenue),
+    })),
+  );
+}
+
+test("the runs of a reservation, laid out, are its nights one by one", () => {
+  fc.assert(
+    fc.property(reservation, (record) => {
+      const { runs, channel, shareId } = reservationNights(reservationFacts(record));
+      assert.equal(channel, "WEB");
+      assert.equal(shareId, record.shareId === "S-1" ? "S-1" : null);
+      // -0 is no amount of its own.
+      assert.deepEqual(
+        JSON.parse(JSON.stringify(laidOut(runs))),
+        JSON.parse(JSON.stringify(nightByNight(record))),
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("nights that are alike make one run, however long", () => {
+  const record = {
+    roomStays: [
+      {
+        arrivalDate: "2026-01-01",
+        departureDate: "9999-12-31",
+        roomTypeCode: "DLX",
+        rates: [{ rateValue: "80.0" }, { startDate: "2026-02-01", rateValue: "80.00" }],
+      },
+    ],
+  } as unknown as Reservation;
+  const { runs } = reservationNights(reservationFacts(record));
+  assert.deepEqual(
+    runs.map(({ nights, roomRevenue }) => [nights, roomRevenue]),
+    [[2_912_442, "80"]],
+  );
+});
