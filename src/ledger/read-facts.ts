@@ -47,5 +47,6 @@ export function fieldsOfRow(text: string): (string | null)[] {
 /** The elements of an array that is a field of a row; of one that is null, none. */
 export function elementsOf(field: string | null | undefined): (string | null)[] {
   if (field === null || field === undefined || field === "{}") return [];
+  if (field[1] !== QUOTE && !field.includes(",")) return [field.slice(1, -1)];
   return partsOf(field, 1, (bare) => bare === "NULL");
 }

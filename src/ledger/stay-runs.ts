@@ -44,8 +44,18 @@ const COLUMN = {
   },
 } as const;
 
-const DAY_MS = 86_400_000;
-const dayOf = (date: string): number => Date.parse(date) / DAY_MS;
+const digitsOf = (text: string, from: number): number =>
+  text.charCodeAt(from) * 10 + text.charCodeAt(from + 1) - 528;
+const DAYS_BEFORE_MARCH_0 = 719_468;
+
+/** Days from 1970-01-01 to a date `YYYY-MM-DD`: a year counted from March ends with its leap day (Date.parse takes ten times as long). */
+function dayOf(date: string): number {
+  const month = digitsOf(date, 5);
+  const year = digitsOf(date, 0) * 100 + digitsOf(date, 2) - (month <= 2 ? 1 : 0);
+  const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + digitsOf(date, 8) - 1;
+  const leaps = Math.floor(year / 4) - Math.floor(year / 100) + Math.floor(year / 400);
+  return year * 365 + leaps + ofYear - DAYS_BEFORE_MARCH_0;
+}
 const wholeOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
 
 interface Rate {
@@ -81,13 +91,15 @@ function ratesByStay(column: Column): Map<number, Rate[]> {
 /** Revenue by date, in the order of dates. A date that is named twice has the sum. */
 function revenueByDate(column: Column): { dates: number[]; revenue: (string | null)[] } {
   const net = column("netRoomRevenue");
+  const dates = column("revenueDate").map((date) => dayOf(date as string));
+  if (dates.every((date, at) => at === 0 || date > (dates[at - 1] as number)))
+    return { dates, revenue: dates.map((_, at) => timesWhole(net[at] ?? null, 1)) };
   const sums = new Map<number, string | null>();
-  column("revenueDate").forEach((date, at) => {
-    const day = dayOf(date as string);
-    sums.set(day, sumOf(sums.get(day) ?? null, net[at] ?? null));
+  dates.forEach((date, at) => {
+    sums.set(date, sumOf(sums.get(date) ?? null, net[at] ?? null));
   });
-  const dates = [...sums.keys()].sort((left, right) => left - right);
-  return { dates, revenue: dates.map((date) => timesWhole(sums.get(date) ?? null, 1)) };
+  const inOrder = [...sums.keys()].sort((left, right) => left - right);
+  return { dates: inOrder, revenue: inOrder.map((date) => timesWhole(sums.get(date) ?? null, 1)) };
 }
 
 /** The first place whose number is not below a bound, in ascending numbers. */
