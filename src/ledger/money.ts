@@ -21,7 +21,7 @@ function textOf({ units, scale }: Amount): string {
 const IS_SHORT = /^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/;
 
 /** A plain decimal text as any other of its value is written: without zeros that say nothing. */
-export function shortDecimal(text: string): string {
+function shortDecimal(text: string): string {
   if (IS_SHORT.test(text) && text !== "-0") return text;
   return textOf(amountOf(text));
 }
