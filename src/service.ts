@@ -3,6 +3,7 @@ import { keepUpAcceptLog } from "./accept/upkeep.ts";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.ts";
 import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
+import { POOL_ANSWER_MS_MAX } from "./db/pool.ts";
 import type { Role } from "./db/presence.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
@@ -79,7 +80,11 @@ async function startInOrder(
 ): Promise<Service> {
   const threads = await startThreads(config, log, logOptions, stops);
   const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
-  const database = await openDatabase(config, log, { role: "service", poolSize });
+  const database = await openDatabase(config, log, {
+    role: "service",
+    poolSize,
+    answerMsMax: POOL_ANSWER_MS_MAX,
+  });
   stops.push(() => database.close());
   const { pool } = database;
   const shared = allocateSharedState(config.applyWriters);

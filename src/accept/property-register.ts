@@ -100,7 +100,7 @@ export class PropertyRegister {
       client.release();
       return rows[0]?.yes === true;
     } catch (error) {
-      client.release(true);
+      client.release(error instanceof Error ? error : true);
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
+import { READING } from "./answer-bounds.ts";
 
 const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
 const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
@@ -98,6 +99,7 @@ async function readFirstOf(
   for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
     const { rows } = await client.query<LogRow>({
       ...readOfBucket,
+      ...READING,
       values: [bucket, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET, lanes],
     });
     if (rows.length > 0) return rows.map(partOf);
@@ -113,6 +115,7 @@ export async function readBacklog(client: pg.ClientBase, buckets: readonly numbe
   if (await isDistributed(client)) return readBacklogOfOne(client, buckets);
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
+    ...READING,
     values: [buckets, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET],
   });
   return rows.map(partOf);

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import { SHORT } from "./answer-bounds.ts";
 import type { Around } from "./sharing.ts";
 
 const lookAroundStatement = readStatement(new URL("./sql/look-around.sql", import.meta.url));
@@ -36,7 +37,7 @@ async function around(
   statement: { readonly name: string; readonly text: string },
   values: unknown[],
 ): Promise<Around> {
-  const { rows } = await client.query<Around>({ ...statement, values });
+  const { rows } = await client.query<Around>({ ...statement, ...SHORT, values });
   if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
   return rows[0];
 }

@@ -4,6 +4,7 @@ import { enterPresence, startPulse } from "../db/presence.ts";
 import { readStatement } from "../db/statement.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
+import { SHORT } from "./answer-bounds.ts";
 import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
@@ -57,7 +58,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   async endSilent({ pid, spoke }: WaitingSession): Promise<boolean> {
-    return (await this.#client.query({ ...endSilentSession, values: [pid, spoke] })).rowCount !== 0;
+    return (await this.#client.query({ ...endSilentSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0;
   }
 
   retireLanes(): Promise<unknown> {
@@ -77,7 +78,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   begin(): Promise<unknown> {
-    return this.#client.query("begin");
+    return this.#client.query({ text: "begin", ...SHORT });
   }
 
   advanceCursors(parts: readonly LogPart[]): Promise<void> {
@@ -100,7 +101,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async rollback(): Promise<void> {
     this.#context.forget();
-    await this.#client.query("rollback");
+    await this.#client.query({ text: "rollback", ...SHORT });
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import { SHORT } from "./answer-bounds.ts";
 
 const retireLanesStatement = readStatement(new URL("./sql/retire-lanes.sql", import.meta.url));
 const findDeadLanes = readStatement(new URL("./sql/find-dead-lanes.sql", import.meta.url));
@@ -8,7 +9,7 @@ const findUnreadLanes = readStatement(new URL("./sql/find-unread-lanes-distribut
 
 /** Seals lanes in which nothing can appear any more, retires those of them of which all is applied. */
 export async function retireLanes(client: pg.ClientBase): Promise<void> {
-  if (!(await isDistributed(client))) await client.query(retireLanesStatement);
+  if (!(await isDistributed(client))) await client.query({ ...retireLanesStatement, ...SHORT });
   else {
     await sealLanes(client);
     await retireSealed(client);

@@ -14,6 +14,7 @@ test("a database that cannot be reached is an outage: network, shutdown, resourc
     thrown({ code: "3D000", severity: "FATAL" }),
     thrown({}, "Connection terminated unexpectedly"),
     thrown({}, "timeout exceeded when trying to connect"),
+    thrown({}, "Query read timeout"),
   ]) {
     assert.equal(isDatabaseOutage(error), true, JSON.stringify(error));
   }

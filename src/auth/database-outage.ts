@@ -15,7 +15,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 
 /** pg gives these no code: they can be told by their words alone. */
 const DRIVER_MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
 /** The server ends the session with these, or lets none begin: shutting down, no such database, connections not allowed. */
 const ENDS_SESSION: ReadonlySet<unknown> = new Set(["FATAL", "PANIC"]);

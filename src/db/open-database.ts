@@ -19,6 +19,8 @@ export interface DatabaseOptions {
   readonly role?: DatabaseRole;
   /** Connections of the pool at most; by default 10. Lanes and appliers open their own, beyond these. */
   readonly poolSize?: number;
+  /** How long a statement of the pool may take (ms); by default as long as it likes. */
+  readonly answerMsMax?: number;
 }
 
 export interface Database {
@@ -81,7 +83,7 @@ async function openServer(
   const level = await checkServer(address, config.allowUnsafeDurability, log);
   const sessionConfig = clientConfig(address, level);
   await migrate(sessionConfig, log);
-  const pool = createPool(sessionConfig, log, options.poolSize ?? 10);
+  const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax);
   return {
     pool,
     clientConfig: sessionConfig,

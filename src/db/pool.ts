@@ -2,14 +2,45 @@ import pg from "pg";
 import type { Logger } from "../observe/log.ts";
 
 /**
- * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
- * taken out fails the statements of whoever has it.
+ * A statement of a pool that is not answered within this time fails, and its connection is given up. A network that has forgotten
+ * a connection says so to nobody, and the operating system sends again what was asked for a quarter of an hour; all
+ * that while every request of a thread would wait for the one that asks for changes of clients and keys. Far more than
+ * any page takes.
  */
-export function createPool(config: pg.ClientConfig, log: Logger, size: number): pg.Pool {
-  const pool = new pg.Pool({ ...config, max: size, idleTimeoutMillis: 30_000 });
+export const POOL_ANSWER_MS_MAX = 10_000;
+
+/** pg gives it no code. */
+const NOT_ANSWERED = "Query read timeout";
+
+/** What pg's types leave out. */
+interface Connected {
+  readonly connection: { readonly stream: { destroy(): void } };
+}
+
+/**
+ * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
+ * taken out fails the statements of whoever has it. `answerMsMax`: how long a statement may take; by default as long as it likes.
+ */
+export function createPool(
+  config: pg.ClientConfig,
+  log: Logger,
+  size: number,
+  answerMsMax?: number,
+): pg.Pool {
+  const bound = answerMsMax === undefined ? {} : { query_timeout: answerMsMax };
+  const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
+  const idle = new Set<pg.PoolClient>();
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
   // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
   // the process: a PostgreSQL killed during a transaction did.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("acquire", (client) => idle.delete(client));
+  pool.on("remove", (client) => idle.delete(client));
+  pool.on("release", (error, client) => {
+    if (!error) idle.add(client);
+    // What was forgotten with it would be found out one by one, each by a request that waits as long.
+    else if (error instanceof Error && error.message === NOT_ANSWERED)
+      for (const other of idle) (other as unknown as Connected).connection.stream.destroy();
+  });
   return pool;
 }

@@ -4,7 +4,7 @@ import { PropertyDirectory } from "../apply/property-directory.ts";
 import { TwoWays } from "../apply/two-ways.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
-import { createPool } from "../db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
 import { outcomeName } from "../read/outcome.ts";
@@ -46,7 +46,7 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
   const { writer } = order;
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
   // It asks for a property's number and for a client's labels, perhaps at the same time.
-  const pool = createPool(config, log, 2);
+  const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
   const sessions: ApplySessionParts = {

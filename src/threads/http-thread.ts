@@ -1,7 +1,7 @@
 import { createAuthenticator } from "../auth/authenticator.ts";
 import type { Config } from "../config.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
-import { createPool } from "../db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
 import type { MetricValues } from "../observe/metrics.ts";
 import { ListeningAddresses } from "./listening-addresses.ts";
 import { type HttpServing, type Ports, prepareHttp } from "./serve-http.ts";
@@ -41,7 +41,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
   };
   async function prepare({ config, session, dataDirectory, poolSize, shared }: HttpOrder) {
     const connection = clientConfig(session.address, session.synchronousCommit);
-    const pool = createPool(connection, log, poolSize);
+    const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX);
     stops.push(() => pool.end());
     const addresses = new ListeningAddresses(config);
     const authenticator = createAuthenticator({

@@ -6,11 +6,13 @@ import { diskCampaign } from "./disk-campaign.ts";
 import { fsyncCampaign } from "./fsync-campaign.ts";
 import { killCommand } from "./kill.ts";
 import { memoryCampaign } from "./memory-campaign.ts";
+import { networkCommand } from "./network.ts";
 import { nodesCommand } from "./nodes.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
   nodes: nodesCommand,
+  network: networkCommand,
   disk: commandOf(diskCampaign),
   clock: commandOf(clockCampaign),
   memory: commandOf(memoryCampaign),

@@ -1,24 +1,37 @@
 import { CLIENT_CODE } from "./batch-source.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
-/** A token of a client as a partner has it: made on the command line beside the service, asked for over HTTP. */
-export async function newToken(service: ServiceProcess): Promise<string> {
+/** What a partner was given to ask for tokens with. */
+export interface ClientCredentials {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** A client as a partner has it, made on the command line beside the service. */
+export async function newClient(service: ServiceProcess): Promise<ClientCredentials> {
   const rates = ["--rate", "100000", "--burst", "100000"];
   const grant = `${CLIENT_CODE}/*`;
-  const said = await service.command(
-    "client",
-    "create",
-    "--name",
-    "faults",
-    "--grant",
-    grant,
-    ...rates,
-    "--json",
-  );
-  const { client_id, client_secret } = JSON.parse(said) as { client_id: string; client_secret: string };
-  const response = await fetch(`${service.address}/api/oauth2/token`, {
+  const name = ["--name", "faults"];
+  return JSON.parse(
+    await service.command("client", "create", ...name, "--grant", grant, ...rates, "--json"),
+  ) as ClientCredentials;
+}
+
+/** A token of this client, asked for over HTTP. Throws when there is none now. */
+export async function tokenOf(
+  address: string,
+  { client_id, client_secret }: ClientCredentials,
+): Promise<string> {
+  const response = await fetch(`${address}/api/oauth2/token`, {
     method: "POST",
     body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
   });
-  return ((await response.json()) as { access_token: string }).access_token;
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`No token: ${response.status} ${text}`);
+  return (JSON.parse(text) as { access_token: string }).access_token;
+}
+
+/** A token of a new client. */
+export async function newToken(service: ServiceProcess): Promise<string> {
+  return await tokenOf(service.address, await newClient(service));
 }

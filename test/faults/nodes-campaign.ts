@@ -10,6 +10,7 @@ import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
 import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
 import { explainStall } from "./explain-stall.ts";
+import { KeyRotations } from "./key-rotations.ts";
 import { Ledger } from "./ledger.ts";
 import { newToken } from "./new-token.ts";
 import type { PlantedFault } from "./plant.ts";
@@ -42,6 +43,8 @@ export interface NodesReport {
   readonly faults: Readonly<Record<NodeFault, number>>;
   readonly takeovers: readonly (Takeover & { readonly fault: NodeFault })[];
   readonly readyMs: readonly number[];
+  /** Of the signing key, beside restarts in order. */
+  readonly rotations: number;
   readonly ledger: Ledger;
   readonly findings: LogFindings;
   readonly longestLagMs: number;
@@ -51,7 +54,7 @@ export interface NodesReport {
   readonly problems: readonly string[];
 }
 
-const READY_MS_MAX = 60_000;
+export const READY_MS_MAX = 60_000;
 const READY_MS_PROMISED = 10_000;
 const TAKEOVER_MS_PROMISED = 5_000;
 /** Longer than it takes to be taken over from. */
@@ -117,19 +120,19 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
-/** Nodes on one database, each with a data directory and a port of its own; all are started at the same moment. */
+/** Nodes on one database (by one address, or each by its own), each with a data directory and a port of its own; all are started at the same moment. */
 export async function startNodes(
   count: number,
-  databaseUrl: string,
+  databaseUrl: string | ((node: number) => string),
   environment: Readonly<Record<string, string>> = {},
   plant?: PlantedFault,
 ): Promise<ServiceProcess[]> {
   const nodes = await Promise.all(
-    Array.from({ length: count }, () =>
+    Array.from({ length: count }, (_, at) =>
       ServiceProcess.prepare({
         plant,
         environment: {
-          DATABASE_URL: databaseUrl,
+          DATABASE_URL: typeof databaseUrl === "string" ? databaseUrl : databaseUrl(at),
           HTTP_THREADS: String(THREADS.httpThreads),
           APPLY_WRITERS: String(THREADS.applyWriters),
           ...environment,
@@ -158,7 +161,8 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
     senders = new Senders({ route, token, source, ledger, seed, senders: options.senders });
     await untilShared(database.pool, options.nodes);
     const faults = new Faults(nodes, database.pool, options);
-    const lost = await breakAll(faults, database, ledger, options);
+    const rotations = new KeyRotations(nodes, ledger, source);
+    const lost = await breakAll(faults, rotations, database, ledger, options);
     await senders.stop();
     const atRest = await checkAtRest(database, nodes, token, ledger);
     const codes = await Promise.all(nodes.map((node) => node.end("SIGTERM")));
@@ -166,6 +170,7 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
       ...ledger.problems,
       ...atRest.problems,
       ...promises(faults),
+      ...(options.only === "restart" ? failedRequests(ledger) : []),
       ...codes.filter((code) => code !== 0).map((code) => `SIGTERM at the end: exit code ${code}`),
     ];
     return {
@@ -173,6 +178,7 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
       faults: faults.counts,
       takeovers: faults.takeovers,
       readyMs: faults.readyMs,
+      rotations: rotations.count,
       ledger,
       findings: { ...atRest.findings, lost: Math.max(lost, atRest.findings.lost) },
       longestLagMs: atRest.lagMs,
@@ -195,15 +201,18 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
 
 async function breakAll(
   faults: Faults,
+  rotations: KeyRotations,
   { pool }: TestDatabase,
   ledger: Ledger,
-  { durationMs, everyMs, nodes, enough }: NodesOptions,
+  { durationMs, everyMs, nodes, enough, only }: NodesOptions,
 ): Promise<number> {
   const until = performance.now() + durationMs;
   let lost = 0;
   for (let next = performance.now(); next < until && enough?.aborted !== true; next += everyMs) {
     await delay(Math.max(0, next - performance.now()));
+    const rotated = only === "restart" ? rotations.one() : undefined;
     await faults.one();
+    await rotated;
     await untilShared(pool, nodes);
     lost += await countLost(pool, ledger, ledger.takeUnchecked());
   }
@@ -211,7 +220,7 @@ async function breakAll(
 }
 
 /** Until each applier has its share: a fault is to hit a node that has something to lose. */
-async function untilShared(pool: pg.Pool, nodes: number): Promise<void> {
+export async function untilShared(pool: pg.Pool, nodes: number): Promise<void> {
   const least = Math.floor(64 / (nodes * THREADS.applyWriters));
   await until(async () => {
     const { rows } = await pool.query<{ held: number }>(
@@ -223,7 +232,7 @@ async function untilShared(pool: pg.Pool, nodes: number): Promise<void> {
   }, READY_MS_MAX);
 }
 
-async function checkAtRest(
+export async function checkAtRest(
   { pool }: TestDatabase,
   nodes: readonly ServiceProcess[],
   token: string,
@@ -238,6 +247,12 @@ async function checkAtRest(
   ];
   for (const { address } of nodes) problems.push(...(await checkAnswers(address, token, ledger)));
   return { findings, lagMs: await longestLagMs(pool), problems };
+}
+
+/** Restarted in order, nobody is to see anything but 202. */
+function failedRequests({ seen }: Ledger): string[] {
+  const failed = Object.entries(seen).filter(([what]) => what !== "202");
+  return failed.length === 0 ? [] : [`while nodes were restarted in order: ${JSON.stringify(failed)}`];
 }
 
 function promises({ takeovers, readyMs }: Faults): string[] {

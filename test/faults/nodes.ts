@@ -14,7 +14,7 @@ TEST_DATABASE_URL, or a PostgreSQL of its own.
   --minutes M      by default 2
   --seed S         of what is sent and what is done to which node; a failure prints it
   --senders N      concurrent senders; by default 8
-  --only FAULT     ${NODE_FAULTS.join(", ")}
+  --only FAULT     ${NODE_FAULTS.join(", ")}; with restart, the signing key is rotated meanwhile, and no request may fail
   --plant FAULT    plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
 
@@ -48,7 +48,7 @@ function readOptions(args: readonly string[]) {
   return { ...(numbers as Record<"nodes" | "minutes" | "seed" | "senders" | "every", number>), only, plant };
 }
 
-function quantiles(values: readonly number[]): string {
+export function quantiles(values: readonly number[]): string {
   const sorted = values.toSorted((left, right) => left - right);
   const at = (share: number) => seconds(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
   return sorted.length === 0 ? "-" : `median ${at(0.5)}, p95 ${at(0.95)}, max ${at(1)}`;
@@ -80,6 +80,7 @@ function reportLines({ findings, ledger, takeovers, ...report }: NodesReport): s
     `what the senders saw              ${list(ledger.seen)}`,
     `outcomes                          ${list(findings.outcomes)}`,
     ...ofFaults,
+    ...(report.rotations === 0 ? [] : [`signing keys rotated              ${report.rotations}`]),
     `ready again                       ${quantiles(report.readyMs)}`,
     `longest wait for an answer        ${seconds(ledger.longestAnswerMs)}`,
     `longest receipt to applied        ${seconds(report.longestLagMs)}`,

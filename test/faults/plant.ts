@@ -12,7 +12,7 @@ import { LeaseStatements } from "../../src/apply/lease-statements.ts";
 import { ChangeCounters, type LockedLease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
 
 /** So many flushes come late, and so many transactions pause before their end, by as much at most. */
-const LATE_CHANCE = 0.3;
+const LATE_CHANCE = 0.5;
 const LATE_MS_MAX = 500;
 
 /** Answers 202 before the commit: what is on its way when the service is killed is lost. */

@@ -6,6 +6,7 @@ import { Balancer } from "../faults/balancer.ts";
 import { BatchSource, CLIENT_CODE } from "../faults/batch-source.ts";
 import { checkLog } from "../faults/check-log.ts";
 import { checkSessions, untilApplied } from "../faults/check-sessions.ts";
+import { KeyRotations } from "../faults/key-rotations.ts";
 import { Ledger } from "../faults/ledger.ts";
 import { newToken } from "../faults/new-token.ts";
 import { startNodes } from "../faults/nodes-campaign.ts";
@@ -77,7 +78,7 @@ describe("several nodes on one database", () => {
 
   test("rotate their signing key once, however many ask for it at the same moment", async () => {
     const rotations = await Promise.allSettled(
-      nodes.map((asked) => asked.command("key", "rotate", "--announce", "15m")),
+      nodes.map((asked) => asked.command("key", "rotate", "--announce", "5s")),
     );
     const refused = rotations.filter(({ status }) => status === "rejected");
     assert.equal(refused.length, 2);
@@ -138,13 +139,15 @@ describe("several nodes on one database", () => {
     assert.equal((await send(node(0), [inventory("A")], "afterwards")).status, 202);
   });
 
-  test("are restarted one after another under load, and no request fails", async () => {
+  test("are restarted one after another under load while the key is rotated, and no request fails", async () => {
     const ledger = new Ledger();
     const balancer = new Balancer(nodes.map(({ address }) => address));
     const route = () => balancer.route();
     try {
       await until(() => nodes.every(({ address }) => balancer.isRouted(address)), 20_000);
-      const senders = new Senders({ route, token, source: new BatchSource(7), ledger, seed: 7, senders: 3 });
+      const source = new BatchSource(7);
+      const senders = new Senders({ route, token, source, ledger, seed: 7, senders: 3 });
+      const rotated = new KeyRotations(nodes, ledger, source).one();
       for (const restarted of nodes) {
         const before = ledger.acceptedRequests;
         await until(() => ledger.acceptedRequests > before + 20, 30_000);
@@ -153,6 +156,7 @@ describe("several nodes on one database", () => {
         await restarted.untilReady(60_000);
         await until(() => balancer.isRouted(restarted.address), 20_000);
       }
+      await rotated;
       await senders.stop();
     } finally {
       await balancer.stop();

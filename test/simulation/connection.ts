@@ -14,6 +14,8 @@ const CLIENT_KEEPALIVE_MS = 10_000;
 export interface SessionKind {
   readonly application: "accept" | "apply";
   readonly queryTimeoutMs: number;
+  /** Of the statements that have bounds of their own. */
+  readonly queryTimeoutsMs?: Readonly<Record<string, number>>;
   readonly statementTimeoutMs: number;
 }
 
@@ -78,7 +80,8 @@ export class Connection implements Peer {
   query(name: string, statement: Statement): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new Error("Client was closed and is not queryable"));
-      const deadline = this.node.time.now() + this.#kind.queryTimeoutMs;
+      const { queryTimeoutMs, queryTimeoutsMs } = this.#kind;
+      const deadline = this.node.time.now() + (queryTimeoutsMs?.[name] ?? queryTimeoutMs);
       this.#queue.push({ name, statement, deadline, resolve, reject, isSettled: false });
       this.#watch();
       this.#pulse();
@@ -227,15 +230,15 @@ export class Connection implements Peer {
     this.node.connections.delete(this);
   }
 
-  /** One timer a connection: queries are asked, and so late, in order. */
+  /** One timer a connection, for the query that is late first. */
   #watch(): void {
     if (this.#isWatched) return;
-    const oldest = [...(this.#active === undefined ? [] : [this.#active]), ...this.#queue].find(
-      (query) => !query.isSettled,
-    );
-    if (oldest === undefined || !this.node.connections.has(this)) return;
+    const deadlines = [...(this.#active === undefined ? [] : [this.#active]), ...this.#queue]
+      .filter((query) => !query.isSettled)
+      .map(({ deadline }) => deadline);
+    if (deadlines.length === 0 || !this.node.connections.has(this)) return;
     this.#isWatched = true;
-    this.node.time.after(oldest.deadline - this.node.time.now(), () => {
+    this.node.time.after(Math.min(...deadlines) - this.node.time.now(), () => {
       this.#isWatched = false;
       const now = this.node.time.now();
       const late = [...(this.#active === undefined ? [] : [this.#active]), ...this.#queue].filter(

@@ -33,7 +33,21 @@ import type { LogRow } from "./store.ts";
 
 /** The timeouts of src/accept/lane-session.ts and src/apply/apply-session.ts. */
 const LANE: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
-const APPLY: SessionKind = { application: "apply", queryTimeoutMs: 65_000, statementTimeoutMs: 60_000 };
+const APPLY: SessionKind = {
+  application: "apply",
+  queryTimeoutMs: 65_000,
+  queryTimeoutsMs: {
+    ...{
+      "look around": 10_000,
+      "end silent": 10_000,
+      "retire lanes": 10_000,
+      begin: 10_000,
+      rollback: 10_000,
+    },
+    "read backlog": 30_000,
+  },
+  statementTimeoutMs: 60_000,
+};
 
 /** So that four of the largest batches fill a transaction (INFLATED_BYTES_TARGET of src/apply/applier.ts). */
 const BYTES_A_RECORD = 2_100;

@@ -1,0 +1,59 @@
+import { until } from "../support/until.ts";
+import type { BatchSource } from "./batch-source.ts";
+import type { Ledger } from "./ledger.ts";
+import { type ClientCredentials, newClient, tokenOf } from "./new-token.ts";
+import { untilServes } from "./serves-again.ts";
+import type { ServiceProcess } from "./service-process.ts";
+
+/** As short as it may be. */
+const ANNOUNCE = "5s";
+const SIGNS_MS_MAX = 30_000;
+const SERVES_MS_MAX = 60_000;
+
+/** Rotations of the signing key under load; every node has to take the tokens that any of them signs with the new one. */
+export class KeyRotations {
+  count = 0;
+  readonly #nodes: readonly ServiceProcess[];
+  readonly #ledger: Ledger;
+  readonly #source: BatchSource;
+  #client: ClientCredentials | undefined;
+
+  constructor(nodes: readonly ServiceProcess[], ledger: Ledger, source: BatchSource) {
+    this.#nodes = nodes;
+    this.#ledger = ledger;
+    this.#source = source;
+  }
+
+  /** One rotation, by a command beside the first node, whether or not that runs now. */
+  async one(): Promise<void> {
+    const [first] = this.#nodes;
+    if (first === undefined) return;
+    this.#client ??= await newClient(first);
+    const said = await first.command("key", "rotate", "--announce", ANNOUNCE, "--json");
+    const { kid, activate_at } = JSON.parse(said) as { kid: string; activate_at: string };
+    // A client may ask for few tokens, so none is asked for before.
+    await until(() => Date.now() >= Date.parse(activate_at), SIGNS_MS_MAX);
+    const token = await this.#tokenUnder(kid, this.#client);
+    for (const { address } of this.#nodes)
+      await untilServes(address, { ledger: this.#ledger, token }, this.#source.next(), SERVES_MS_MAX);
+    this.count += 1;
+  }
+
+  async #tokenUnder(kid: string, client: ClientCredentials): Promise<string> {
+    let token = "";
+    await until(async () => {
+      for (const { address } of this.#nodes) {
+        token = await tokenOf(address, client).catch(() => "");
+        if (token !== "" && kidOf(token) === kid) return true;
+      }
+      return false;
+    }, SIGNS_MS_MAX);
+    return token;
+  }
+}
+
+/** The key that a token says it was signed with. */
+function kidOf(token: string): string {
+  const [header = ""] = token.split(".");
+  return (JSON.parse(Buffer.from(header, "base64url").toString()) as { kid: string }).kid;
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { openRoad } from "../support/database-road.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** What a firewall does that has forgotten connections: they lead nowhere, nobody is told, and new ones come through. */
+describe("connections to the database that were forgotten on the way", () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+  const stops: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  });
+
+  async function start() {
+    const road = await openRoad(database.url);
+    stops.push(() => road.close());
+    const service = await startTestService({}, { database: { ...database, url: road.url } });
+    stops.push(() => service.stop());
+    assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
+    return { road, service };
+  }
+
+  /** Each answer is awaited only so long: a request that hangs is what this is about. */
+  const within = <Value>(ms: number, answer: Promise<Value>): Promise<Value | undefined> =>
+    Promise.race([
+      answer,
+      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms).unref()),
+    ]);
+
+  async function untilAccepted(service: TestService, propertyCode: string): Promise<string> {
+    let requestId = "";
+    await until(async () => {
+      const answer = await within(2_000, service.post("inventories", [inventoryRecord({ propertyCode })]));
+      assert.ok(answer === undefined || [202, 503].includes(answer.status), String(answer?.status));
+      if (answer?.status !== 202) return false;
+      requestId = String(answer.json()["requestId"]);
+      return true;
+    }, 40_000);
+    return requestId;
+  }
+
+  test("are given up: requests that ask who may do what, and new properties, are served again", async () => {
+    const { road, service } = await start();
+    const shared = road.ways.filter(({ name }) => name === "bellhop");
+    assert.ok(shared.length > 0);
+    for (const way of shared) way.lose();
+    await untilAccepted(service, "NEW1");
+  });
+
+  test("are given up by the applier too, and what is accepted is applied", async () => {
+    const { road, service } = await start();
+    const appliers = road.ways.filter(({ name }) => name.startsWith("bellhop apply"));
+    assert.ok(appliers.length > 0);
+    for (const way of appliers) way.lose();
+    const requestId = await untilAccepted(service, "NEW2");
+    await until(
+      async () => (await service.get(`/api/public/v1/requests/${requestId}`)).json()["status"] === "applied",
+      55_000,
+    );
+  });
+});
