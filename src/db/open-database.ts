@@ -2,10 +2,12 @@ import { statfs } from "node:fs/promises";
 import type pg from "pg";
 import type { Logger } from "../observe/log.ts";
 import { clientConfig, type ServerAddress, type SessionSource } from "./connection.ts";
+import { isDistributed } from "./distribution.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
 import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
 import { checkServer, UnusableDatabaseError } from "./server-checks.ts";
+import { durabilityGapsOf, readWorkers } from "./workers.ts";
 
 /** What of the configuration (src/config.ts) the database needs. */
 export interface DatabaseConfig {
@@ -84,6 +86,10 @@ async function openServer(
   const sessionConfig = clientConfig(address, level);
   await migrate(sessionConfig, log);
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax);
+  await checkWorkers(pool, config.allowUnsafeDurability).catch(async (error) => {
+    await pool.end();
+    throw error;
+  });
   return {
     pool,
     clientConfig: sessionConfig,
@@ -92,6 +98,17 @@ async function openServer(
     dataDirectory: undefined,
     close: () => pool.end(),
   };
+}
+
+/** Where the tables are distributed, a batch is on the disks of workers: what holds for the coordinator has to hold there. */
+async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Promise<void> {
+  if (allowUnsafeDurability || !(await isDistributed(pool))) return;
+  const gaps = (await readWorkers(pool)).flatMap(durabilityGapsOf);
+  if (gaps.length > 0) {
+    throw new UnusableDatabaseError(
+      `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+    );
+  }
 }
 
 /** Bytes that an ordinary process may still write on the file system of a directory. */

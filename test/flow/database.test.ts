@@ -51,7 +51,7 @@ test("a connection that is lost in a transaction fails the transaction and not t
   const lost = withTransaction(database.pool, async (client) => {
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const ended = new Promise((resolve) => client.once("end", resolve));
-    await database.pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+    await database.pool.query("select pg_terminate_backend($1::integer)", [rows[0]?.pid]);
     await ended;
     await client.query("select 1");
   });

@@ -82,7 +82,7 @@ describe("the accept log", () => {
       10_000,
     );
     for (const { backend_pid } of lanesBefore)
-      await bench.rows("select pg_terminate_backend($1)", [backend_pid]);
+      await bench.rows("select pg_terminate_backend($1::integer)", [backend_pid]);
     await blocker.query("commit");
     blocker.release();
     for (const answer of await answers) {

@@ -11,6 +11,7 @@ import { Sharing } from "../../src/apply/sharing.ts";
 import { Stalls } from "../../src/apply/stalls.ts";
 import { enterPresence } from "../../src/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";
 
 const byNumber = (left: number, right: number): number => left - right;
@@ -156,15 +157,7 @@ describe("a bucket has one owner", () => {
     void takeover.then(() => {
       taken = true;
     });
-    await until(
-      async () =>
-        (
-          await bench.rows(
-            "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%epoch + 1%'",
-          )
-        ).length === 1,
-      10_000,
-    );
+    await until(async () => (await waitingForLock(bench.database.pool, "%epoch + 1%")) > 0, 10_000);
     assert.equal(taken, false);
     await one.query("commit");
     await takeover;
@@ -222,7 +215,7 @@ describe("a bucket has one owner", () => {
       return backend.late;
     }, 20_000);
     assert.equal(await held(), "alive 2, hung 62");
-    await bench.rows("select pg_cancel_backend($1)", [rows[0]?.pid]);
+    await bench.rows("select pg_cancel_backend($1::integer)", [rows[0]?.pid]);
     await assert.rejects(busy);
     await client.end();
     await untilHeld("alive 64");

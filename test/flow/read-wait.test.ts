@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
+import { waitingForLock } from "../support/lock-waits.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { accept, reservation } from "./read-fixture.ts";
@@ -20,7 +21,8 @@ after(async () => {
 /** Keeps every applier from its next transaction until `commit`. */
 async function holdApply(): Promise<void> {
   await held.query("begin");
-  await held.query("select from bellhop.bucket_lease for update");
+  // An update of every row, as Citus locks the rows of one bucket at a time.
+  await held.query("update bellhop.bucket_lease set next_change = next_change");
 }
 
 const ask = (requestId: string, prefer: string) =>
@@ -37,12 +39,7 @@ test("Prefer: wait answers as soon as the request is applied, not before", async
     answered = true;
   });
   // The question has been asked again and again by now, and is still open.
-  await until(async () => {
-    const { rows } = await service.pool.query(
-      "select from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%bucket_lease%'",
-    );
-    return rows.length > 0;
-  }, 10_000);
+  await until(async () => (await waitingForLock(service.pool, "%bucket_lease%")) > 0, 10_000);
   assert.equal(answered, false);
   await held.query("commit");
   const answer = await waiting;

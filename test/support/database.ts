@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { afterEach } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
@@ -150,6 +151,9 @@ async function ensureTemplate(
   citus: CitusServer | undefined,
 ): Promise<string> {
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
+  if (citus !== undefined)
+    for (const name of ["distribute.ts", "distribute-analytics.ts"])
+      checksums.push(hash("sha256", await readFile(new URL(`../../src/db/${name}`, import.meta.url))));
   // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
   const kind = citus === undefined ? "template" : "citus";
   const name = `bellhop_${kind}_${hash("sha256", checksums.join()).slice(0, 32)}`;

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { lowestIdAt } from "../src/accept/request-id.ts";
+import { clientConfig } from "../src/db/connection.ts";
+import { isDistributed } from "../src/db/distribution.ts";
+import { ProcessMeter } from "./process-meter.ts";
+
+/** A node of the database: what it wrote to its log, and its processes where they run on this machine. */
+interface NodeState {
+  readonly pid: number;
+  readonly wal: string;
+}
+
+/** The server's own process stands in its first file; a session that Citus opens is gone when its number arrives. */
+const NODE_STATE = `select json_build_object('pid', split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer, 'wal', pg_current_wal_insert_lsn() - '0/0'::pg_lsn)`;
+
+const DRAIN_MS_MAX = 300_000;
+/** A look adds up an outcome for each part: so that it costs little beside what is measured, a fiftieth of the time so far. */
+const LOOK_SHARE = 0.02;
+const LOOK_MS_MIN = 20;
+
+/** A database that is measured by its address, be it one server or a coordinator with workers. */
+export class ScaleDatabase {
+  readonly #client: pg.Client;
+  readonly workers: number;
+  readonly #meters: readonly ProcessMeter[];
+
+  private constructor(client: pg.Client, workers: number, meters: readonly ProcessMeter[]) {
+    this.#client = client;
+    this.workers = workers;
+    this.#meters = meters;
+  }
+
+  /** The service has made its tables. Processes are measured of those servers whose address is this machine's loopback. */
+  static async open(url: string): Promise<ScaleDatabase> {
+    const client = new pg.Client(clientConfig({ connectionString: url }));
+    await client.connect();
+    const workers = (await isDistributed(client)) ? await countWorkers(client) : 0;
+    const isLocal = /@(127\.0\.0\.1|localhost)[:/]/.test(url) && ProcessMeter.supported;
+    const nodes = isLocal ? await nodeStates(client, workers) : [];
+    return new ScaleDatabase(
+      client,
+      workers,
+      nodes.map(({ pid }) => new ProcessMeter(pid, true)),
+    );
+  }
+
+  start(): void {
+    for (const meter of this.#meters) meter.start();
+  }
+
+  /** CPU seconds of the first server, and of all others together; NaN where they run elsewhere. */
+  stop(): { readonly first: number; readonly workers: number } {
+    const seconds = this.#meters.map((meter) => meter.stop()?.cpuSeconds ?? Number.NaN);
+    const [first = Number.NaN, ...others] = seconds;
+    return { first, workers: others.reduce((sum, each) => sum + each, 0) };
+  }
+
+  /** Bytes that all servers have written to their logs. */
+  async walBytes(): Promise<number> {
+    const nodes = await nodeStates(this.#client, this.workers);
+    return nodes.reduce((sum, { wal }) => sum + Number(wal), 0);
+  }
+
+  /** Waits until so many records received since a time have an outcome; answers when that was seen. */
+  async untilApplied(records: number, sinceMs: number): Promise<number> {
+    const deadline = Date.now() + DRAIN_MS_MAX;
+    for (;;) {
+      const { rows } = await this.#client.query<{ decided: number }>(
+        "select coalesce(sum(length(outcomes)), 0)::float8 as decided from bellhop.request_outcome where request_id >= $1",
+        [lowestIdAt(Math.floor(sinceMs))],
+      );
+      if ((rows[0]?.decided ?? 0) >= records) return performance.timeOrigin + performance.now();
+      if (Date.now() > deadline) throw new Error("The backlog was not drained in five minutes.");
+      await delay(Math.max(LOOK_MS_MIN, (Date.now() - sinceMs) * LOOK_SHARE));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+}
+
+async function countWorkers(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ n: number }>(
+    "select count(distinct (nodename, nodeport))::integer as n from citus_shards where citus_table_type = 'distributed'",
+  );
+  return rows[0]?.n ?? 0;
+}
+
+async function nodeStates(client: pg.Client, workers: number): Promise<NodeState[]> {
+  const own = await client.query<{ json_build_object: NodeState }>(NODE_STATE);
+  const first = own.rows.map((row) => row.json_build_object);
+  if (workers === 0) return first;
+  const { rows } = await client.query<{ result: string }>("select result from run_command_on_workers($1)", [
+    NODE_STATE,
+  ]);
+  return [...first, ...rows.map(({ result }) => JSON.parse(result) as NodeState)];
+}
