@@ -13,7 +13,11 @@ const DRAIN_MS_MAX = 300_000;
 const BACKLOG = `select exists (
     select from bellhop.lane as lane
     cross join generate_series(0, 63) as b (bucket)
-    left join bellhop_state.apply_cursor as done on done.bucket = b.bucket and done.lane_id = lane.lane_id
+    left join lateral (
+      select request_id from bellhop_state.apply_cursor as passed
+      where passed.bucket = b.bucket and passed.lane_id = lane.lane_id
+      order by passed.request_id desc limit 1
+    ) as done on true
     cross join lateral (
       select from bellhop.accept_log as part
       where part.bucket = b.bucket and part.lane_id = lane.lane_id

@@ -51,8 +51,13 @@ create table bellhop.bucket_lease (
   owner text,
   backend_pid integer,
   backend_start timestamp with time zone,
-  next_change bigint default 1 not null,
   constraint bucket_lease_pkey PRIMARY KEY (bucket)
+);
+
+create table bellhop.change_counter (
+  bucket smallint not null,
+  next_change bigint not null,
+  constraint change_counter_pkey PRIMARY KEY (bucket, next_change)
 );
 
 create table bellhop.client (
@@ -211,7 +216,7 @@ create table bellhop_state.apply_cursor (
   bucket smallint not null,
   lane_id bigint not null,
   request_id uuid not null,
-  constraint apply_cursor_pkey PRIMARY KEY (bucket, lane_id)
+  constraint apply_cursor_pkey PRIMARY KEY (bucket, lane_id, request_id)
 );
 
 create table bellhop_state.current_record (

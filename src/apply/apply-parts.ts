@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
@@ -14,7 +15,8 @@ const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.met
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
 const ofBucket = {
   outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
-  cursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
+  movedCursors: readStatement(new URL("./sql/move-cursors-distributed.sql", import.meta.url)),
+  newCursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
   quarantine: readStatement(new URL("./sql/write-quarantine-distributed.sql", import.meta.url)),
 };
 
@@ -59,7 +61,9 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
     // Parts come in the order of their ids, so the last of a lane and bucket is its greatest.
     last.set(`${bucket}/${laneId}`, { bucket, lane_id: laneId, request_id: requestId });
   }
-  await writeRows(client, [...last.values()], writeCursors, ofBucket.cursors);
+  const rows = [...last.values()];
+  await writeRows(client, rows, writeCursors, ofBucket.movedCursors);
+  if (await isDistributed(client)) await writeRows(client, rows, writeCursors, ofBucket.newCursors);
 }
 
 async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {

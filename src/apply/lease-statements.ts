@@ -6,9 +6,16 @@ import type { Lease, LeaseSession, LockedLease } from "./ownership.ts";
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
 const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
 const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
+const readCounters = readStatement(new URL("./sql/read-change-counters.sql", import.meta.url));
 const takeBucket = readStatement(new URL("./sql/take-bucket-distributed.sql", import.meta.url));
 const giveUpBucket = readStatement(new URL("./sql/give-up-bucket-distributed.sql", import.meta.url));
 const lockBucket = readStatement(new URL("./sql/lock-bucket-distributed.sql", import.meta.url));
+const readCounter = readStatement(new URL("./sql/read-change-counter-distributed.sql", import.meta.url));
+
+interface Counter {
+  readonly bucket: number;
+  readonly next_change: string;
+}
 
 interface Backend {
   readonly pid: number;
@@ -51,8 +58,21 @@ export class LeaseStatements implements LeaseSession {
   }
 
   async lockBuckets(buckets: readonly number[]): Promise<LockedLease[]> {
-    if (await isDistributed(this.client)) return this.#eachOf(lockBucket, buckets, (bucket) => [bucket]);
-    return (await this.client.query<LockedLease>({ ...lockBuckets, values: [buckets] })).rows;
+    const [leases, counters] = (await isDistributed(this.client))
+      ? [
+          await this.#eachOf<number, Lease>(lockBucket, buckets, (bucket) => [bucket]),
+          await this.#eachOf<number, Counter>(readCounter, buckets, (bucket) => [bucket]),
+        ]
+      : [
+          (await this.client.query<Lease>({ ...lockBuckets, values: [buckets] })).rows,
+          (await this.client.query<Counter>({ ...readCounters, values: [buckets] })).rows,
+        ];
+    const next = new Map(counters.map(({ bucket, next_change }) => [bucket, next_change]));
+    return leases.map((lease) => {
+      const next_change = next.get(lease.bucket);
+      if (next_change === undefined) throw new Error(`Bucket ${lease.bucket} has no counter of changes.`);
+      return { ...lease, next_change };
+    });
   }
 
   /** A lease is locked and written on the worker that has it, which only a statement of one bucket can be sent to. */

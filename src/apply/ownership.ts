@@ -104,7 +104,8 @@ export class Ownership {
 /** The change numbers of one transaction: increasing within a bucket, not necessarily without gaps. */
 export class ChangeCounters {
   readonly #next: Map<number, number>;
-  readonly #used = new Set<number>();
+  /** What the counters were, of those that were used. */
+  readonly #former = new Map<number, number>();
 
   constructor(next: Map<number, number>) {
     this.#next = next;
@@ -114,22 +115,28 @@ export class ChangeCounters {
     const number = this.#next.get(bucket);
     if (number === undefined) throw new Error(`Bucket ${bucket} is not locked by this transaction.`);
     this.#next.set(bucket, number + 1);
-    this.#used.add(bucket);
+    if (!this.#former.has(bucket)) this.#former.set(bucket, number);
     return number;
   };
 
   /** Writes the counters that were used; part of the transaction. */
   async write(client: pg.ClientBase): Promise<void> {
-    if (this.#used.size === 0) return;
-    if (await isDistributed(client)) {
-      for (const bucket of this.#used)
-        await client.query({ ...writeChangeCounter, values: [bucket, this.#next.get(bucket)] });
-      return;
-    }
-    const rows = [...this.#used].map((bucket) => ({
-      bucket,
+    if (this.#former.size === 0) return;
+    const rows = [...this.#former].map(([bucket, former]) => ({
+      ...{ bucket, former },
       next_change: this.#next.get(bucket),
     }));
-    await client.query({ ...writeChangeCounters, values: [JSON.stringify(rows)] });
+    let moved = 0;
+    if (await isDistributed(client)) {
+      for (const { bucket, former, next_change } of rows) {
+        const values = [bucket, next_change, former];
+        moved += (await client.query({ ...writeChangeCounter, values })).rowCount ?? 0;
+      }
+    } else {
+      const values = [JSON.stringify(rows)];
+      moved = (await client.query({ ...writeChangeCounters, values })).rowCount ?? 0;
+    }
+    if (moved !== rows.length)
+      throw new Error("A counter of changes is not where its bucket's owner found it.");
   }
 }

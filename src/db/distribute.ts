@@ -13,6 +13,7 @@ export class DistributionError extends Error {}
  */
 const DISTRIBUTED_TABLES = [
   "bellhop.bucket_lease",
+  "bellhop.change_counter",
   "bellhop.accept_log",
   "bellhop.request_outcome",
   "bellhop.quarantine",

@@ -152,17 +152,17 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
     const { rowCount } = await client.query(
       `with corrected as (
         select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
-          lease.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
+          counter.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
         from ${schema}.current_record as rebuilt
-        join bellhop.bucket_lease as lease on lease.bucket = $1
+        join bellhop.change_counter as counter on counter.bucket = $1
         left join ${STATE_SCHEMA}.current_record as live
           on live.bucket = $1 and live.property_id = rebuilt.property_id
           and live.resource = rebuilt.resource and live.key = rebuilt.key
         where rebuilt.bucket = $1 and rebuilt.resource = '${resource}' and live.content_hash is distinct from rebuilt.content_hash
       ), counted as (
-        update bellhop.bucket_lease as lease set next_change = highest.change_no + 1
+        update bellhop.change_counter as counter set next_change = highest.change_no + 1
         from (select max(change_no) as change_no from corrected) as highest
-        where lease.bucket = $1 and highest.change_no is not null
+        where counter.bucket = $1 and highest.change_no is not null
       )
       update ${schema}.${table} as version set change_no = corrected.change_no
       from corrected

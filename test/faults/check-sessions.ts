@@ -53,16 +53,16 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
       using (bucket, lane_id)
     where cursor.request_id is distinct from log.last`,
   "buckets whose changes are not numbered 1, 2, 3 …": `
-    select lease.bucket, lease.next_change, count(change_no), count(distinct change_no), max(change_no)
-    from bellhop.bucket_lease lease
+    select counter.bucket, counter.next_change, count(change_no), count(distinct change_no), max(change_no)
+    from bellhop.change_counter counter
     left join (
       select bucket, change_no from bellhop_state.inventory_version union all
       select bucket, change_no from bellhop_state.reservation_version union all
       select bucket, change_no from bellhop_state.group_version
-    ) change on change.bucket = lease.bucket and change.change_no is not null
-    group by lease.bucket, lease.next_change
-    having count(change_no) <> lease.next_change - 1 or count(distinct change_no) <> count(change_no)
-      or max(change_no) >= lease.next_change`,
+    ) change on change.bucket = counter.bucket and change.change_no is not null
+    group by counter.bucket, counter.next_change
+    having count(change_no) <> counter.next_change - 1 or count(distinct change_no) <> count(change_no)
+      or max(change_no) >= counter.next_change`,
   "appliers that do not have their fair share of the buckets": `
     select owner, count(*)::integer from bellhop.bucket_lease group by owner
     having count(*) not between ${Math.floor(64 / (nodes * applyWriters))} and ${Math.ceil(64 / (nodes * applyWriters))}`,

@@ -99,9 +99,8 @@ function withoutLaneRule(): void {
       ...asked,
       text: replaced(
         asked.text,
-        "left join apply_cursor as cursor on cursor.bucket = owned.bucket and cursor.lane_id = lane.lane_id",
-        `left join (select bucket, max(request_id::text)::uuid as request_id from apply_cursor group by bucket) as cursor
-          on cursor.bucket = owned.bucket`,
+        "where passed.bucket = owned.bucket and passed.lane_id = lane.lane_id",
+        "where passed.bucket = owned.bucket",
       ),
     }),
   });

@@ -177,11 +177,11 @@ describe("a bucket has one owner", () => {
     const { client, ownership } = await hang();
     await client.query("begin");
     await ownership.lock([1, 2]);
-    await client.query("update bellhop.bucket_lease set next_change = 1000 where bucket = 1");
+    await client.query("update bellhop.change_counter set next_change = 1000 where bucket = 1");
     const applier = started("alive");
     await untilHeld("alive 64");
     const [lease] = await bench.rows<{ next_change: string }>(
-      "select next_change::text from bellhop.bucket_lease where bucket = 1",
+      "select next_change::text from bellhop.change_counter where bucket = 1",
     );
     assert.notEqual(lease?.next_change, "1000");
     await applier.stop();

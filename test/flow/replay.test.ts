@@ -127,7 +127,7 @@ describe("quarantine and replay", () => {
     // The live state is spoilt: R2's newest content is replaced by another that the log does not know.
     await bench.rows(`update bellhop_state.current_record set content_hash = '\\x00' where key = 'R2'`);
     const [counterBefore] = await bench.rows<{ sum: number }>(
-      "select sum(next_change)::int as sum from bellhop.bucket_lease",
+      "select sum(next_change)::int as sum from bellhop.change_counter",
     );
     const storage = `select relname, reloptions from pg_class where relnamespace = 'bellhop_state'::regnamespace order by 1`;
     const storageBefore = await bench.rows(storage);
@@ -140,7 +140,7 @@ describe("quarantine and replay", () => {
     );
     assert.deepEqual(versionsAfter, versionsBefore);
     const [counterAfter] = await bench.rows<{ sum: number }>(
-      "select sum(next_change)::int as sum from bellhop.bucket_lease",
+      "select sum(next_change)::int as sum from bellhop.change_counter",
     );
     assert.equal(counterAfter?.sum, (counterBefore?.sum ?? 0) + 1);
     assert.equal((await runReplay()).equal, true);

@@ -3,7 +3,11 @@
 select home.bucket, min(part.request_id::text) as first
 from bellhop.bucket_lease as home
 cross join unnest($2::bigint[]) as lane (lane_id)
-left join apply_cursor as cursor on cursor.bucket = home.bucket and cursor.lane_id = lane.lane_id
+left join lateral (
+  select passed.request_id from apply_cursor as passed
+  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
+) as cursor on true
 cross join lateral (
   select log.request_id
   from bellhop.accept_log as log

@@ -2,7 +2,11 @@
 select distinct part.lane_id::text as lane_id
 from bellhop.bucket_lease as home
 cross join unnest($1::bigint[]) as lane (lane_id)
-left join apply_cursor as cursor on cursor.bucket = home.bucket and cursor.lane_id = lane.lane_id
+left join lateral (
+  select passed.request_id from apply_cursor as passed
+  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
+) as cursor on true
 cross join lateral (
   select log.lane_id
   from bellhop.accept_log as log

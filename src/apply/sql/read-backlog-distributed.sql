@@ -5,7 +5,11 @@ with pending as (
     sum(part.record_count) over receipt - part.record_count as records_before,
     sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before
   from unnest($5::bigint[]) as lane (lane_id)
-  left join apply_cursor as cursor on cursor.bucket = $1::smallint and cursor.lane_id = lane.lane_id
+  left join lateral (
+    select passed.request_id from apply_cursor as passed
+    where passed.bucket = $1::smallint and passed.lane_id = lane.lane_id
+    order by passed.request_id desc limit 1
+  ) as cursor on true
   cross join lateral (
     select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes
     from bellhop.accept_log as log

@@ -8,7 +8,11 @@ with pending as (
     sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before
   from unnest($1::smallint[]) as owned (bucket)
   cross join bellhop.lane
-  left join apply_cursor as cursor on cursor.bucket = owned.bucket and cursor.lane_id = lane.lane_id
+  left join lateral (
+    select passed.request_id from apply_cursor as passed
+    where passed.bucket = owned.bucket and passed.lane_id = lane.lane_id
+    order by passed.request_id desc limit 1
+  ) as cursor on true
   cross join lateral (
     select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes
     from bellhop.accept_log as log

@@ -15,7 +15,11 @@ where lane.sealed_at is not null and lane.retired_at is null
   and not exists (
     select
     from generate_series(0, 63) as bucket
-    left join apply_cursor as cursor on cursor.bucket = bucket.bucket and cursor.lane_id = lane.lane_id
+    left join lateral (
+      select passed.request_id from apply_cursor as passed
+      where passed.bucket = bucket.bucket and passed.lane_id = lane.lane_id
+      order by passed.request_id desc limit 1
+    ) as cursor on true
     cross join lateral (
       select from bellhop.accept_log as log
       where log.bucket = bucket.bucket and log.lane_id = lane.lane_id
