@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { ensurePartitions } from "../../src/accept/partitions.ts";
+import { advanceCursors } from "../../src/apply/apply-parts.ts";
+import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
+import { LeaseStatements } from "../../src/apply/lease-statements.ts";
+import { Ownership } from "../../src/apply/ownership.ts";
+import { readStatement } from "../../src/db/statement.ts";
+import { openStateSession, planByKeys } from "../../src/state/state-session.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const TRANSACTIONS = 1_500;
+const FETCHES_MAX = 3;
+
+interface Plan {
+  readonly "Relation Name"?: string;
+  readonly "Heap Fetches"?: number;
+  readonly "Actual Rows": number;
+  readonly Plans?: readonly Plan[];
+}
+
+const MOVING = new Set(["apply_cursor", "change_counter"]);
+
+/** The nodes of a plan that read a table whose rows move with every transaction. */
+function movingIn(plan: Plan): Plan[] {
+  const below = (plan.Plans ?? []).flatMap(movingIn);
+  return MOVING.has(plan["Relation Name"] ?? "") ? [plan, ...below] : below;
+}
+
+describe("while a snapshot is held", () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+  let holder: pg.Client;
+  before(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client(database.clientConfig);
+    holder = new pg.Client(database.clientConfig);
+    await client.connect();
+    await holder.connect();
+    await openStateSession(client, "bellhop_state");
+    await ensurePartitions(client, Date.now());
+    await planByKeys(client, true);
+    await holder.query("set idle_in_transaction_session_timeout = 0");
+    await holder.query("begin isolation level repeatable read");
+    await holder.query("select count(*) from bellhop.lane");
+  });
+  after(async () => {
+    await holder.end();
+    await client.end();
+    await database.drop();
+  });
+
+  /** How many rows, those that are no more among them, a statement looks at in the tables whose rows move. */
+  async function fetchesOf(file: string, values: readonly unknown[]): Promise<number[]> {
+    const { text } = readStatement(new URL(`../../src/apply/sql/${file}`, import.meta.url));
+    const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `explain (analyze, format json) ${text}`,
+      [...values],
+    );
+    const nodes = rows.flatMap((row) => movingIn(row["QUERY PLAN"][0].Plan));
+    // Only a scan of the index alone tells how many; no other plan will do.
+    return nodes.map((node) => node["Heap Fetches"] ?? Number.POSITIVE_INFINITY);
+  }
+
+  test("a transaction of apply finds its place by a row or two after thousands of others", async () => {
+    const lane = await client.query<{ id: string }>(
+      `insert into bellhop.lane (backend_pid, backend_start) values (pg_backend_pid(), now()) returning lane_id::text as id`,
+    );
+    const laneId = lane.rows[0]?.id ?? "";
+    const ownership = new Ownership(new LeaseStatements(client), "tester");
+    await ownership.take([{ bucket: 5, epoch: "0" }]);
+    const transaction = async (at: number) => {
+      const requestId = `019a0000-0000-7000-8000-${at.toString(16).padStart(12, "0")}`;
+      await readBacklog(client, [5]);
+      await client.query("begin");
+      const counters = await ownership.lock([5]);
+      await advanceCursors(client, [{ bucket: 5, laneId, requestId } as LogPart]);
+      counters.take(5);
+      await counters.write(client);
+      await client.query("commit");
+    };
+    for (let at = 0; at < TRANSACTIONS; at += 1) await transaction(at);
+    const looked = {
+      backlog: await fetchesOf("read-backlog.sql", [[5], 10, 1_000, 1_000_000]),
+      counters: await fetchesOf("read-change-counters.sql", [[5]]),
+    };
+    for (const [what, fetches] of Object.entries(looked)) {
+      assert.ok(fetches.length > 0 && fetches.every((count) => count <= FETCHES_MAX), `${what}: ${fetches}`);
+    }
+    const { rows } = await client.query(
+      "select (select count(*)::integer from apply_cursor) as cursors, next_change::text from bellhop.change_counter where bucket = 5",
+    );
+    assert.deepEqual(rows, [{ cursors: 1, next_change: String(TRANSACTIONS + 1) }]);
+  });
+});
