@@ -178,7 +178,7 @@ describe("one request", () => {
   test("is there for the client that sent it only", async () => {
     const other = await service.newClient();
     const requestId = await accept(service, "reservations", [reservation("mine", OLD)]);
-    const missing = [requestId, "01999999-0000-7000-8000-000000000000", "not-a-uuid", `${requestId}0`, "%00"];
+    const missing = [requestId, "01999999-0000-7000-8000-000000000000", "not-a-uuid", `${requestId}0`];
     for (const id of missing) {
       const answer = await service.get(`/api/public/v1/requests/${id}`, { as: other });
       assert.equal(answer.status, 404, answer.text);

@@ -22,7 +22,7 @@ after(async () => {
 async function holdApply(): Promise<void> {
   await held.query("begin");
   // An update of every row, as Citus locks the rows of one bucket at a time.
-  await held.query("update bellhop.bucket_lease set next_change = next_change");
+  await held.query("update bellhop.bucket_lease set epoch = epoch");
 }
 
 const ask = (requestId: string, prefer: string) =>
