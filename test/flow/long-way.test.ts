@@ -6,8 +6,8 @@ import { until } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
 const T2 = "2026-01-01T00:00:02Z";
-/** Its first batch of a property takes long: two more than 2 x 500, so that it is worked on in three pieces. */
-const LONG = 1_002;
+/** Its first batch of a property takes long: two more than 4 x 500, so that it is worked on in five pieces. */
+const LONG = 2_002;
 
 const many = (time: string, content: string, propertyCode: string) =>
   Array.from({ length: LONG }, (_, n) => reservation(`L${n}`, time, content, propertyCode));
