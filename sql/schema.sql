@@ -219,6 +219,20 @@ create table bellhop_state.apply_cursor (
   constraint apply_cursor_pkey PRIMARY KEY (bucket, lane_id, request_id)
 );
 
+create table bellhop_state.block_entry (
+  source_time timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  dimension bigint not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  blocks integer,
+  picked_up integer,
+  original_blocks integer,
+  bucket smallint not null,
+  key text collate "C" not null
+);
+
 create table bellhop_state.current_record (
   bucket smallint not null,
   property_id integer not null,
@@ -279,6 +293,51 @@ create table bellhop_state.known_room_type (
   constraint known_room_type_pkey PRIMARY KEY (bucket, property_id, room_type_code)
 );
 
+create table bellhop_state.night_dimension (
+  bucket smallint not null,
+  property_id integer not null,
+  dimension bigint not null,
+  status text collate "C",
+  room_type_code text collate "C",
+  booked_room_type_code text collate "C",
+  market_segment_code text collate "C",
+  group_block_code text collate "C",
+  rate_code text collate "C",
+  channel text collate "C",
+  currency_code text collate "C",
+  constraint night_dimension_pkey PRIMARY KEY (bucket, property_id, dimension)
+);
+
+create table bellhop_state.night_entry (
+  source_time timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  dimension bigint not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  rooms integer not null,
+  adults integer not null,
+  children integer not null,
+  bucket smallint not null,
+  room_revenue numeric,
+  gross_room_revenue numeric,
+  key text collate "C" not null,
+  share_id text collate "C"
+);
+
+create table bellhop_state.released_copy (
+  bucket smallint not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  source_time timestamp with time zone not null,
+  content_hash bytea not null,
+  request_id uuid not null,
+  record_index integer not null,
+  counts_from uuid not null,
+  constraint released_copy_pkey PRIMARY KEY (bucket, property_id, resource, key, source_time, content_hash, request_id, record_index)
+);
+
 create table bellhop_state.reservation_version (
   source_time timestamp with time zone not null,
   facts_source_time timestamp with time zone not null,
@@ -310,7 +369,11 @@ CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
 CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
+CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
+CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
  RETURNS SETOF analytics.daily_revenue

@@ -23,6 +23,10 @@ const DISTRIBUTED_TABLES = [
   "bellhop_state.reservation_version",
   "bellhop_state.group_version",
   "bellhop_state.known_room_type",
+  "bellhop_state.night_entry",
+  "bellhop_state.block_entry",
+  "bellhop_state.night_dimension",
+  "bellhop_state.released_copy",
 ] as const;
 
 export interface DistributionStep {

@@ -12,6 +12,10 @@ const STATE_TABLES = [
   "reservation_version",
   "group_version",
   "known_room_type",
+  "night_entry",
+  "block_entry",
+  "night_dimension",
+  "released_copy",
 ] as const;
 
 const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
