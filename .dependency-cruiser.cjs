@@ -9,6 +9,7 @@ const allowed = {
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
   feed: ["state", "db", "errors", "observe"],
+  settings: ["db", "errors"],
   db: ["errors", "observe"],
   contract: [],
   errors: [],

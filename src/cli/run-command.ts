@@ -6,6 +6,7 @@ import { operatorMessage } from "./operator-error.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { serve } from "./serve-command.ts";
+import { settingCommand } from "./setting-command.ts";
 import { tokenCommand } from "./token-command.ts";
 
 const HELP = `bellhop: hotel data ingestion
@@ -16,6 +17,7 @@ const HELP = `bellhop: hotel data ingestion
   token ...                                    tokens for trying things out; token revoke
   key list|rotate                              the keys that sign tokens
   label list|map|unmap                         what the hotels' status labels mean
+  setting list|set|unset                       time zone, business day, currency … of client codes and properties
   quarantine list|release|discard              records held aside
   replay [--swap]                              rebuild the state from the log and compare
   citus distribute                             spread the tables by bucket over the workers of Citus
@@ -31,6 +33,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   token: tokenCommand,
   key: keyCommand,
   label: labelCommand,
+  setting: settingCommand,
   quarantine: quarantineCommand,
   replay: replayCommand,
   citus: citusCommand,

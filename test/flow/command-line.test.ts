@@ -35,7 +35,7 @@ async function runLines(lines: readonly string[]): Promise<Record<string, Answer
   return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
 }
 
-const HELPED = ["", "serve", "client", "key", "token", "label", "quarantine", "replay", "citus"].map((name) =>
+const HELPED = ["", "serve", "client", "key", "token", "label", "setting", "quarantine", "replay", "citus"].map((name) =>
   `${name} --help`.trim(),
 );
 
@@ -54,6 +54,12 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["label map ACME", /A client code, a resource and one label are needed/],
   ["label map ACME inventories X --deducts yes", /reservations or groups, not "inventories"/],
   ["label map ACME groups X --deducts maybe", /--deducts says yes or no/],
+  ["setting", /Usage:/],
+  ["setting set ACME timeZone", /A client code, a setting and one value are needed/],
+  ["setting set ACME timezone UTC", /There is no setting "timezone"; there is occupancyBase, timeZone/],
+  ["setting set ACME timeZone Mars", /timeZone takes an IANA time zone such as Europe\/Paris, not "Mars"/],
+  ["setting unset ACME", /A client code and a setting are needed/],
+  ["setting list --property P1", /--property needs the --client/],
   ["client frob", /there is no "frob"/],
   ["client create", /--name is missing/],
   ["token", /--client-id is missing/],

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { businessDayOf } from "./business-day.ts";
+
+const dayOf = (instant: string, timeZone: string, businessDayEnd: string) =>
+  businessDayOf(new Date(instant), { timeZone, businessDayEnd });
+
+test("a business day that ends at midnight is the calendar day of the property's zone", () => {
+  assert.equal(dayOf("2026-07-01T22:30:00Z", "Europe/Paris", "00:00"), "2026-07-02");
+  assert.equal(dayOf("2026-07-01T22:30:00Z", "UTC", "00:00"), "2026-07-01");
+  assert.equal(dayOf("2026-01-01T04:30:00Z", "America/New_York", "00:00"), "2025-12-31");
+});
+
+test("a business day that ends in the morning goes on after midnight", () => {
+  assert.equal(dayOf("2026-07-02T00:59:00Z", "Europe/Paris", "03:00"), "2026-07-01");
+  assert.equal(dayOf("2026-07-02T01:00:00Z", "Europe/Paris", "03:00"), "2026-07-02");
+  // On the night in which the clock is set back, too.
+  assert.equal(dayOf("2026-10-25T01:59:00Z", "Europe/Paris", "03:00"), "2026-10-24");
+  assert.equal(dayOf("2026-10-25T02:00:00Z", "Europe/Paris", "03:00"), "2026-10-25");
+});
+
+test("a business day that ends in the evening leaves the rest of it to the next day", () => {
+  assert.equal(dayOf("2026-07-01T21:59:00Z", "UTC", "22:00"), "2026-07-01");
+  assert.equal(dayOf("2026-12-31T22:00:00Z", "UTC", "22:00"), "2027-01-01");
+});

@@ -1,0 +1,78 @@
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import { checkCode, readSettingValue, type SettingName, settingNamed } from "./setting-values.ts";
+
+const listStatement = readStatement(new URL("./sql/list-settings.sql", import.meta.url));
+const setStatement = readStatement(new URL("./sql/set-setting.sql", import.meta.url));
+const unsetStatement = readStatement(new URL("./sql/unset-setting.sql", import.meta.url));
+
+/** A setting of a client code, or of one of its properties. */
+export interface SettingOf {
+  readonly clientCode: string;
+  /** Null: of all properties of the client code that have none of their own. */
+  readonly propertyCode: string | null;
+  readonly name: string;
+}
+
+/** What is set and since when. */
+export interface StoredSetting extends SettingOf {
+  readonly value: string;
+  readonly changedAt: Date;
+}
+
+/** A change as it was made: what it goes into the audit with. */
+export interface SettingChange extends SettingOf {
+  readonly name: SettingName;
+  /** What was set before; null: nothing. */
+  readonly before: string | null;
+  /** What is set now, as it is kept; null: nothing. */
+  readonly after: string | null;
+  /** The version of the client code's settings from now on. */
+  readonly settingsVersion: number;
+}
+
+interface ChangeRow {
+  readonly version: number;
+  readonly before: string | null;
+}
+
+function checked({ clientCode, propertyCode, name }: SettingOf): SettingOf & { readonly name: SettingName } {
+  checkCode("client code", clientCode);
+  if (propertyCode !== null) checkCode("property code", propertyCode);
+  return { clientCode, propertyCode, name: settingNamed(name).name };
+}
+
+/** Everything that is set, of one client code or of all. */
+export async function listSettings(on: Queryable, clientCode: string | null): Promise<StoredSetting[]> {
+  const { rows } = await on.query<StoredSetting>({ ...listStatement, values: [clientCode] });
+  return rows;
+}
+
+/**
+ * Sets a setting and raises the version of its client code's settings; undefined where it said so already. The caller
+ * writes the audit entry in the same transaction. Throws SettingInputError for a name, code or value that cannot be.
+ */
+export async function setSetting(
+  on: Queryable,
+  of: SettingOf,
+  text: string,
+): Promise<SettingChange | undefined> {
+  const { clientCode, propertyCode, name } = checked(of);
+  const after = readSettingValue(settingNamed(name), text);
+  const { rows } = await on.query<ChangeRow>({
+    ...setStatement,
+    values: [clientCode, propertyCode, name, after],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { clientCode, propertyCode, name, before: row.before, after, settingsVersion: row.version };
+}
+
+/** Takes a setting back, so that the client code's or the default holds again; undefined where there was none. As `setSetting`. */
+export async function unsetSetting(on: Queryable, of: SettingOf): Promise<SettingChange | undefined> {
+  const { clientCode, propertyCode, name } = checked(of);
+  const { rows } = await on.query<ChangeRow>({ ...unsetStatement, values: [clientCode, propertyCode, name] });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { clientCode, propertyCode, name, before: row.before, after: null, settingsVersion: row.version };
+}

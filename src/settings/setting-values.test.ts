@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readSettingValue, SETTINGS, SettingInputError, settingNamed } from "./setting-values.ts";
+
+const GOOD: readonly (readonly [name: string, text: string, kept: string])[] = [
+  ["occupancyBase", "available", "available"],
+  ["timeZone", "europe/paris", "Europe/Paris"],
+  ["timeZone", "Etc/GMT+2", "Etc/GMT+2"],
+  ["businessDayEnd", "03:00", "03:00"],
+  ["currency", "EUR", "EUR"],
+  ["cadence.inventories", "24.50", "24.5"],
+  ["cadence.groups", "none", "none"],
+];
+const BAD: readonly (readonly [name: string, text: string])[] = [
+  ["occupancyBase", "rooms"],
+  ["timeZone", "Europe/Nowhere"],
+  ["timeZone", "+02:00"],
+  ["timeZone", ""],
+  ["businessDayEnd", "24:00"],
+  ["businessDayEnd", "3:00"],
+  ["businessDayEnd", "03:00\n"],
+  ["currency", "eur"],
+  ["currency", "EURO"],
+  ["cadence.inventories", "0"],
+  ["cadence.inventories", "0.000"],
+  ["cadence.inventories", "-1"],
+  ["cadence.inventories", "1e3"],
+  ["cadence.inventories", "9999"],
+];
+
+for (const [name, text, kept] of GOOD)
+  test(`${name} takes ${JSON.stringify(text)} and keeps ${kept}`, () => {
+    assert.equal(readSettingValue(settingNamed(name), text), kept);
+  });
+
+for (const [name, text] of BAD)
+  test(`${name} refuses ${JSON.stringify(text)} and says what it takes`, () => {
+    assert.throws(
+      () => readSettingValue(settingNamed(name), text),
+      (error) => error instanceof SettingInputError && error.message.startsWith(`${name} takes `),
+    );
+  });
+
+test("every default is a value that the setting takes, and an unknown name is answered with those there are", () => {
+  for (const setting of SETTINGS)
+    if (setting.fallback !== null) assert.equal(readSettingValue(setting, setting.fallback), setting.fallback);
+  assert.throws(() => settingNamed("toString"), /there is occupancyBase, timeZone/);
+});

@@ -1,0 +1,103 @@
+/** What rooms sold are set against: all of a room type, or less those that are out of order. */
+export type OccupancyBase = "capacity" | "available";
+
+/** Hours that a property's batches of a resource are at most apart, null where nothing is expected. */
+export interface ExpectedCadence {
+  readonly inventories: number | null;
+  readonly reservations: number | null;
+  readonly groups: number | null;
+}
+
+/** What can be set. */
+export type SettingName =
+  | "occupancyBase"
+  | "timeZone"
+  | "businessDayEnd"
+  | "currency"
+  | `cadence.${keyof ExpectedCadence}`;
+
+/** One setting: what it takes, what holds where nobody says so, and the one text in which a value is kept. */
+export interface SettingDefinition {
+  readonly name: SettingName;
+  /** Ends "… takes". */
+  readonly takes: string;
+  /** Null: none. */
+  readonly fallback: string | null;
+  /** The text under which a value is kept; undefined when it cannot be used. */
+  read(text: string): string | undefined;
+}
+
+/** A value or a name that cannot be set; the message says what can. */
+export class SettingInputError extends Error {}
+
+const CODE_CHARACTERS_MAX = 128;
+const HOURS_MAX = 8_784;
+
+/** A zone as Intl writes it. Offsets are refused: they know no summer time, and PostgreSQL reads their sign the other way round. */
+function readTimeZone(text: string): string | undefined {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text)) return undefined;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hours with up to three places, or `none`. */
+function readHours(text: string): string | undefined {
+  if (text === "none") return text;
+  if (!/^\d{1,4}(\.\d{1,3})?$/.test(text)) return undefined;
+  const hours = Number(text);
+  return hours > 0 && hours <= HOURS_MAX ? String(hours) : undefined;
+}
+
+const matching = (shape: RegExp) => (text: string) => (shape.test(text) ? text : undefined);
+
+const HOURS = `hours between batches, above 0 and at most ${HOURS_MAX} (24, 0.5), or none`;
+
+/** Every setting, in the order in which they are listed. */
+export const SETTINGS: readonly SettingDefinition[] = [
+  {
+    name: "occupancyBase",
+    takes: "capacity, or available: capacity less what is out of order",
+    fallback: "capacity",
+    read: matching(/^(capacity|available)$/),
+  },
+  { name: "timeZone", takes: "an IANA time zone such as Europe/Paris", fallback: "UTC", read: readTimeZone },
+  {
+    name: "businessDayEnd",
+    takes: "the local time at which a business day ends, HH:MM: 03:00 of the next day, or from 12:00 on of the day itself",
+    fallback: "00:00",
+    read: matching(/^([01]\d|2[0-3]):[0-5]\d$/),
+  },
+  {
+    name: "currency",
+    takes: "an ISO 4217 code such as EUR",
+    fallback: null,
+    read: matching(/^[A-Z]{3}$/),
+  },
+  { name: "cadence.inventories", takes: HOURS, fallback: "24", read: readHours },
+  { name: "cadence.reservations", takes: HOURS, fallback: "24", read: readHours },
+  { name: "cadence.groups", takes: HOURS, fallback: "none", read: readHours },
+];
+
+/** The setting of a name. Throws SettingInputError with the names there are. */
+export function settingNamed(name: string): SettingDefinition {
+  const setting = SETTINGS.find((one) => one.name === name);
+  if (setting !== undefined) return setting;
+  const names = SETTINGS.map((one) => one.name).join(", ");
+  throw new SettingInputError(`There is no setting ${JSON.stringify(name)}; there is ${names}.`);
+}
+
+/** A value as it is kept. Throws SettingInputError with what the setting takes. */
+export function readSettingValue(setting: SettingDefinition, text: string): string {
+  const value = setting.read(text);
+  if (value !== undefined) return value;
+  throw new SettingInputError(`${setting.name} takes ${setting.takes}, not ${JSON.stringify(text)}.`);
+}
+
+/** Checks a client code or property code (1 to 128 characters, no NUL). Throws SettingInputError. */
+export function checkCode(what: string, code: string): void {
+  if (code === "" || code.length > CODE_CHARACTERS_MAX || code.includes("\0"))
+    throw new SettingInputError(`A ${what} has 1 to ${CODE_CHARACTERS_MAX} characters.`);
+}

@@ -1,0 +1,9 @@
+-- Takes one setting back; the version rises where there was one.
+with removed as (
+  delete from bellhop.property_setting
+  where client_code = $1 and property_code is not distinct from $2 and name = $3
+  returning client_code, value
+)
+insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from removed
+on conflict (client_code) do update set version = kept.version + 1
+returning version, (select value from removed) as before
