@@ -153,6 +153,15 @@ create table bellhop.property (
   constraint property_client_code_property_code_key UNIQUE (client_code, property_code)
 );
 
+create table bellhop.property_setting (
+  client_code text collate "C" not null,
+  property_code text collate "C",
+  name text collate "C" not null,
+  value text not null,
+  changed_at timestamp with time zone default clock_timestamp() not null,
+  constraint property_setting_key UNIQUE NULLS NOT DISTINCT (client_code, property_code, name)
+);
+
 create table bellhop.quarantine (
   bucket smallint not null,
   request_id uuid not null,
@@ -177,6 +186,13 @@ create table bellhop.request_outcome (
   details json,
   warned_count integer generated always as (bellhop.count_warned(details)) stored,
   constraint request_outcome_pkey PRIMARY KEY (bucket, request_id)
+);
+
+create table bellhop.settings_version (
+  client_code text collate "C" not null,
+  version integer not null,
+  constraint settings_version_version_check CHECK ((version > 0)),
+  constraint settings_version_pkey PRIMARY KEY (client_code)
 );
 
 create table bellhop.signing_key (

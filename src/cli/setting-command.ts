@@ -8,8 +8,22 @@ import {
   unsetSetting,
 } from "../settings/change-setting.ts";
 import { settingsOfClient } from "../settings/property-settings.ts";
-import { checkCode, readSettingValue, SETTINGS, SettingInputError, settingNamed } from "../settings/setting-values.ts";
-import { type AuthCommandContext, readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./auth-command.ts";
+import {
+  checkCode,
+  readSettingValue,
+  SETTINGS,
+  SettingInputError,
+  settingNamed,
+} from "../settings/setting-values.ts";
+import {
+  type AuthCommandContext,
+  readArgs,
+  runVerb,
+  shellContext,
+  UsageError,
+  type Verb,
+  type Verbs,
+} from "./auth-command.ts";
 import { type CommandContext, openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
 
@@ -60,7 +74,11 @@ With a client code: what holds for it (or for the property), and who says so. Wi
   };
 }
 
-async function listAll({ database }: CommandContext, out: (line: string) => void, json: boolean): Promise<void> {
+async function listAll(
+  { database }: CommandContext,
+  out: (line: string) => void,
+  json: boolean,
+): Promise<void> {
   const items = await listSettings(database.pool, null);
   if (json) out(JSON.stringify({ items }));
   else if (items.length === 0) out("Nothing is set: the defaults hold (bellhop setting set --help).");
@@ -103,7 +121,10 @@ function change(
 }
 
 /** Whether a batch has named the property, or any of the client code: a code that is misspelt is set all the same. */
-async function isKnown({ database }: CommandContext, { clientCode, propertyCode }: SettingOf): Promise<boolean> {
+async function isKnown(
+  { database }: CommandContext,
+  { clientCode, propertyCode }: SettingOf,
+): Promise<boolean> {
   const { rowCount } = await database.pool.query(
     "select 1 from bellhop.property where client_code = $1 and ($2::text is null or property_code = $2) limit 1",
     [clientCode, propertyCode],

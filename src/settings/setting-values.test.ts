@@ -43,6 +43,7 @@ for (const [name, text] of BAD)
 
 test("every default is a value that the setting takes, and an unknown name is answered with those there are", () => {
   for (const setting of SETTINGS)
-    if (setting.fallback !== null) assert.equal(readSettingValue(setting, setting.fallback), setting.fallback);
+    if (setting.fallback !== null)
+      assert.equal(readSettingValue(setting, setting.fallback), setting.fallback);
   assert.throws(() => settingNamed("toString"), /there is occupancyBase, timeZone/);
 });

@@ -66,7 +66,8 @@ export const SETTINGS: readonly SettingDefinition[] = [
   { name: "timeZone", takes: "an IANA time zone such as Europe/Paris", fallback: "UTC", read: readTimeZone },
   {
     name: "businessDayEnd",
-    takes: "the local time at which a business day ends, HH:MM: 03:00 of the next day, or from 12:00 on of the day itself",
+    takes:
+      "the local time at which a business day ends, HH:MM: 03:00 of the next day, or from 12:00 on of the day itself",
     fallback: "00:00",
     read: matching(/^([01]\d|2[0-3]):[0-5]\d$/),
   },

@@ -35,9 +35,18 @@ async function runLines(lines: readonly string[]): Promise<Record<string, Answer
   return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
 }
 
-const HELPED = ["", "serve", "client", "key", "token", "label", "setting", "quarantine", "replay", "citus"].map((name) =>
-  `${name} --help`.trim(),
-);
+const HELPED = [
+  "",
+  "serve",
+  "client",
+  "key",
+  "token",
+  "label",
+  "setting",
+  "quarantine",
+  "replay",
+  "citus",
+].map((name) => `${name} --help`.trim());
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["", /serve \[--role ROLES\] \[--workers N\]/],

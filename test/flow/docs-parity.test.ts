@@ -13,6 +13,7 @@ import { WARNING_CODES } from "../../src/contract/warning.ts";
 import { ERRORS } from "../../src/errors/registry.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
+import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -68,6 +69,14 @@ describe("the contract's lists are the code's", () => {
 
   test("every outcome", async () => {
     assert.deepEqual(column(await checkedRows("docs/contract.md", "outcomes"), 0), [...OUTCOMES].sort());
+  });
+
+  test("every setting of properties, with its default", async () => {
+    const rows = await checkedRows("docs/operations.md", "property settings");
+    assert.deepEqual(
+      rows.map(([name, , fallback]) => [name, fallback]),
+      PROPERTY_SETTINGS.map(({ name, fallback }) => [name, fallback ?? "none"]),
+    );
   });
 
   test("every reason for quarantine", async () => {

@@ -93,7 +93,10 @@ test("changes that are made at the same time each have a version of their own", 
 
 test("what cannot be set is refused with what can", async () => {
   const { pool } = database;
-  await assert.rejects(setSetting(pool, of("BAD", null, "timezone"), "UTC"), /There is no setting "timezone"/);
+  await assert.rejects(
+    setSetting(pool, of("BAD", null, "timezone"), "UTC"),
+    /There is no setting "timezone"/,
+  );
   await assert.rejects(setSetting(pool, of("BAD", null, "timeZone"), "Mars/Base"), /takes an IANA time zone/);
   await assert.rejects(setSetting(pool, of("BAD", "", "timeZone"), "UTC"), /A property code has 1 to 128/);
   assert.equal(await versionOf("BAD"), 0);
@@ -127,7 +130,13 @@ test("the command sets, lists and takes back, and each change leaves an audit en
     "select what, detail from bellhop.audit_entry where detail ->> 'clientCode' = 'CLI' order by audit_id",
   );
   assert.deepEqual(
-    rows.map(({ what, detail }) => [what, detail["name"], detail["before"], detail["after"], detail["settingsVersion"]]),
+    rows.map(({ what, detail }) => [
+      what,
+      detail["name"],
+      detail["before"],
+      detail["after"],
+      detail["settingsVersion"],
+    ]),
     [
       ["set-setting", "timeZone", null, "Europe/Paris", 1],
       ["set-setting", "currency", null, "EUR", 2],
