@@ -8,6 +8,7 @@ const allowed = {
   apply: ["contract", "state", "accept", "db", "errors", "observe", "memory"],
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
+  insight: ["contract", "state", "ledger", "read", "settings", "db", "errors"],
   feed: ["state", "db", "errors", "observe"],
   settings: ["db", "errors"],
   db: ["errors", "observe"],

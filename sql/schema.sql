@@ -107,6 +107,23 @@ create table bellhop.denied_token (
   constraint denied_token_pkey PRIMARY KEY (jti)
 );
 
+create table bellhop.feed_arrival (
+  first_request_id uuid not null,
+  last_request_id uuid not null,
+  property_id integer not null,
+  batches integer not null,
+  applied integer not null,
+  unchanged integer not null,
+  stale integer not null,
+  duplicate integer not null,
+  quarantined integer not null,
+  rejected integer not null,
+  warned integer not null,
+  bucket smallint not null,
+  resource "char" not null,
+  constraint feed_arrival_pkey PRIMARY KEY (bucket, property_id, resource, last_request_id)
+);
+
 create table bellhop.idempotency_key (
   client_id text not null,
   key text collate "C" not null,

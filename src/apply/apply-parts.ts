@@ -1,9 +1,10 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
+import { isDistributed, oneBucketOf } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
 import type { ContextWarnings } from "./context-warnings.ts";
+import { type FeedArrival, FeedArrivals } from "./feed-arrivals.ts";
 import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
@@ -15,6 +16,7 @@ const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.met
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
 const ofBucket = {
   outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
+  arrivals: readStatement(new URL("./sql/write-arrivals-distributed.sql", import.meta.url)),
   movedCursors: readStatement(new URL("./sql/move-cursors-distributed.sql", import.meta.url)),
   newCursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
   quarantine: readStatement(new URL("./sql/write-quarantine-distributed.sql", import.meta.url)),
@@ -29,10 +31,11 @@ export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
   return counts;
 }
 
-/** Writes what became of parts: one row a part, details only of records that are more than plainly applied. */
+/** Writes what became of parts: one row a part, details only of records that are more than plainly applied; and of which feeds they were. */
 export async function recordOutcomes(
   client: pg.ClientBase,
   parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
+  arrivals: readonly FeedArrival[],
 ): Promise<void> {
   const rows = parts.map(({ part, outcomes }) => {
     const details: Record<string, unknown> = {};
@@ -51,7 +54,13 @@ export async function recordOutcomes(
       details: Object.keys(details).length === 0 ? null : details,
     };
   });
-  await writeRows(client, rows, writeOutcomes, ofBucket.outcomes);
+  if (!(await isDistributed(client))) {
+    await client.query({ ...writeOutcomes, values: [JSON.stringify(rows), JSON.stringify(arrivals)] });
+    return;
+  }
+  await client.query({ ...ofBucket.outcomes, values: [JSON.stringify(rows), oneBucketOf(rows)] });
+  if (arrivals.length > 0)
+    await client.query({ ...ofBucket.arrivals, values: [JSON.stringify(arrivals), oneBucketOf(arrivals)] });
 }
 
 /** Moves the cursors past these parts. */
@@ -112,6 +121,7 @@ export async function applyParts(
       applied.push(became);
   }
   const held: HeldRecord[] = [];
+  const arrivals = new FeedArrivals();
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
   for (const { part, records } of parts) {
@@ -121,10 +131,17 @@ export async function applyParts(
       if (record.kind === "held") {
         held.push(record.held);
         ofPart.push({ ...outcomeOfHeld(record.held), index });
+        arrivals.add(part, record.held.of, "q", false);
         continue;
       }
       const became = applied[next] as AppliedRecord | RefusedRecord;
       next += 1;
+      arrivals.add(
+        part,
+        record.record.of,
+        became.outcome,
+        became.outcome !== "q" && became.warnings.length > 0,
+      );
       if (became.outcome === "q") {
         const refused = heldAs(record.record, became);
         held.push(refused);
@@ -134,10 +151,12 @@ export async function applyParts(
       }
     }
     outcomes.push({ part, outcomes: ofPart });
+    const [first] = records;
+    arrivals.addRejected(part, first?.kind === "held" ? first.held.of : first?.record.of);
   }
   await context.write(client);
   await quarantine(client, held);
-  await recordOutcomes(client, outcomes);
+  await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
   return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
 }

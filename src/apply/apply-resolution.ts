@@ -91,9 +91,8 @@ export async function applyResolution(
       );
     }
   }
-  await recordOutcomes(client, [
-    { part: resolution, outcomes: [{ index: 0, outcome, code: null, message: null, warnings: [] }] },
-  ]);
+  const outcomes = [{ index: 0, outcome, code: null, message: null, warnings: [] }];
+  await recordOutcomes(client, [{ part: resolution, outcomes }], []);
   await advanceCursors(client, [resolution]);
   await counters.write(client);
   return outcome;

@@ -17,6 +17,7 @@ const DISTRIBUTED_TABLES = [
   "bellhop.accept_log",
   "bellhop.request_outcome",
   "bellhop.quarantine",
+  "bellhop.feed_arrival",
   "bellhop_state.apply_cursor",
   "bellhop_state.current_record",
   "bellhop_state.inventory_version",

@@ -83,7 +83,7 @@ async function finishPart(
     message: null,
     warnings: [],
   }));
-  await recordOutcomes(client, [{ part, outcomes }]);
+  await recordOutcomes(client, [{ part, outcomes }], []);
 }
 
 /** Change numbers without the lease's counter: one sequence for all, since nothing here holds the lease. */

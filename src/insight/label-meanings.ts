@@ -1,0 +1,59 @@
+import { canonicalLabel } from "../contract/labels.ts";
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import type { LabelledResource } from "../state/label-mapping.ts";
+
+const readLabels = readStatement(new URL("./sql/read-property-labels.sql", import.meta.url));
+
+/** What the labels of a property's reservations and groups mean now, each label once. */
+export interface LabelMeanings {
+  /** Labels under which rooms are on the books. */
+  readonly deducting: readonly string[];
+  /** Labels that are known, and hold nothing. */
+  readonly off: readonly string[];
+  /** Labels that nobody has given a meaning: they hold nothing, and are told apart. */
+  readonly unmapped: readonly string[];
+}
+
+interface Row {
+  readonly label: string;
+  readonly of_reservations: boolean | null;
+  readonly of_groups: boolean | null;
+}
+
+function meaningsOf(resource: LabelledResource, rows: readonly Row[]): LabelMeanings {
+  const meanings = { deducting: [] as string[], off: [] as string[], unmapped: [] as string[] };
+  for (const { label, of_reservations, of_groups } of rows) {
+    const mapped = resource === "reservations" ? of_reservations : of_groups;
+    const deducts = mapped ?? canonicalLabel(resource, label)?.deducts;
+    if (deducts === undefined) meanings.unmapped.push(label);
+    else if (deducts) meanings.deducting.push(label);
+    else meanings.off.push(label);
+  }
+  return meanings;
+}
+
+/**
+ * What every label means that the ledger knows of a property: by the client code's mapping, else by default. The ledger does
+ * not say whose a label is, so each is told for both resources, whichever of them carries it.
+ */
+export async function labelMeaningsOf(
+  on: Queryable,
+  clientCode: string,
+  property: { readonly propertyId: number; readonly bucket: number },
+): Promise<Readonly<Record<LabelledResource, LabelMeanings>>> {
+  const values = [property.bucket, property.propertyId];
+  const found = await on.query<{ label: string }>({ ...readLabels, values });
+  const mapped = await on.query<{ resource: string; label: string; deducts: boolean }>({
+    name: "read-label-mappings",
+    text: "select resource, label, deducts from bellhop.status_mapping where client_code = $1",
+    values: [clientCode],
+  });
+  const own = new Map(mapped.rows.map(({ resource, label, deducts }) => [`${resource}${label}`, deducts]));
+  const rows = found.rows.map(({ label }) => ({
+    label,
+    of_reservations: own.get(`r${label}`) ?? null,
+    of_groups: own.get(`g${label}`) ?? null,
+  }));
+  return { reservations: meaningsOf("reservations", rows), groups: meaningsOf("groups", rows) };
+}

@@ -1,0 +1,19 @@
+-- What the bucket $1 has accepted and not applied in the lanes $2, by resource: parts, at most $3 a lane, and the oldest.
+-- An index scan of the log's primary key from the cursor on, for each lane.
+select part.resource, count(*)::integer as parts,
+  extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
+from unnest($2::bigint[]) as lane (lane_id)
+left join lateral (
+  select passed.request_id from bellhop_state.apply_cursor as passed
+  where passed.bucket = $1::smallint and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
+) as cursor on true
+cross join lateral (
+  select log.request_id, log.resource
+  from bellhop.accept_log as log
+  where log.bucket = $1::smallint and log.lane_id = lane.lane_id and log.kind = 'b'
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.request_id
+  limit $3
+) as part
+group by part.resource
