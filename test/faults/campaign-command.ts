@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import type { CampaignOptions } from "./campaign.ts";
 import { type CampaignReport, reportLines } from "./campaign-report.ts";
-import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
+import { seconds } from "./figures.ts";
+import { isPlanted, PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 
 /** From a fault's end to ready, and from SIGTERM to the end: what the service promises. */
 const READY_MS_PROMISED = 10_000;
@@ -11,28 +12,26 @@ const EXIT_SKIPPED = 77;
 /** Thrown by a campaign that this machine does not allow; the message says why. */
 export class NotHere extends Error {}
 
-/** Runs a campaign and prints its figures; answers the exit code. `again` is the line that runs the same again. */
-export async function printCampaign(
+/** What a run that is printed answers: lines for people, and what must not be. */
+export interface Printed {
+  readonly lines: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/**
+ * Runs a campaign and prints what it came to; answers the exit code. `again` is the line that runs the same again. The
+ * campaign is told by its signal when somebody has had enough.
+ */
+export async function runAndPrint(
   again: string,
-  options: Pick<CampaignOptions, "times" | "seed" | "senders">,
-  run: (options: CampaignOptions) => Promise<CampaignReport>,
-  minutes?: number,
+  run: (enough: AbortController) => Promise<Printed>,
 ): Promise<number> {
   console.log(again);
   const enough = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
-  if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
-  let report: CampaignReport;
+  let printed: Printed;
   try {
-    report = await run({
-      ...options,
-      promisedMs: READY_MS_PROMISED,
-      enough: enough.signal,
-      told(fault, what, readyMs) {
-        if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
-          console.log(`fault ${fault} (${what}): ready after ${(readyMs / 1000).toFixed(2)} s`);
-      },
-    });
+    printed = await run(enough);
   } catch (error) {
     if (error instanceof NotHere) {
       console.log(`SKIPPED, not tried on this machine: ${error.message}`);
@@ -41,14 +40,37 @@ export async function printCampaign(
     console.log(`BROKEN OFF; the same again: ${again}`, error);
     return 1;
   }
-  for (const line of reportLines(report)) console.log(line);
-  if (report.problems.length === 0) {
+  for (const line of printed.lines) console.log(line);
+  const { problems } = printed;
+  if (problems.length === 0) {
     console.log("every 202 is there, once");
     return 0;
   }
-  console.log(`${report.problems.length} PROBLEMS; the same again: ${again}`);
-  for (const problem of report.problems.slice(0, 60)) console.log(problem);
+  console.log(`${problems.length} PROBLEMS; the same again: ${again}`);
+  for (const problem of problems.slice(0, 60)) console.log(problem);
   return 1;
+}
+
+/** Runs a campaign on one service and prints its figures; answers the exit code. */
+export async function printCampaign(
+  again: string,
+  options: Pick<CampaignOptions, "times" | "seed" | "senders">,
+  run: (options: CampaignOptions) => Promise<CampaignReport>,
+  minutes?: number,
+): Promise<number> {
+  return await runAndPrint(again, async (enough) => {
+    if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
+    const report = await run({
+      ...options,
+      promisedMs: READY_MS_PROMISED,
+      enough: enough.signal,
+      told(fault, what, readyMs) {
+        if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
+          console.log(`fault ${fault} (${what}): ready after ${seconds(readyMs)}`);
+      },
+    });
+    return { lines: reportLines(report), problems: report.problems };
+  });
 }
 
 const COMMON = `  --times N      faults; by default 20
@@ -62,6 +84,21 @@ export interface OfKind<Kind extends string> {
   /** Only faults of this kind. */
   readonly only?: Kind | undefined;
   readonly plant?: PlantedFault | undefined;
+}
+
+/** Reads which faults are asked for; undefined when there is no such kind or no such plant. */
+export function kindOf<Kind extends string>(
+  { only, plant }: { readonly only?: string | undefined; readonly plant?: string | undefined },
+  kinds: readonly Kind[],
+): OfKind<Kind> | undefined {
+  const kind = kinds.find((one) => one === only);
+  if (only !== kind || (plant !== undefined && !isPlanted(plant))) return undefined;
+  return { only: kind, plant };
+}
+
+/** The same as it was asked for. */
+export function kindAgain({ only, plant }: OfKind<string>): string {
+  return `${only === undefined ? "" : ` --only ${only}`}${plant === undefined ? "" : ` --plant ${plant}`}`;
 }
 
 /** A campaign whose faults are of a few kinds. */
@@ -105,18 +142,14 @@ ${COMMON}  --only KIND    ${Object.entries(kinds)
     });
     const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
     const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
-    const only = values.only as Kind | undefined;
-    const plant = values.plant as PlantedFault | undefined;
-    const isKnown =
-      (only === undefined || Object.hasOwn(kinds, only)) &&
-      (plant === undefined || Object.hasOwn(PLANTED_FAULTS, plant));
-    if (values.help === true || !isKnown || ![times, seed, senders, minutes ?? 0].every((n) => n >= 0)) {
+    const ofKind = kindOf(values, Object.keys(kinds) as Kind[]);
+    const isUsable = [times, seed, senders, minutes ?? 0].every((number) => number >= 0);
+    if (values.help === true || ofKind === undefined || !isUsable) {
       process.stderr.write(help);
       return 2;
     }
-    const ofKind = `${only === undefined ? "" : ` --only ${only}`}${plant === undefined ? "" : ` --plant ${plant}`}`;
-    const again = `npm run faults -- ${name} --times ${times} --seed ${seed} --senders ${senders}${ofKind}`;
-    const run = (options: CampaignOptions) => campaign.run({ ...options, only, plant });
+    const again = `npm run faults -- ${name} --times ${times} --seed ${seed} --senders ${senders}${kindAgain(ofKind)}`;
+    const run = (options: CampaignOptions) => campaign.run({ ...options, ...ofKind });
     return await printCampaign(again, { times, seed, senders }, run, minutes);
   };
 }

@@ -1,24 +1,16 @@
-/** What one campaign came to. Times are in milliseconds. */
-export interface CampaignReport {
-  readonly seed: number;
-  readonly faults: number;
-  /** Of what, how often. */
-  readonly ofWhat: Readonly<Record<string, number>>;
-  /** Lines of this kind of campaign's own. */
-  readonly figures: readonly string[];
+import { counted, figure, quantiles, seconds } from "./figures.ts";
+
+/** What every kind of campaign comes to. Times are in milliseconds. */
+export interface CommonFigures {
   readonly accepted: number;
   readonly records: number;
   readonly repeats: number;
-  readonly refusals: number;
   readonly lost: number;
   readonly doubled: number;
   readonly storedUnanswered: number;
   readonly outcomes: Readonly<Record<string, number>>;
-  /** From the start of the service, or from the end of what was done to it, to ready. */
-  readonly readyMs: readonly number[];
   readonly longestAnswerMs: number;
   readonly longestLagMs: number;
-  readonly drainMs: number;
   readonly durationMs: number;
   /** Of the last minute, other people's work included: times are to be read with it. */
   readonly loadAverage: number;
@@ -26,34 +18,52 @@ export interface CampaignReport {
   readonly problems: readonly string[];
 }
 
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+/** What one campaign on one service came to. Times are in milliseconds. */
+export interface CampaignReport extends CommonFigures {
+  readonly seed: number;
+  readonly faults: number;
+  /** Of what, how often. */
+  readonly ofWhat: Readonly<Record<string, number>>;
+  /** Lines of this kind of campaign's own. */
+  readonly figures: readonly string[];
+  readonly refusals: number;
+  /** From the start of the service, or from the end of what was done to it, to ready. */
+  readonly readyMs: readonly number[];
+  readonly drainMs: number;
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(2)} s`;
+/** What became of everything that was answered, for people; `seen` is what the senders saw. */
+export function answerLines(report: CommonFigures, seen: string): string[] {
+  return [
+    figure("202s", `${report.accepted}, ${report.records} records`),
+    figure("lost", report.lost),
+    figure("doubled", report.doubled),
+    figure("stored without an answer", report.storedUnanswered),
+    figure("repeated with their key", `${report.repeats} more 202s`),
+    seen,
+    figure("outcomes", counted(report.outcomes)),
+  ];
+}
+
+/** How long the slowest took, and beside what. */
+export function waitLines(report: CommonFigures): string[] {
+  return [
+    figure("longest wait for an answer", seconds(report.longestAnswerMs)),
+    figure("longest receipt to applied", seconds(report.longestLagMs)),
+    figure("load average of the machine", `${report.loadAverage.toFixed(1)} on ${report.cores} cores`),
+  ];
 }
 
 /** The figures of a campaign, for people. */
 export function reportLines(report: CampaignReport): string[] {
-  const ready = report.readyMs.toSorted((left, right) => left - right);
-  const ofWhat = Object.entries(report.ofWhat).map(([what, count]) => `${count} ${what}`);
-  const outcomes = Object.entries(report.outcomes).map(([letter, count]) => `${letter} ${count}`);
+  const ready = `until ready (${String(report.readyMs.length).padStart(3)} times)`;
   return [
-    `seed                              ${report.seed}`,
-    `faults                            ${report.faults} (${ofWhat.join(", ")}) in ${seconds(report.durationMs)}`,
-    `202s                              ${report.accepted}, ${report.records} records`,
-    `lost                              ${report.lost}`,
-    `doubled                           ${report.doubled}`,
-    `stored without an answer          ${report.storedUnanswered}`,
-    `repeated with their key           ${report.repeats} more 202s`,
-    `503s and lost answers             ${report.refusals}`,
-    `outcomes                          ${outcomes.join(", ")}`,
-    `until ready (${String(ready.length).padStart(3)} times)           min ${seconds(ready[0] ?? Number.NaN)}, median ${seconds(quantile(ready, 0.5))}, p95 ${seconds(quantile(ready, 0.95))}, max ${seconds(ready.at(-1) ?? Number.NaN)}`,
+    figure("seed", report.seed),
+    figure("faults", `${report.faults} (${counted(report.ofWhat)}) in ${seconds(report.durationMs)}`),
+    ...answerLines(report, figure("503s and lost answers", report.refusals)),
+    figure(ready, quantiles(report.readyMs)),
     ...report.figures,
-    `longest wait for an answer        ${seconds(report.longestAnswerMs)}`,
-    `longest receipt to applied        ${seconds(report.longestLagMs)}`,
-    `load average of the machine       ${report.loadAverage.toFixed(1)} on ${report.cores} cores`,
-    `drain at the end                  ${seconds(report.drainMs)}`,
+    ...waitLines(report),
+    figure("drain at the end", seconds(report.drainMs)),
   ];
 }

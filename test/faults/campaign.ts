@@ -1,6 +1,8 @@
 import { availableParallelism, loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
+import { SeededRandom } from "../workload/seeded-random.ts";
 import { BatchSource } from "./batch-source.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
@@ -42,6 +44,47 @@ export interface Faults {
   readonly problems?: readonly string[];
   /** Further figures for people. */
   readonly figures?: () => readonly string[];
+}
+
+/** What was drawn for one fault: of which kind it is, and whatever else is left to chance. */
+export interface DrawnOf<Kind extends string> {
+  readonly kind: Kind;
+}
+
+/** Faults of a few kinds at moments of a seed. */
+export abstract class FaultsOfKinds<Kind extends string, Drawn extends DrawnOf<Kind>> implements Faults {
+  readonly counts: Record<string, number> = {};
+  readonly problems: string[] = [];
+  protected readonly service: ServiceProcess;
+  protected readonly random: SeededRandom;
+  readonly #only: Kind | undefined;
+  readonly #upMsMax: number;
+
+  /** A fault begins so long after the one before at most. */
+  constructor(
+    service: ServiceProcess,
+    { seed, only }: { readonly seed: number; readonly only?: Kind | undefined },
+    upMsMax: number,
+  ) {
+    this.service = service;
+    this.random = SeededRandom.stream(seed, 2);
+    this.#only = only;
+    this.#upMsMax = upMsMax;
+  }
+
+  async one(load: Load): Promise<{ what: string; readyMs: number }> {
+    await delay(this.random.between(0, this.#upMsMax));
+    // Drawn in any case, so that a seed's moments are the same with and without `only`.
+    const drawn = this.draw(this.random);
+    const kind = this.#only ?? drawn.kind;
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
+    return { what: kind, readyMs: await this.happen({ ...drawn, kind }, load) };
+  }
+
+  protected abstract draw(random: SeededRandom): Drawn;
+
+  /** From the fault's beginning until the service is ready again; answers milliseconds from its end until then. */
+  protected abstract happen(drawn: Drawn, load: Load): Promise<number>;
 }
 
 export const SENDERS = 8;

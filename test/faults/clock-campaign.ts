@@ -1,10 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { SeededRandom } from "../workload/seeded-random.ts";
+import type { SeededRandom } from "../workload/seeded-random.ts";
 import {
   type CampaignOptions,
-  type Faults,
+  type DrawnOf,
+  FaultsOfKinds,
   type Load,
   READY_MS_MAX,
   runCampaign,
@@ -38,48 +39,49 @@ const UP_MS_MAX = 1_500;
 /** Long enough for each thread to look around, whoever it then takes for silent. */
 const HELD_MS = { least: 1_000, most: 4_000 } as const;
 
+interface DrawnStep extends DrawnOf<Kind> {
+  readonly serviceMs: number;
+  readonly stepMs: number;
+  readonly heldMs: number;
+}
+
 /** Sets clocks forward and back, one after another; they stay where they were set. */
-class Stepper implements Faults {
-  readonly counts: Record<string, number> = {};
-  readonly problems: string[] = [];
-  readonly #service: ServiceProcess;
+class Stepper extends FaultsOfKinds<Kind, DrawnStep> {
   readonly #file: string;
-  readonly #only: Kind | undefined;
-  readonly #random: SeededRandom;
   #databaseMs: number = DATABASE_SHIFT_MS.least;
 
-  constructor(service: ServiceProcess, file: string, { seed, only }: ClockOptions) {
-    this.#service = service;
+  constructor(service: ServiceProcess, file: string, options: ClockOptions) {
+    super(service, options, UP_MS_MAX);
     this.#file = file;
-    this.#only = only;
-    this.#random = SeededRandom.stream(seed, 2);
   }
 
-  async one(load: Load): Promise<{ what: string; readyMs: number }> {
-    const random = this.#random;
-    await delay(random.between(0, UP_MS_MAX));
-    // Drawn in any case, so that a seed's moments are the same with and without `only`.
-    const drawn = random.pick(["service", "database", "database", "both", "restart"] as const);
-    const serviceMs = random.pick(SERVICE_STEPS_MS) * (random.chance(0.5) ? 1 : -1);
-    const stepMs = random.pick(DATABASE_STEPS_MS) * (random.chance(0.5) ? 1 : -1);
-    const heldMs = random.between(HELD_MS.least, HELD_MS.most);
-    const kind = this.#only ?? drawn;
-    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    const { dataDir, address } = this.#service;
-    let readyMs = 0;
+  protected override draw(random: SeededRandom): DrawnStep {
+    return {
+      kind: random.pick(["service", "database", "database", "both", "restart"] as const),
+      serviceMs: random.pick(SERVICE_STEPS_MS) * (random.chance(0.5) ? 1 : -1),
+      stepMs: random.pick(DATABASE_STEPS_MS) * (random.chance(0.5) ? 1 : -1),
+      heldMs: random.between(HELD_MS.least, HELD_MS.most),
+    };
+  }
+
+  protected override async happen(
+    { kind, serviceMs, stepMs, heldMs }: DrawnStep,
+    load: Load,
+  ): Promise<number> {
+    const { dataDir, address } = this.service;
     if (kind !== "database") await writeFile(this.#file, String(serviceMs));
     if (kind !== "service") await stepDatabase(dataDir, this.#stepped(stepMs));
     if (kind === "restart") {
-      await this.#service.end("SIGKILL");
-      this.#service.start();
+      await this.service.end("SIGKILL");
+      this.service.start();
     }
     const steppedAt = performance.now();
-    await untilAccepting(this.#service, load, steppedAt);
-    readyMs = performance.now() - steppedAt;
+    await untilAccepting(this.service, load, steppedAt);
+    const readyMs = performance.now() - steppedAt;
     if (kind === "restart") await this.#takeToken();
     await delay(heldMs);
     this.problems.push(...(await askAround(address, load)));
-    return { what: kind, readyMs };
+    return readyMs;
   }
 
   /** A step that would lead out of bounds is taken the other way. */
@@ -92,7 +94,7 @@ class Stepper implements Faults {
   }
 
   async #takeToken(): Promise<void> {
-    const token: string | undefined = await newToken(this.#service);
+    const token: string | undefined = await newToken(this.service);
     if (token === undefined) this.problems.push("no token is issued after a step of the clock");
   }
 }

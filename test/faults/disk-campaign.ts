@@ -2,11 +2,19 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../support/until.ts";
-import { SeededRandom } from "../workload/seeded-random.ts";
-import { type CampaignOptions, type Faults, type Load, runCampaign, untilAccepting } from "./campaign.ts";
+import type { SeededRandom } from "../workload/seeded-random.ts";
+import {
+  type CampaignOptions,
+  type DrawnOf,
+  FaultsOfKinds,
+  type Load,
+  runCampaign,
+  untilAccepting,
+} from "./campaign.ts";
 import type { FaultCampaign, OfKind } from "./campaign-command.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { lifeOfDatabase, withSuperuserOf } from "./database-of-service.ts";
+import { figure } from "./figures.ts";
 import { askAround } from "./probe.ts";
 import { ServiceProcess } from "./service-process.ts";
 import { SmallDisk } from "./small-disk.ts";
@@ -38,50 +46,49 @@ const REFUSING_MS_MAX = 20_000;
 /** More write-ahead files than it ever keeps for reuse. */
 const SWITCHES_MAX = 80;
 
-/** Fills the disk, holds it so, frees it, and waits until batches are accepted again. */
-class Filler implements Faults {
-  readonly counts: Record<string, number> = {};
-  readonly problems: string[] = [];
-  #crashes = 0;
-  readonly #service: ServiceProcess;
-  readonly #disk: SmallDisk;
-  readonly #only: Kind | undefined;
-  readonly #random: SeededRandom;
+interface DrawnFilling extends DrawnOf<Kind> {
+  readonly heldMs: number;
+  /** Of the floor: what is left free. */
+  readonly share: number;
+}
 
-  constructor(service: ServiceProcess, disk: SmallDisk, { seed, only }: DiskOptions) {
-    this.#service = service;
+/** Fills the disk, holds it so, frees it, and waits until batches are accepted again. */
+class Filler extends FaultsOfKinds<Kind, DrawnFilling> {
+  #crashes = 0;
+  readonly #disk: SmallDisk;
+
+  constructor(service: ServiceProcess, disk: SmallDisk, options: DiskOptions) {
+    super(service, options, UP_MS_MAX);
     this.#disk = disk;
-    this.#only = only;
-    this.#random = SeededRandom.stream(seed, 2);
   }
 
   figures(): string[] {
-    return [`of these PostgreSQL crashed       ${this.#crashes}`];
+    return [figure("of these PostgreSQL crashed", this.#crashes)];
   }
 
-  async one(load: Load): Promise<{ what: string; readyMs: number }> {
-    const random = this.#random;
-    await delay(random.between(0, UP_MS_MAX));
-    // Drawn in any case, so that a seed's moments are the same with and without `only`.
-    const drawn = random.pick(["floor", "full", "full", "wal", "wal", "start"] as const);
-    const heldMs = random.between(HELD_MS.least, HELD_MS.most);
-    const share = random.between(30, 90) / 100;
-    const kind = this.#only ?? drawn;
-    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    const { dataDir } = this.#service;
+  protected override draw(random: SeededRandom): DrawnFilling {
+    return {
+      kind: random.pick(["floor", "full", "full", "wal", "wal", "start"] as const),
+      heldMs: random.between(HELD_MS.least, HELD_MS.most),
+      share: random.between(30, 90) / 100,
+    };
+  }
+
+  protected override async happen({ kind, heldMs, share }: DrawnFilling, load: Load): Promise<number> {
+    const { dataDir } = this.service;
     const before = await lifeOfDatabase(dataDir);
     if (kind === "floor") await this.#belowFloor(load, share, heldMs);
     else await this.#full(load, kind, heldMs);
     const freedAt = performance.now();
     await this.#disk.free();
-    await untilAccepting(this.#service, load, freedAt);
-    this.#service.stopStarting();
+    await untilAccepting(this.service, load, freedAt);
+    this.service.stopStarting();
     const readyMs = performance.now() - freedAt;
     const crashed = (await lifeOfDatabase(dataDir)) !== before;
     if (crashed) this.#crashes += 1;
     if (crashed && kind === "floor")
       this.problems.push("PostgreSQL went away above a disk that was not full");
-    return { what: kind, readyMs };
+    return readyMs;
   }
 
   /** All threads refuse within a moment, none accepts until there is room again, and PostgreSQL goes on. */
@@ -94,9 +101,9 @@ class Filler implements Faults {
       REFUSING_MS_MAX,
     );
     const refusingSince = performance.now();
-    if (await this.#service.isReady()) this.problems.push("/readyz says ready below the floor of free space");
+    if (await this.service.isReady()) this.problems.push("/readyz says ready below the floor of free space");
     await delay(heldMs);
-    this.problems.push(...(await askAround(this.#service.address, load)));
+    this.problems.push(...(await askAround(this.service.address, load)));
     if (ledger.lastAcceptedSentAt > refusingSince)
       this.problems.push("a batch was accepted below the floor of free space");
   }
@@ -109,7 +116,7 @@ class Filler implements Faults {
       if (kind === "wal") await this.#useUpWriteAheadFiles();
       await delay(heldMs / 2);
       if (kind === "start") await this.#startOnFullDisk();
-      else this.problems.push(...(await askAround(this.#service.address, load)));
+      else this.problems.push(...(await askAround(this.service.address, load)));
       await delay(heldMs / 2);
     } finally {
       held.abort();
@@ -126,7 +133,7 @@ class Filler implements Faults {
 
   /** Each switch begins another file: those that are kept for reuse first, then one that there is no room for. */
   async #useUpWriteAheadFiles(): Promise<void> {
-    await withSuperuserOf(this.#service.dataDir, async (pool) => {
+    await withSuperuserOf(this.service.dataDir, async (pool) => {
       for (let switched = 0; switched < SWITCHES_MAX; switched += 1)
         await pool.query("select pg_logical_emit_message(false, 'faults', ''), pg_switch_wal()");
     }).then(
@@ -137,8 +144,8 @@ class Filler implements Faults {
 
   /** As a supervisor would: killed, it is started, and started again when that start gives up. */
   async #startOnFullDisk(): Promise<void> {
-    await this.#service.end("SIGKILL");
-    this.#service.startUntilStopped();
+    await this.service.end("SIGKILL");
+    this.service.startUntilStopped();
   }
 }
 

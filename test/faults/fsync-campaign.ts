@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
-import { SeededRandom } from "../workload/seeded-random.ts";
+import type { SeededRandom } from "../workload/seeded-random.ts";
 import {
   type CampaignOptions,
-  type Faults,
+  type DrawnOf,
+  FaultsOfKinds,
   type Load,
   READY_MS_MAX,
   runCampaign,
@@ -15,6 +16,7 @@ import type { FaultCampaign, OfKind } from "./campaign-command.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { clusterOf, lifeOfDatabase, withDatabaseOf, withSuperuserOf } from "./database-of-service.ts";
 import { FaultyCalls, mayInject } from "./faulty-calls.ts";
+import { figure } from "./figures.ts";
 import { askAround } from "./probe.ts";
 import { Senders } from "./senders.ts";
 import { ServiceProcess } from "./service-process.ts";
@@ -39,53 +41,57 @@ const CROWD = 6;
 const SYNCS = ["fsync", "fdatasync"] as const;
 const WRITES = ["pwrite64", "pwritev"] as const;
 
-/** Attaches to PostgreSQL's processes, lets calls fail or wait, detaches, and waits until batches are accepted again. */
-class CallFaults implements Faults {
-  readonly counts: Record<string, number> = {};
-  readonly problems: string[] = [];
-  #crashes = 0;
-  readonly #service: ServiceProcess;
-  readonly #only: Kind | undefined;
-  readonly #senders: number;
-  readonly #random: SeededRandom;
+interface DrawnCalls extends DrawnOf<Kind> {
+  readonly heldMs: number;
+  /** How long each sync takes where syncs are slow. */
+  readonly syncMs: number;
+  /** Whether it hits a process that accepts, or the checkpointer. */
+  readonly accepts: boolean;
+}
 
-  constructor(service: ServiceProcess, { seed, only, senders = SENDERS }: FsyncOptions) {
-    this.#service = service;
-    this.#only = only;
-    this.#senders = senders;
-    this.#random = SeededRandom.stream(seed, 2);
+/** Attaches to PostgreSQL's processes, lets calls fail or wait, detaches, and waits until batches are accepted again. */
+class CallFaults extends FaultsOfKinds<Kind, DrawnCalls> {
+  #crashes = 0;
+  readonly #senders: number;
+
+  constructor(service: ServiceProcess, options: FsyncOptions) {
+    super(service, options, UP_MS_MAX);
+    this.#senders = options.senders ?? SENDERS;
   }
 
   figures(): string[] {
-    return [`of these PostgreSQL crashed       ${this.#crashes}`];
+    return [figure("of these PostgreSQL crashed", this.#crashes)];
   }
 
-  async one(load: Load): Promise<{ what: string; readyMs: number }> {
-    const random = this.#random;
-    await delay(random.between(0, UP_MS_MAX));
-    // Drawn in any case, so that a seed's moments are the same with and without `only`.
-    const drawn = random.pick(["sync", "once", "write", "slow"] as const);
-    const heldMs = random.between(HELD_MS.least, HELD_MS.most);
-    const syncMs = random.between(SLOW_MS.least, SLOW_MS.most);
-    const accepts = random.chance(0.7);
-    const kind = this.#only ?? drawn;
-    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    const { dataDir } = this.#service;
+  protected override draw(random: SeededRandom): DrawnCalls {
+    return {
+      kind: random.pick(["sync", "once", "write", "slow"] as const),
+      heldMs: random.between(HELD_MS.least, HELD_MS.most),
+      syncMs: random.between(SLOW_MS.least, SLOW_MS.most),
+      accepts: random.chance(0.7),
+    };
+  }
+
+  protected override async happen(
+    { kind, heldMs, syncMs, accepts }: DrawnCalls,
+    load: Load,
+  ): Promise<number> {
+    const { dataDir } = this.service;
     const before = await lifeOfDatabase(dataDir);
     let endedAt: number;
     if (kind === "slow") endedAt = await this.#slow(load, syncMs);
     else if (kind === "once") endedAt = await this.#once(accepts, before);
     else endedAt = await this.#failing(kind === "sync" ? SYNCS : WRITES, heldMs, before);
-    await untilAccepting(this.#service, load, endedAt);
+    await untilAccepting(this.service, load, endedAt);
     const readyMs = performance.now() - endedAt;
     const crashed = (await lifeOfDatabase(dataDir)) !== before;
     if (crashed) this.#crashes += 1;
     if (crashed && kind === "slow") this.problems.push("PostgreSQL went away, only because syncs were slow");
-    return { what: kind, readyMs };
+    return readyMs;
   }
 
   async #failing(calls: readonly string[], heldMs: number, before: number): Promise<number> {
-    const pids = await serverProcesses(await clusterOf(this.#service.dataDir));
+    const pids = await serverProcesses(await clusterOf(this.service.dataDir));
     const faulty = await FaultyCalls.attach(
       pids,
       calls.map((call) => `${call}:error=EIO`),
@@ -108,7 +114,7 @@ class CallFaults implements Faults {
     try {
       // What a checkpoint has to sync is there under load; only it does not come by itself for minutes.
       if (!accepts)
-        await withSuperuserOf(this.#service.dataDir, (pool) => pool.query("checkpoint")).catch(
+        await withSuperuserOf(this.service.dataDir, (pool) => pool.query("checkpoint")).catch(
           () => undefined,
         );
       await this.#untilCrashed(before);
@@ -119,23 +125,23 @@ class CallFaults implements Faults {
   }
 
   async #victim(accepts: boolean): Promise<number> {
-    return await withDatabaseOf(this.#service.dataDir, async (pool) => {
+    return await withDatabaseOf(this.service.dataDir, async (pool) => {
       const { rows } = await pool.query<{ pid: number }>(
         `select pid from pg_stat_activity
         where case when $1 then application_name = 'bellhop accept' else backend_type = 'checkpointer' end`,
         [accepts],
       );
-      return this.#random.pick(rows).pid;
+      return this.random.pick(rows).pid;
     });
   }
 
   async #slow(load: Load, syncMs: number): Promise<number> {
-    const pids = await serverProcesses(await clusterOf(this.#service.dataDir));
+    const pids = await serverProcesses(await clusterOf(this.service.dataDir));
     const faulty = await FaultyCalls.attach(
       pids,
       SYNCS.map((call) => `${call}:delay_enter=${syncMs * 1_000}`),
     );
-    const { address } = this.#service;
+    const { address } = this.service;
     const { seed } = load;
     const crowd = new Senders({
       ...load,
@@ -155,7 +161,7 @@ class CallFaults implements Faults {
 
   /** Dead, or alive for the second time. */
   async #untilCrashed(before: number): Promise<void> {
-    const { dataDir } = this.#service;
+    const { dataDir } = this.service;
     await until(async () => (await lifeOfDatabase(dataDir).catch(() => undefined)) !== before, READY_MS_MAX);
   }
 }

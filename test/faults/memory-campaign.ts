@@ -1,10 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
-import { SeededRandom } from "../workload/seeded-random.ts";
-import { type CampaignOptions, type Faults, type Load, runCampaign, untilAccepting } from "./campaign.ts";
+import type { SeededRandom } from "../workload/seeded-random.ts";
+import {
+  type CampaignOptions,
+  type DrawnOf,
+  FaultsOfKinds,
+  type Load,
+  runCampaign,
+  untilAccepting,
+} from "./campaign.ts";
 import type { FaultCampaign, OfKind } from "./campaign-command.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { clusterOf, lifeOfDatabase } from "./database-of-service.ts";
+import { figure } from "./figures.ts";
 import { MemoryLimit } from "./memory-limit.ts";
 import { Senders } from "./senders.ts";
 import { ServiceProcess } from "./service-process.ts";
@@ -28,44 +36,40 @@ const KILLED_MS_MAX = 30_000;
 /** Beside the campaign's own senders, with bodies of some MB. */
 const LARGE_SENDERS = 4;
 
+interface DrawnLimit extends DrawnOf<Kind> {
+  readonly spareBytes: number;
+  readonly heldMs: number;
+}
+
 /** Draws the limit tight while large bodies come, until the kernel has killed; then lifts it, and the supervisor starts again. */
-class Limiter implements Faults {
-  readonly counts: Record<string, number> = {};
-  readonly problems: string[] = [];
-  readonly #service: ServiceProcess;
+class Limiter extends FaultsOfKinds<Kind, DrawnLimit> {
   readonly #limit: MemoryLimit;
-  readonly #only: Kind | undefined;
-  readonly #random: SeededRandom;
   #ofService = 0;
   #ofPostgres = 0;
 
-  constructor(service: ServiceProcess, limit: MemoryLimit, { seed, only }: MemoryOptions) {
-    this.#service = service;
+  constructor(service: ServiceProcess, limit: MemoryLimit, options: MemoryOptions) {
+    super(service, options, UP_MS_MAX);
     this.#limit = limit;
-    this.#only = only;
-    this.#random = SeededRandom.stream(seed, 2);
   }
 
   figures(): string[] {
-    return [
-      `hit by the kernel                 ${this.#ofService} the service, ${this.#ofPostgres} PostgreSQL`,
-    ];
+    return [figure("hit by the kernel", `${this.#ofService} the service, ${this.#ofPostgres} PostgreSQL`)];
   }
 
-  async one(load: Load): Promise<{ what: string; readyMs: number }> {
-    const random = this.#random;
-    await delay(random.between(0, UP_MS_MAX));
-    // Drawn in any case, so that a seed's moments are the same with and without `only`.
-    const drawn = random.pick(["both", "node"] as const);
-    const spareBytes = random.between(SPARE_MIB.least, SPARE_MIB.most) * MIB;
-    const heldMs = random.between(0, HELD_MS_MAX);
-    const kind = this.#only ?? drawn;
-    this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    const { dataDir, address } = this.#service;
-    const [life, pid] = [await lifeOfDatabase(dataDir), this.#service.pid];
+  protected override draw(random: SeededRandom): DrawnLimit {
+    return {
+      kind: random.pick(["both", "node"] as const),
+      spareBytes: random.between(SPARE_MIB.least, SPARE_MIB.most) * MIB,
+      heldMs: random.between(0, HELD_MS_MAX),
+    };
+  }
+
+  protected override async happen({ kind, spareBytes, heldMs }: DrawnLimit, load: Load): Promise<number> {
+    const { dataDir, address } = this.service;
+    const [life, pid] = [await lifeOfDatabase(dataDir), this.service.pid];
     const cluster = await clusterOf(dataDir);
     if (kind === "node") await this.#limit.exempt(await serverProcesses(cluster));
-    this.#service.supervise();
+    this.service.supervise();
     const source = { next: () => load.source.nextLarge() };
     const large = new Senders({
       ...load,
@@ -79,12 +83,12 @@ class Limiter implements Faults {
       large.abandon();
     }
     const endedAt = performance.now();
-    await untilAccepting(this.#service, load, endedAt);
-    this.#service.stopStarting();
-    if (this.#service.pid !== pid) this.#ofService += 1;
+    await untilAccepting(this.service, load, endedAt);
+    this.service.stopStarting();
+    if (this.service.pid !== pid) this.#ofService += 1;
     if ((await lifeOfDatabase(dataDir)) !== life) this.#ofPostgres += 1;
     await large.stop();
-    return { what: kind, readyMs: performance.now() - endedAt };
+    return performance.now() - endedAt;
   }
 
   async #untilKilled(spareBytes: number): Promise<void> {

@@ -1,34 +1,27 @@
-import { availableParallelism, loadavg } from "node:os";
-import { setTimeout as delay } from "node:timers/promises";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type DatabaseRoad, openRoad } from "../support/database-road.ts";
 import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
-import { countLost, type LogFindings } from "./check-log.ts";
 import { checkRoads } from "./check-roads.ts";
 import { explainStall } from "./explain-stall.ts";
+import { seconds } from "./figures.ts";
 import { Ledger } from "./ledger.ts";
-import { breakRoad, drawFaults, type NetworkFault, nameOf } from "./network-faults.ts";
+import {
+  breakAtIntervals,
+  type ManyNodesOptions,
+  type ManyNodesReport,
+  READY_MS_MAX,
+  reportAtRest,
+  startNodes,
+  TAKEOVER_MS_PROMISED,
+  untilShared,
+} from "./many-nodes.ts";
+import { breakRoad, type Drawn, drawFaults, type NetworkFault, nameOf } from "./network-faults.ts";
 import { newToken } from "./new-token.ts";
-import { checkAtRest, READY_MS_MAX, seconds, startNodes, untilShared } from "./nodes-campaign.ts";
-import type { PlantedFault } from "./plant.ts";
 import { Senders } from "./senders.ts";
 import { untilServes } from "./serves-again.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Takeover } from "./takeover.ts";
-
-export interface NetworkOptions {
-  readonly nodes: number;
-  readonly seed: number;
-  /** From one fault to the next. */
-  readonly everyMs: number;
-  readonly durationMs: number;
-  readonly senders: number;
-  readonly only?: NetworkFault | undefined;
-  readonly plant?: PlantedFault | undefined;
-  readonly enough?: AbortSignal;
-  readonly told?: (line: string) => void;
-}
 
 /** How the service came through one fault; milliseconds. */
 export interface Passed {
@@ -41,22 +34,13 @@ export interface Passed {
   readonly sharedMs: number;
 }
 
-export interface NetworkReport {
-  readonly options: NetworkOptions;
+export interface NetworkReport extends ManyNodesReport {
   readonly passed: readonly Passed[];
-  readonly ledger: Ledger;
-  readonly findings: LogFindings;
-  readonly longestLagMs: number;
-  readonly durationMs: number;
-  readonly loadAverage: number;
-  readonly cores: number;
-  readonly problems: readonly string[];
 }
 
 const SERVES_MS_PROMISED = 10_000;
 /** A flush on a connection that was forgotten is given up after 20 s (src/accept/postgres-lane-session.ts). */
 const SERVES_LOST_MS_PROMISED = 25_000;
-const TAKEOVER_MS_PROMISED = 5_000;
 
 /** What a campaign works with. */
 interface Ground {
@@ -69,7 +53,7 @@ interface Ground {
 }
 
 /** Runs nodes under load, each on a road of its own to the database, and breaks one of the roads at every interval. */
-export async function runNetwork(options: NetworkOptions): Promise<NetworkReport> {
+export async function runNetwork(options: ManyNodesOptions<NetworkFault>): Promise<NetworkReport> {
   const database = await createTestDatabase();
   const roads: DatabaseRoad[] = [];
   while (roads.length < options.nodes) roads.push(await openRoad(database.url));
@@ -90,7 +74,7 @@ export async function runNetwork(options: NetworkOptions): Promise<NetworkReport
   }
 }
 
-async function underLoad(options: NetworkOptions, ground: Ground): Promise<NetworkReport> {
+async function underLoad(options: ManyNodesOptions<NetworkFault>, ground: Ground): Promise<NetworkReport> {
   const { database, nodes, roads, ledger, source, token } = ground;
   const startedAt = performance.now();
   const balancer = new Balancer(nodes.map(({ address }) => address));
@@ -99,61 +83,39 @@ async function underLoad(options: NetworkOptions, ground: Ground): Promise<Netwo
   const senders = new Senders({ route, token, source, ledger, seed, senders: options.senders });
   try {
     await untilShared(database.pool, options.nodes);
-    const { passed, lost } = await breakAll(options, ground);
+    const passed: Passed[] = [];
+    const draw = drawFaults(seed, options.nodes, options.only);
+    const lostOnTheWay = await breakAtIntervals(options, database, ledger, async () => {
+      passed.push(await breakOne(draw(), ground, options));
+    });
     await senders.stop();
     const ofRoads = await checkRoads(database.pool, nodes, roads);
-    const atRest = await checkAtRest(database, nodes, token, ledger);
-    const codes = await Promise.all(nodes.map((node) => node.end("SIGTERM")));
-    return {
-      options,
-      passed,
-      ledger,
-      findings: { ...atRest.findings, lost: Math.max(lost, atRest.findings.lost) },
-      longestLagMs: atRest.lagMs,
-      durationMs: performance.now() - startedAt,
-      loadAverage: loadavg()[0] ?? Number.NaN,
-      cores: availableParallelism(),
-      problems: [
-        ...ledger.problems,
-        ...atRest.problems,
-        ...ofRoads,
-        ...passed.flatMap(broken),
-        ...codes.filter((code) => code !== 0).map((code) => `SIGTERM at the end: exit code ${code}`),
-      ],
-    };
+    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
+    return { ...report, passed, problems: [...report.problems, ...ofRoads, ...passed.flatMap(broken)] };
   } finally {
     senders.abandon();
     await balancer.stop();
   }
 }
 
-async function breakAll(
-  { seed, nodes: count, only, durationMs, everyMs, enough, told }: NetworkOptions,
+async function breakOne(
+  drawn: Drawn,
   { database: { pool }, nodes, roads, ledger, source, token }: Ground,
-): Promise<{ passed: Passed[]; lost: number }> {
-  const draw = drawFaults(seed, count, only);
-  const passed: Passed[] = [];
-  const until = performance.now() + durationMs;
-  let lost = 0;
-  for (let next = performance.now(); next < until && enough?.aborted !== true; next += everyMs) {
-    await delay(Math.max(0, next - performance.now()));
-    const drawn = draw();
-    const node = nodes[drawn.node] as ServiceProcess;
-    const name = `${nameOf(drawn)}, node ${drawn.node + 1}`;
-    const takeover = await breakRoad(drawn, node, roads[drawn.node] as DatabaseRoad, pool);
-    const endedAt = performance.now();
-    await untilServes(node.address, { ledger, token }, source.next(), READY_MS_MAX);
-    await node.untilReady(READY_MS_MAX);
-    const servesMs = performance.now() - endedAt;
-    await untilShared(pool, count);
-    const sharedMs = performance.now() - endedAt;
-    passed.push({ fault: drawn.fault, name, takeover, servesMs, sharedMs });
-    told?.(
-      `${name}: ${takeover === undefined ? "" : `taken over after ${seconds(takeover.takenMs)}, `}serves again after ${seconds(servesMs)}, all have their share after ${seconds(sharedMs)}`,
-    );
-    lost += await countLost(pool, ledger, ledger.takeUnchecked());
-  }
-  return { passed, lost };
+  { nodes: count, told }: ManyNodesOptions<NetworkFault>,
+): Promise<Passed> {
+  const node = nodes[drawn.node] as ServiceProcess;
+  const name = `${nameOf(drawn)}, node ${drawn.node + 1}`;
+  const takeover = await breakRoad(drawn, node, roads[drawn.node] as DatabaseRoad, pool);
+  const endedAt = performance.now();
+  await untilServes(node.address, { ledger, token }, source.next(), READY_MS_MAX);
+  await node.untilReady(READY_MS_MAX);
+  const servesMs = performance.now() - endedAt;
+  await untilShared(pool, count);
+  const sharedMs = performance.now() - endedAt;
+  told?.(
+    `${name}: ${takeover === undefined ? "" : `taken over after ${seconds(takeover.takenMs)}, `}serves again after ${seconds(servesMs)}, all have their share after ${seconds(sharedMs)}`,
+  );
+  return { fault: drawn.fault, name, takeover, servesMs, sharedMs };
 }
 
 function broken({ fault, name, takeover, servesMs }: Passed): string[] {

@@ -165,5 +165,9 @@ export const PLANTED_FAULTS = {
 
 export type PlantedFault = keyof typeof PLANTED_FAULTS;
 
+export function isPlanted(name: string): name is PlantedFault {
+  return Object.hasOwn(PLANTED_FAULTS, name);
+}
+
 const fault = new URL(import.meta.url).searchParams.get("fault");
 if (fault !== null) PLANTED_FAULTS[fault as PlantedFault]();
