@@ -119,7 +119,7 @@ function pathWithoutOurs() {
  * A file that names its holders keeps two launches from installing at once. One whose holders are dead is moved away
  * first and looked at again, so of two that find it stale neither removes the other's.
  */
-async function takeLock(path) {
+export async function takeLock(path) {
   const mine = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
   writeFileSync(mine, `${process.pid}\n`);
   let said = false;

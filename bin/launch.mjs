@@ -1,6 +1,7 @@
 /**
  * What `npm start`, `npm test` and `npm run bellhop` run first. It needs nothing but Node 20: installs the packages
- * when they are missing or older than the lock file, then hands over to the pinned Node that came with them.
+ * when they are missing or older than the lock file, builds the console where it is to be served, then hands over to the
+ * pinned Node that came with them.
  *
  * Usage: node bin/launch.mjs [--dev] <entry.ts> [arguments]
  *   --dev   the development packages are needed too
@@ -14,13 +15,13 @@
  *   DATA_DIR is made absolute from there; without it, it is `data` in the checkout, from wherever npm was called.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureConsoleBuilt } from "./build-console.mjs";
+import { findNode, ownNode } from "./find-node.mjs";
 import { ensureInstalled } from "./install.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const NODE_MAJOR_MIN = 24;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
 /**
  * By its default glibc's malloc has 8 arenas a core, and threads that make and drop large buffers leave holes in each:
@@ -48,23 +49,29 @@ try {
 } catch (error) {
   fail(error.message);
 }
-run(findNode());
+if (needsConsole()) await buildConsole();
+run(nodeOr(() => findNode(root)));
 
-/** The pinned Node of this platform; else this one, if it is new enough. */
-function findNode() {
-  const platform = `${process.platform}-${process.arch}`;
-  for (const name of [`node-${platform}`, `node-bin-${platform}`]) {
-    const path = join(root, "node_modules", name, "bin", "node");
-    if (existsSync(path)) return path;
-  }
-  return ownNode();
+/** The service serves it, and tests look at it; commands have no use for it. */
+function needsConsole() {
+  return entry === "scripts/test.ts" || (entry === "src/main.ts" && entryArguments[0] === "serve");
 }
 
-function ownNode() {
-  if (Number(process.versions.node.split(".")[0]) >= NODE_MAJOR_MIN) return process.execPath;
-  return fail(
-    `there is no Node of ours for this platform: install Node ${NODE_MAJOR_MIN} (this is ${process.version})`,
-  );
+/** The service runs without its console: whatever keeps that from being built is told, and the start goes on. */
+async function buildConsole() {
+  try {
+    await ensureConsoleBuilt(root);
+  } catch (error) {
+    console.error(`bellhop: the console is not there: ${error.message}`);
+  }
+}
+
+function nodeOr(find) {
+  try {
+    return find();
+  } catch (error) {
+    return fail(error.message);
+  }
 }
 
 function run(node) {
@@ -87,7 +94,7 @@ function run(node) {
     // A system whose C library the pinned Node was not built for cannot run it, and says that there is no such file.
     if (node === process.execPath || error.code !== "ENOENT")
       fail(`${node} does not start: ${error.message}`);
-    run(ownNode());
+    run(nodeOr(ownNode));
   });
   child.once("exit", (code, signal) => {
     clearInterval(watch);

@@ -149,6 +149,28 @@ create table bellhop.lane (
   constraint lane_pkey PRIMARY KEY (lane_id)
 );
 
+create table bellhop.operator (
+  name text collate "C" not null,
+  password_hash text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  password_changed_at timestamp with time zone default clock_timestamp() not null,
+  last_login_at timestamp with time zone,
+  disabled_at timestamp with time zone,
+  constraint operator_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'::text)),
+  constraint operator_pkey PRIMARY KEY (name)
+);
+
+create table bellhop.operator_session (
+  digest bytea not null,
+  operator_name text collate "C" not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  last_seen_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  constraint operator_session_digest_check CHECK ((octet_length(digest) = 32)),
+  constraint operator_session_operator_name_fkey FOREIGN KEY (operator_name) REFERENCES bellhop.operator(name) ON DELETE CASCADE,
+  constraint operator_session_pkey PRIMARY KEY (digest)
+);
+
 create table bellhop.presence (
   presence_id bigint generated always as identity not null,
   role text not null,
@@ -399,8 +421,11 @@ CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_e
 CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);
 CREATE INDEX idempotency_key_created ON bellhop.idempotency_key USING btree (created_at);
 CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired_at IS NULL);
+CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (expires_at);
+CREATE INDEX operator_session_operator ON bellhop.operator_session USING btree (operator_name, created_at);
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
 CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
+CREATE INDEX quarantine_held_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
 CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);

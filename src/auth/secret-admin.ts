@@ -61,3 +61,22 @@ export async function rotateSecret(
     return { clientId, clientSecret, ...detail };
   });
 }
+
+/**
+ * Ends one secret of a client at once, whatever was agreed before: it leaked, or the partner has changed over. Tokens that
+ * it was used for stay good. Throws AuthInputError when the client has no live secret in this slot.
+ */
+export async function endSecret(
+  { internals, who }: AuthAdmin,
+  clientId: string,
+  slot: number,
+): Promise<void> {
+  await changeAuth(internals.pool, async (change) => {
+    await readForChange(change, clientId);
+    const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
+    if (!rows.some((secret) => secret.live && secret.slot === slot))
+      throw new AuthInputError("The client has no such secret that is still good.");
+    await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, slot, 0] });
+    await change.audit({ who, what: "end-secret", clientId, detail: { slot } });
+  });
+}

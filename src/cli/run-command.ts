@@ -2,6 +2,7 @@ import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
 import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
+import { operatorCommand } from "./operator-command.ts";
 import { operatorMessage } from "./operator-error.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
@@ -16,6 +17,8 @@ const HELP = `bellhop: hotel data ingestion
                                                the partners' clients
   token ...                                    tokens for trying things out; token revoke
   key list|rotate                              the keys that sign tokens
+  operator create|list|disable|enable|password
+                                               who may log in to the console
   label list|map|unmap                         what the hotels' status labels mean
   setting list|set|unset                       time zone, business day, currency … of client codes and properties
   quarantine list|release|discard              records held aside
@@ -32,6 +35,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   client: clientCommand,
   token: tokenCommand,
   key: keyCommand,
+  operator: operatorCommand,
   label: labelCommand,
   setting: settingCommand,
   quarantine: quarantineCommand,

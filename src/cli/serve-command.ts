@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { hasOperators } from "../auth/operator-admin.ts";
 import { type Config, readConfig } from "../config.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { allocateTurns } from "../observe/turn-taking.ts";
@@ -21,15 +22,20 @@ Settings come from the environment: docs/configuration.md.
 /** A drain must be over within 10 s; what is not is given up, and nothing accepted is lost by that. */
 const DRAIN_MS_MAX = 9_500;
 
-/** The lines that lead to the first 202, for whoever started the service on a laptop. */
+/** The lines that lead to the first 202 and into the console, for whoever started the service on a laptop. */
 function welcome(
   service: Service,
   config: Config,
   client: { clientId: string; clientSecret: string } | undefined,
+  hasOperator: boolean,
 ): string {
   const base = config.baseUrl ?? service.address;
   const auth = config.authUrl ?? config.baseUrl ?? service.authAddress;
-  const lines = [``, `Bellhop listens on ${service.address}   API reference: ${base}/docs`];
+  const lines = [
+    ``,
+    `Bellhop listens on ${service.address}   API reference: ${base}/docs   Console: ${base}/console`,
+    ...(hasOperator ? [] : [`Nobody can log in to the console yet: npm run -s bellhop operator create NAME`]),
+  ];
   if (client === undefined) return [...lines, ``].join("\n");
   const record = {
     clientCode: SANDBOX_CLIENT_CODE,
@@ -111,7 +117,10 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
   const { embedded } = service.database;
   const client = await settleSandbox(service, config, log);
   log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
-  if (!config.production) process.stdout.write(`${welcome(service, config, client)}\n`);
+  if (!config.production) {
+    const hasOperator = await hasOperators(service.database.pool);
+    process.stdout.write(`${welcome(service, config, client, hasOperator)}\n`);
+  }
   const failure = await Promise.race([told, service.failed]);
   const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
   if (failure instanceof Error)

@@ -18,8 +18,18 @@ export interface ErrorBody {
   readonly violationTotal?: number;
 }
 
+/** What an error tells whoever asked; ServiceError is one. */
+export interface PublicError {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly retryAfterSeconds: number | undefined;
+  readonly violations?: readonly ErrorDetail[] | undefined;
+  readonly violationTotal?: number | undefined;
+}
+
 /** The body of an error, its timestamp being now. */
-export function errorBody(error: ServiceError): ErrorBody {
+export function errorBody(error: PublicError): ErrorBody {
   return {
     timestamp: new Date().toISOString(),
     status: error.status,
@@ -32,7 +42,7 @@ export function errorBody(error: ServiceError): ErrorBody {
 }
 
 /** Sends an error as its registry says; `Retry-After` in whole seconds where it is worth trying again. */
-export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+export function sendError(reply: FastifyReply, error: PublicError): FastifyReply {
   if (error.retryAfterSeconds !== undefined)
     reply.header("retry-after", String(Math.ceil(error.retryAfterSeconds)));
   passOver(reply.request.raw);

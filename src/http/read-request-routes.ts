@@ -78,7 +78,7 @@ async function answerOne(
   const question = { clientId, path: `requests/${requestId}`, filters: query.question() };
   const start = readCursor(question, query.cursor(), REQUEST_RECORDS_POSITION);
   const ask = async () =>
-    isUuid(requestId) ? (await readSummariesOf(context.pool, clientId, [requestId], null))[0] : undefined;
+    isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
   let found = await ask();
   // Another client's request is answered as one that does not exist: ids are not to be probed.
   if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");

@@ -12,7 +12,8 @@ import { forEachResource } from "./version-statement.ts";
 
 const readHistory = forEachResource(readStatement(new URL("./sql/read-history.sql", import.meta.url)));
 
-interface Row {
+/** A version: when its source wrote it, where its record lies, and the letter of its outcome. */
+export interface HistoryRow {
   readonly source_time: string;
   readonly request_id: string;
   readonly record_index: number;
@@ -30,7 +31,7 @@ const BEGINNING: Position = ["-infinity", "00000000-0000-0000-0000-000000000000"
 const VERSIONS_MAX = 1_000;
 
 /** A version as JSON, its record as the very bytes that were sent. */
-function itemOf(row: Row, record: Buffer): Buffer {
+function itemOf(row: HistoryRow, record: Buffer): Buffer {
   const head = JSON.stringify({
     sourceTime: row.source_time,
     receivedAt: isoOfMicroseconds(microsecondsOf(row.request_id)),
@@ -39,6 +40,47 @@ function itemOf(row: Row, record: Buffer): Buffer {
     outcome: outcomeName(row.outcome),
   });
   return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+}
+
+/** Yields the versions of one page, oldest first by (source time, receipt); returns the position of the next, or null. */
+function scanHistory(
+  pool: pg.Pool,
+  property: Property,
+  resource: ResourceLetter,
+  key: string,
+  start: Position | null,
+  limit: number,
+): AsyncGenerator<readonly HistoryRow[], Position | null> {
+  const positionOf = (row: HistoryRow): Position => [row.source_time, row.request_id, row.record_index];
+  return scanPage<HistoryRow>(
+    {
+      stepMax: VERSIONS_MAX + 1,
+      examinedMax: VERSIONS_MAX + 1,
+      everyRowMatches: true,
+      positionOf,
+      async step(after, count) {
+        const values = [property.bucket, property.propertyId, key, ...(after ?? BEGINNING), count];
+        const { rows } = await pool.query<HistoryRow>({ ...readHistory[resource], values });
+        const last = rows.at(-1);
+        return { matching: rows, examined: rows.length, last: last === undefined ? null : positionOf(last) };
+      },
+    },
+    start,
+    limit,
+  );
+}
+
+/** One page of the versions of a record without their payloads, as `listHistory` has them. */
+export async function historyPage(
+  ...asked: Parameters<typeof scanHistory>
+): Promise<{ rows: HistoryRow[]; next: Position | null }> {
+  const rows: HistoryRow[] = [];
+  const scan = scanHistory(...asked);
+  for (;;) {
+    const step = await scan.next();
+    if (step.done === true) return { rows, next: step.value };
+    rows.push(...step.value);
+  }
 }
 
 /**
@@ -53,23 +95,7 @@ export async function* listHistory(
   start: Position | null,
   limit: number,
 ): AsyncGenerator<Buffer, Position | null> {
-  const positionOf = (row: Row): Position => [row.source_time, row.request_id, row.record_index];
-  const scan = scanPage<Row>(
-    {
-      stepMax: VERSIONS_MAX + 1,
-      examinedMax: VERSIONS_MAX + 1,
-      everyRowMatches: true,
-      positionOf,
-      async step(after, count) {
-        const values = [property.bucket, property.propertyId, key, ...(after ?? BEGINNING), count];
-        const { rows } = await pool.query<Row>({ ...readHistory[resource], values });
-        const last = rows.at(-1);
-        return { matching: rows, examined: rows.length, last: last === undefined ? null : positionOf(last) };
-      },
-    },
-    start,
-    limit,
-  );
+  const scan = scanHistory(pool, property, resource, key, start, limit);
   for (;;) {
     const step = await scan.next();
     if (step.done === true) return step.value;
@@ -80,7 +106,7 @@ export async function* listHistory(
     );
     let at = 0;
     for await (const record of records) {
-      yield itemOf(step.value[at] as Row, record);
+      yield itemOf(step.value[at] as HistoryRow, record);
       at += 1;
     }
   }

@@ -2,9 +2,9 @@ import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { loadRecords } from "./load-records.ts";
-import { OUTCOME_MESSAGES, outcomeName } from "./outcome.ts";
+import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
 import { isIndex, type Position, type PositionShape } from "./position.ts";
-import { findNotableRecords, type NotableRecord } from "./request-records.ts";
+import { findRecordsOf, type RecordOfRequest, type WhichRecords } from "./request-records.ts";
 
 const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
 const readDetailsOfBucket = readStatement(
@@ -57,16 +57,19 @@ function identityOf(resource: string, bytes: Buffer) {
   };
 }
 
+/** A quarantined record that was resolved since is told by what it became. */
+function outcomeOf(record: RecordOfRequest, detail: DetailRow | undefined): Outcome | "pending" {
+  return detail?.outcome === null || detail === undefined ? record.outcome : outcomeName(detail.outcome);
+}
+
 /** What is told of one record. Pointers are into the batch as sent. */
 function itemOf(
-  record: NotableRecord,
+  record: RecordOfRequest,
   identity: ReturnType<typeof identityOf>,
   detail: DetailRow | undefined,
 ): Buffer {
   const { index } = record;
-  // A quarantined record that was resolved since is told by what it became.
-  const outcome =
-    detail?.outcome === null || detail === undefined ? record.outcome : outcomeName(detail.outcome);
+  const outcome = outcomeOf(record, detail);
   const first = detail?.violations?.[0];
   return Buffer.from(
     JSON.stringify({
@@ -75,7 +78,11 @@ function itemOf(
       outcome,
       code: detail?.code ?? first?.code ?? null,
       pointer: first?.pointer ?? `/${index}`,
-      message: detail?.message ?? first?.message ?? OUTCOME_MESSAGES[outcome] ?? null,
+      message:
+        detail?.message ??
+        first?.message ??
+        (outcome === "pending" ? null : OUTCOME_MESSAGES[outcome]) ??
+        null,
       warnings: (detail?.warnings ?? []).map(({ pointer, code, message }) => ({
         pointer: `/${index}${pointer}`,
         code,
@@ -93,7 +100,7 @@ async function detailsOf(
   pool: pg.Pool,
   clientId: string,
   requestId: string,
-  records: readonly NotableRecord[],
+  records: readonly RecordOfRequest[],
 ): Promise<Map<number, DetailRow>> {
   const buckets = [...new Set(records.map(({ bucket }) => bucket))];
   const indexes = records.map(({ index }) => index);
@@ -115,7 +122,8 @@ async function* tell(
   clientId: string,
   requestId: string,
   resource: string,
-  records: readonly NotableRecord[],
+  records: readonly RecordOfRequest[],
+  wanted: Outcome | undefined,
 ): AsyncGenerator<Buffer, void> {
   const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
@@ -123,15 +131,31 @@ async function* tell(
     pool,
     records.map(({ bucket, index }) => ({ bucket, index, requestId })),
   )) {
-    const record = records[at] as NotableRecord;
+    const record = records[at] as RecordOfRequest;
     at += 1;
-    yield itemOf(record, identityOf(resource, bytes), details.get(record.index));
+    const detail = details.get(record.index);
+    if (wanted !== undefined && outcomeOf(record, detail) !== wanted) continue;
+    yield itemOf(record, identityOf(resource, bytes), detail);
   }
 }
 
+/** Which of a request's records are told of. */
+export interface RequestRecordFilter {
+  readonly which: WhichRecords;
+  /** Only those of this outcome, as it was first decided, or as it became by a release or discard. */
+  readonly outcome?: Outcome | undefined;
+  /** Only the one with this index. */
+  readonly index?: number | undefined;
+}
+
+/** A quarantined record may have become anything since: which, its details say. */
+function mayHave(record: RecordOfRequest, outcome: Outcome | undefined): boolean {
+  return outcome === undefined || record.outcome === outcome || record.outcome === "quarantined";
+}
+
 /**
- * Yields what is told of those records of a request that are more than plainly applied, by index; returns the position
- * of the next page, or null at the end. The caller knows that the request is the client's.
+ * Yields what is told of records of a request, by index; returns the position of the next page, or null at the end. The
+ * caller knows that the request is the client's.
  */
 export async function* listRequestRecords(
   pool: pg.Pool,
@@ -139,15 +163,18 @@ export async function* listRequestRecords(
   request: { readonly requestId: string; readonly resource: string },
   start: Position | null,
   limit: number,
+  filter: RequestRecordFilter = { which: "notable" },
 ): AsyncGenerator<Buffer, Position | null> {
   const { requestId, resource } = request;
   const [last = -1] = start ?? [];
-  const rest = (await findNotableRecords(pool, clientId, requestId)).filter(
-    ({ index }) => index > Number(last),
+  const { which, outcome, index } = filter;
+  const rest = (await findRecordsOf(pool, clientId, requestId, which)).filter(
+    (record) =>
+      record.index > Number(last) && (index ?? record.index) === record.index && mayHave(record, outcome),
   );
   const page = rest.slice(0, limit);
   for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
-    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE));
+    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), outcome);
   }
   const lastTold = page.at(-1);
   return rest.length > page.length && lastTold !== undefined ? [lastTold.index] : null;

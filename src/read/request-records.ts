@@ -6,12 +6,15 @@ import { outcomeName } from "./outcome.ts";
 
 const readParts = readStatement(new URL("./sql/read-request-parts.sql", import.meta.url));
 
-/** A record that is more than plainly applied: where it lies, and its outcome when it was first decided. */
-export interface NotableRecord {
+/** A record of a request: where it lies, and its outcome when it was first decided. */
+export interface RecordOfRequest {
   readonly bucket: number;
   readonly index: number;
-  readonly outcome: Outcome;
+  readonly outcome: Outcome | "pending";
 }
+
+/** All of a request's records, or those that are more than plainly applied. */
+export type WhichRecords = "all" | "notable";
 
 interface PartRow {
   readonly bucket: number;
@@ -22,7 +25,7 @@ interface PartRow {
 }
 
 /** Outcomes are one letter for each accepted record of the part, in its order; rejected ones have none. */
-function* notableOf(part: PartRow): Generator<NotableRecord> {
+function* recordsOf(part: PartRow, which: WhichRecords): Generator<RecordOfRequest> {
   const { bucket, outcomes } = part;
   const layout = new BodyLayout(part.layout);
   const rejected = new Set(part.rejected);
@@ -36,20 +39,24 @@ function* notableOf(part: PartRow): Generator<NotableRecord> {
     }
     const decided = outcomes?.[letter];
     letter += 1;
-    if (decided !== undefined && (decided !== "a" || detailed.has(index)))
+    if (decided === undefined) {
+      if (which === "all") yield { bucket, index, outcome: "pending" };
+    } else if (which === "all" || decided !== "a" || detailed.has(index)) {
       yield { bucket, index, outcome: outcomeName(decided) };
+    }
   }
 }
 
 /**
- * The records of a client's request that are not plainly applied, ascending by index in the batch as sent. At most as
- * many as a batch has records, each a few bytes.
+ * The records of a client's request, ascending by index in the batch as sent. At most as many as a batch has, each a few
+ * bytes.
  */
-export async function findNotableRecords(
+export async function findRecordsOf(
   pool: pg.Pool,
   clientId: string,
   requestId: string,
-): Promise<NotableRecord[]> {
+  which: WhichRecords,
+): Promise<RecordOfRequest[]> {
   const { rows } = await pool.query<PartRow>({ ...readParts, values: [clientId, requestId] });
-  return rows.flatMap((part) => [...notableOf(part)]).sort((left, right) => left.index - right.index);
+  return rows.flatMap((part) => [...recordsOf(part, which)]).sort((left, right) => left.index - right.index);
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
-import { type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 
@@ -31,7 +31,7 @@ export interface RequestSummary {
   readonly requestId: string;
   /** `applied` once every part of the batch has been, else `accepted`. */
   readonly status: "accepted" | "applied";
-  readonly resource: string;
+  readonly resource: Resource;
   readonly receivedAt: string;
   readonly appliedAt: string | null;
   readonly correlationId: string | null;
@@ -44,6 +44,7 @@ type Decided = Omit<RequestCounts, "pending">;
 
 interface Row extends Decided {
   readonly request_id: string;
+  readonly client_id: string;
   readonly resource: ResourceLetter;
   readonly correlation_id: string | null;
   readonly reply_to: string | null;
@@ -52,8 +53,9 @@ interface Row extends Decided {
   readonly in_bucket: boolean;
 }
 
-/** A summary, and whether a part of the request lies in the bucket that was asked about. */
+/** A summary, whose request it is, and whether a part of it lies in the bucket that was asked about. */
 export interface FoundRequest {
+  readonly clientId: string;
   readonly summary: RequestSummary;
   readonly inBucket: boolean;
 }
@@ -75,21 +77,29 @@ function countsOf(row: Decided): RequestCounts {
   };
 }
 
-/** Reads the summaries of a client's requests, in the order of the ids; ids that are not the client's are left out. */
+/** A request and the client that sent it. */
+export interface RequestOfClient {
+  readonly requestId: string;
+  readonly clientId: string;
+}
+
+/** Reads the summaries of requests, in their order; those that are not of the client that is named with them are left out. */
 export async function readSummariesOf(
   pool: pg.Pool,
-  clientId: string,
-  requestIds: readonly string[],
+  requests: readonly RequestOfClient[],
   bucket: number | null,
 ): Promise<FoundRequest[]> {
+  const requestIds = requests.map(({ requestId }) => requestId);
   const isJoined = await isDistributed(pool);
   const statement = isJoined ? readSummariesDistributed : readSummaries;
-  const { rows } = await pool.query<Row>({ ...statement, values: [clientId, requestIds, bucket] });
+  const clientIds = requests.map(({ clientId }) => clientId);
+  const { rows } = await pool.query<Row>({ ...statement, values: [clientIds, requestIds, bucket] });
   if (isJoined) {
     const places = new Map(requestIds.map((id, place) => [id, place]));
     rows.sort((left, right) => (places.get(left.request_id) ?? 0) - (places.get(right.request_id) ?? 0));
   }
   return rows.map((row) => ({
+    clientId: row.client_id,
     inBucket: row.in_bucket,
     summary: {
       requestId: row.request_id,

@@ -14,6 +14,7 @@ import type { Role } from "../db/presence.ts";
 import { buildApp } from "../http/app.ts";
 import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
+import { registerConsole } from "../http/console/register-console.ts";
 import type { HttpContext } from "../http/context.ts";
 import { registerDataRoutes } from "../http/data-routes.ts";
 import { registerDocsRoutes } from "../http/docs-routes.ts";
@@ -86,6 +87,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
   const addresses = parts.addresses.read;
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
+  if (roles.has("read")) {
+    const { internals } = parts.authenticator;
+    await registerConsole(app, context, { internals, addresses, logins: parts.shared.logins });
+  }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
   if (roles.has("accept")) {
     await registerAuthRoutes(authApp, {

@@ -239,10 +239,10 @@ export interface FeedGlance {
   readonly resource: Resource;
   /** Null: nothing was ever received. */
   readonly lastReceivedAt: string | null;
-  /** `ok` within the expected cadence, `late` beyond it, `silent` beyond three times it, `never`. */
-  readonly state: "ok" | "late" | "silent" | "never";
-  /** Expected hours between batches. */
-  readonly cadenceHours: number;
+  /** `ok`; `silent`: the last batch is longer ago than the expected cadence; `never`: nothing was ever received. */
+  readonly state: "ok" | "silent" | "never";
+  /** Expected hours between batches, by the property's settings; null: nothing is expected, it is never silent. */
+  readonly cadenceHours: number | null;
 }
 
 export interface PropertyItem extends PropertyCodes {

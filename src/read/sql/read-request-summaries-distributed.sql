@@ -2,6 +2,7 @@
 -- a request together; their order is the caller's matter.
 select
   log.request_id,
+  min(log.client_id) as client_id,
   min(log.resource::text) as resource,
   min(log.correlation_id) as correlation_id,
   min(log.reply_to) as reply_to,
@@ -42,5 +43,5 @@ left join (
   where state <> 'h' and request_id = any ($2::uuid[])
   group by bucket, request_id
 ) as resolved on resolved.bucket = log.bucket and resolved.request_id = log.request_id
-where log.request_id = any ($2::uuid[]) and log.client_id = $1 and log.kind = 'b'
+where log.request_id = any ($2::uuid[]) and log.client_id = any ($1::text[]) and log.kind = 'b'
 group by log.request_id

@@ -1,11 +1,11 @@
--- What is told of each request of $2 (of the client $1 only), in their order. Counts are of letters in the outcomes
+-- What is told of each request of $2 (each of the client of $1 in its place only), in their order. Counts are of letters in the outcomes
 -- (one a record), corrected by what became of quarantined records since; nothing is parsed.
 -- $3: whether a part lies in this bucket (null: true for all).
 -- Plan: for each id an index scan of accept_log_client (one partition), of request_outcome's primary key, and, only
 -- where an outcome was q, of quarantine's primary key. 201 requests of 4 parts and 400 records: 25 ms.
 select
-  wanted.request_id, request.*
-from unnest($2::uuid[]) with ordinality as wanted (request_id, place)
+  wanted.request_id, wanted.client_id, request.*
+from unnest($2::uuid[], $1::text[]) with ordinality as wanted (request_id, client_id, place)
 cross join lateral (
   select
     min(log.resource::text) as resource,
@@ -44,7 +44,7 @@ cross join lateral (
     from bellhop.quarantine as held
     where held.bucket = log.bucket and held.request_id = log.request_id and held.state <> 'h'
   ) as resolved on letters.quarantined > 0
-  where log.request_id = wanted.request_id and log.client_id = $1 and log.kind = 'b'
+  where log.request_id = wanted.request_id and log.client_id = wanted.client_id and log.kind = 'b'
   having count(*) > 0
 ) as request
 order by wanted.place

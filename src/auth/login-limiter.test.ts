@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { allocateLogins, createLoginLimiter } from "./login-limiter.ts";
+
+test("ten attempts at a name from an address pass in five minutes, the next one waits for the first to be forgotten", () => {
+  let now = 1_000_000;
+  const limiter = createLoginLimiter(() => now);
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    assert.equal(limiter.take("10.0.0.1", "anna"), 0);
+    now += 1_000;
+  }
+  assert.equal(limiter.take("10.0.0.1", "anna"), 290);
+  assert.equal(limiter.take("10.0.0.2", "anna"), 0);
+  assert.equal(limiter.take("10.0.0.1", "berta"), 0);
+  now += 290_000;
+  assert.equal(limiter.take("10.0.0.1", "anna"), 0);
+  assert.equal(limiter.take("10.0.0.1", "anna"), 1);
+});
+
+test("attempts are counted and forgotten for all threads of a process", () => {
+  const memory = allocateLogins();
+  const limiter = createLoginLimiter(() => 5_000, memory);
+  const elsewhere = createLoginLimiter(() => 5_000, memory);
+  for (let attempt = 0; attempt < 10; attempt += 1) limiter.take("10.0.0.1", "anna");
+  assert.notEqual(limiter.take("10.0.0.1", "anna"), 0);
+  elsewhere.forget("10.0.0.1", "anna");
+  assert.equal(limiter.take("10.0.0.1", "anna"), 0);
+});

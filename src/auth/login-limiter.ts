@@ -1,0 +1,55 @@
+import { monotonicNow } from "../memory/clock.ts";
+import { SharedTable } from "../memory/shared-table.ts";
+
+/**
+ * Wrong passwords for one name from one address within the window. A password can be guessed, unlike a client's secret: so
+ * beyond them none is looked at, the right one neither.
+ */
+const ATTEMPTS_MAX = 10;
+const WINDOW_MS = 300_000;
+
+/** Each attempt costs a hash, one after another: nobody can push a pair out by inventing names within the window. */
+const SHAPE = { rows: 10_000, numbers: ATTEMPTS_MAX } as const;
+
+export interface LoginLimiter {
+  /** Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. */
+  take(address: string, name: string): number;
+  /** Forgets the attempts of this pair: the password was right. */
+  forget(address: string, name: string): void;
+}
+
+/** Memory for the attempts that one process remembers, which all its threads share. */
+export function allocateLogins(): SharedArrayBuffer {
+  return SharedTable.allocate(SHAPE);
+}
+
+/** Makes the limiter: a sliding window, exact, in the memory of this node, whichever of its threads is asked. */
+export function createLoginLimiter(
+  clock: () => number = monotonicNow,
+  memory = allocateLogins(),
+): LoginLimiter {
+  const attempts = new SharedTable(memory, SHAPE);
+  const pairOf = (address: string, name: string) => `${address} ${name}`;
+  return {
+    take(address, name) {
+      const now = clock();
+      const waitSeconds = attempts.use(pairOf(address, name), now, (times) => {
+        let oldest = 0;
+        for (let at = 0; at < ATTEMPTS_MAX; at += 1) {
+          if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
+          if (times.get(at) < times.get(oldest)) oldest = at;
+        }
+        const leavesAt = times.get(oldest) + WINDOW_MS;
+        if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
+        times.set(oldest, now);
+        return 0;
+      });
+      return waitSeconds ?? 0;
+    },
+    forget(address, name) {
+      attempts.use(pairOf(address, name), clock(), (times) => {
+        for (let at = 0; at < ATTEMPTS_MAX; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
+      });
+    },
+  };
+}

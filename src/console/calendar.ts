@@ -1,0 +1,76 @@
+import type pg from "pg";
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { readStatement } from "../db/statement.ts";
+import type { Property } from "../read/property.ts";
+
+const readBounds = readStatement(new URL("./sql/read-inventory-bounds.sql", import.meta.url));
+const readNights = readStatement(new URL("./sql/read-inventory-nights.sql", import.meta.url));
+
+const DAY_MS = 86_400_000;
+
+/** A night of a property, and whether its inventory was sent. Dates are YYYY-MM-DD. */
+export interface CalendarNight {
+  readonly date: string;
+  readonly inventory: "reported" | "missing" | "outside";
+  readonly receivedAt: string | null;
+  readonly sourceTime: string | null;
+}
+
+export interface Calendar {
+  readonly firstNight: string | null;
+  readonly lastNight: string | null;
+  readonly nights: readonly CalendarNight[];
+}
+
+/** How many days lie from one date to another, the last included. */
+export function nightsBetween(from: string, to: string): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
+}
+
+/**
+ * The nights from `from` to `to` (included; the caller has bounded how many) and which of them have no inventory. A night is
+ * missing where nights before and after it were sent.
+ */
+export async function readCalendar(
+  pool: pg.Pool,
+  { bucket, propertyId }: Property,
+  from: string,
+  to: string,
+): Promise<Calendar> {
+  const bounds = await pool.query<{ first: string | null; last: string | null }>({
+    ...readBounds,
+    values: [bucket, propertyId],
+  });
+  const { first: firstNight = null, last: lastNight = null } = bounds.rows[0] ?? {};
+  const { rows } = await pool.query<{ key: string; requestId: string; sourceTime: string }>({
+    ...readNights,
+    values: [bucket, propertyId, from, to],
+  });
+  const found = new Map(rows.map((row) => [row.key, row]));
+  const nights = Array.from({ length: nightsBetween(from, to) }, (_, at): CalendarNight => {
+    const date = new Date(Date.parse(from) + at * DAY_MS).toISOString().slice(0, 10);
+    const row = found.get(date);
+    const isWithin = firstNight !== null && lastNight !== null && date >= firstNight && date <= lastNight;
+    return {
+      date,
+      inventory: row !== undefined ? "reported" : isWithin ? "missing" : "outside",
+      receivedAt: row === undefined ? null : isoOfMicroseconds(microsecondsOf(row.requestId)),
+      sourceTime: row?.sourceTime ?? null,
+    };
+  });
+  return { firstNight, lastNight, nights };
+}
+
+/** The calendar of a property that nothing was ever sent for. */
+export function emptyCalendar(from: string, to: string): Calendar {
+  return {
+    firstNight: null,
+    lastNight: null,
+    nights: Array.from({ length: nightsBetween(from, to) }, (_, at) => ({
+      date: new Date(Date.parse(from) + at * DAY_MS).toISOString().slice(0, 10),
+      inventory: "outside" as const,
+      receivedAt: null,
+      sourceTime: null,
+    })),
+  };
+}

@@ -1,0 +1,151 @@
+import type pg from "pg";
+import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../accept/request-id.ts";
+import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+
+const countIntake = readStatement(new URL("./sql/count-intake.sql", import.meta.url));
+const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
+const readOpenLanes = readStatement(new URL("./sql/read-open-lanes.sql", import.meta.url));
+const countHeld = readStatement(new URL("./sql/count-held.sql", import.meta.url));
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+/** What is received in a minute is in the log by then: an append that takes longer has failed. */
+const SETTLED_AFTER_MS = 2 * MINUTE_MS;
+/** Minutes counted by one statement: a busy one has 100,000 rows and takes some 60 ms. */
+const MINUTES_AT_ONCE = 5;
+/** A look that has taken so long leaves the older minutes to the next one. */
+const LOOK_MS_MAX = 300;
+/** Parts counted in each bucket and lane. */
+const WAITING_MAX = 100;
+const HELD_COUNTED_MAX = 10_000;
+
+/** Batches and records. */
+export interface Rates {
+  readonly batches: number;
+  readonly records: number;
+}
+
+type MinuteRates = Readonly<Record<Resource, Rates>>;
+
+export interface IntakeMinute {
+  /** The beginning of the minute, ISO 8601 UTC. */
+  readonly minute: string;
+  /** Null: not counted yet. */
+  readonly resources: MinuteRates | null;
+}
+
+/** What comes in now. Times are of the database's clock. */
+export interface Intake {
+  readonly now: string;
+  /** The last hour, oldest first; the last one is still growing. */
+  readonly minutes: readonly IntakeMinute[];
+  readonly lag: {
+    readonly seconds: number;
+    readonly oldestReceivedAt: string | null;
+    readonly waiting: number;
+    readonly waitingMax: number;
+  };
+  readonly held: number;
+}
+
+interface CountRow extends Rates {
+  readonly minute: Date;
+  readonly resource: ResourceLetter;
+}
+
+const nothing = (): Record<Resource, Rates> =>
+  Object.fromEntries(RESOURCES.map((resource) => [resource, { batches: 0, records: 0 }])) as Record<
+    Resource,
+    Rates
+  >;
+
+/**
+ * The last hour of a node's log, minute by minute. Minutes that are over are counted once and kept, so that a look costs the
+ * newest two, however many operators look; the hour is filled by the first looks, the newest minutes first.
+ */
+export class IntakeMeter {
+  readonly #pool: pg.Pool;
+  /** By the minute's beginning in milliseconds; `final`: nothing can come to it any more. */
+  readonly #counted = new Map<number, { readonly rates: MinuteRates; readonly final: boolean }>();
+  #looking: Promise<Intake> | undefined;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Looks now; whoever asks while somebody looks gets the same answer. */
+  look(): Promise<Intake> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<Intake> {
+    const open = await this.#pool.query<{ now: Date; lanes: string[] }>(readOpenLanes);
+    const { now, lanes } = open.rows[0] ?? { now: new Date(), lanes: [] };
+    const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
+    const oldest = newest - (MINUTES - 1) * MINUTE_MS;
+    await this.#fill(oldest, newest, now.getTime());
+    const lag = await this.#pool.query<{ oldest: string | null; waiting: number }>({
+      ...readLag,
+      values: [WAITING_MAX, lanes],
+    });
+    const held = await this.#pool.query<{ held: number }>({ ...countHeld, values: [HELD_COUNTED_MAX] });
+    const { oldest: waitsLongest = null, waiting = 0 } = lag.rows[0] ?? {};
+    const receivedUs = waitsLongest === null ? undefined : microsecondsOf(waitsLongest);
+    return {
+      now: now.toISOString(),
+      minutes: Array.from({ length: MINUTES }, (_, at) => this.#minuteAt(oldest + at * MINUTE_MS)),
+      lag: {
+        // What was received after the clock was read waits for no time at all.
+        seconds: receivedUs === undefined ? 0 : Math.max(0, now.getTime() - receivedUs / 1000) / 1000,
+        oldestReceivedAt: receivedUs === undefined ? null : isoOfMicroseconds(receivedUs),
+        waiting,
+        waitingMax: WAITING_MAX,
+      },
+      held: held.rows[0]?.held ?? 0,
+    };
+  }
+
+  #minuteAt(minute: number): IntakeMinute {
+    return {
+      minute: new Date(minute).toISOString(),
+      resources: this.#counted.get(minute)?.rates ?? null,
+    };
+  }
+
+  async #fill(oldest: number, newest: number, now: number): Promise<void> {
+    for (const minute of this.#counted.keys()) if (minute < oldest) this.#counted.delete(minute);
+    const startedAt = performance.now();
+    for (let last = newest; last >= oldest; last -= MINUTES_AT_ONCE * MINUTE_MS) {
+      const first = Math.max(oldest, last - (MINUTES_AT_ONCE - 1) * MINUTE_MS);
+      const minutes = Array.from(
+        { length: (last - first) / MINUTE_MS + 1 },
+        (_, at) => first + at * MINUTE_MS,
+      ).filter((minute) => this.#counted.get(minute)?.final !== true);
+      const [from] = minutes;
+      if (from === undefined) continue;
+      await this.#count(from, last, now);
+      if (performance.now() - startedAt > LOOK_MS_MAX) return;
+    }
+  }
+
+  async #count(first: number, last: number, now: number): Promise<void> {
+    const { rows } = await this.#pool.query<CountRow>({
+      ...countIntake,
+      values: [lowestIdAt(first), lowestIdAt(last + MINUTE_MS)],
+    });
+    const found = new Map<number, Record<Resource, Rates>>();
+    for (const { minute, resource, batches, records } of rows) {
+      const rates = found.get(minute.getTime()) ?? nothing();
+      rates[resourceOf(resource)] = { batches, records };
+      found.set(minute.getTime(), rates);
+    }
+    for (let minute = first; minute <= last; minute += MINUTE_MS) {
+      const final = minute + MINUTE_MS + SETTLED_AFTER_MS <= now;
+      this.#counted.set(minute, { rates: found.get(minute) ?? nothing(), final });
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import type pg from "pg";
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+import { isIndex, isUuid, type Position, type PositionShape } from "../read/position.ts";
+
+const listStatement = readStatement(new URL("./sql/list-held-page.sql", import.meta.url));
+const readOneStatement = readStatement(new URL("./sql/read-quarantined.sql", import.meta.url));
+
+/** A record that is held aside, or was. */
+export interface QuarantineItem {
+  readonly requestId: string;
+  readonly index: number;
+  /** Null: the record could not be read. */
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  readonly resource: Resource;
+  readonly key: string;
+  readonly code: string;
+  readonly message: string;
+  readonly receivedAt: string;
+  readonly state: "held" | "released" | "discarded";
+  readonly resolvedAt: string | null;
+}
+
+interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" | "resolvedAt"> {
+  readonly resource: ResourceLetter;
+  readonly state: "h" | "r" | "d";
+  readonly resolvedAt: Date | null;
+}
+
+const STATES = { h: "held", r: "released", d: "discarded" } as const;
+
+function itemOf(row: Row): QuarantineItem {
+  const { requestId, index, clientCode, propertyCode, key, code, message } = row;
+  return {
+    ...{ requestId, index, clientCode, propertyCode, key, code, message },
+    resource: resourceOf(row.resource),
+    receivedAt: isoOfMicroseconds(microsecondsOf(requestId)),
+    state: STATES[row.state],
+    resolvedAt: row.resolvedAt?.toISOString() ?? null,
+  };
+}
+
+/** Request and index of the last record told of. */
+export const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
+
+const BEGINNING: Position = ["00000000-0000-0000-0000-000000000000", -1];
+
+/** One page of the records held now, oldest first; of one client code and property code where given. */
+export async function listQuarantine(
+  pool: pg.Pool,
+  codes: { readonly clientCode: string | undefined; readonly propertyCode: string | undefined },
+  start: Position | null,
+  limit: number,
+): Promise<{ items: QuarantineItem[]; next: Position | null }> {
+  const { rows } = await pool.query<Row>({
+    ...listStatement,
+    values: [codes.clientCode ?? null, codes.propertyCode ?? null, ...(start ?? BEGINNING), limit + 1],
+  });
+  const items = rows.slice(0, limit).map(itemOf);
+  const last = items.at(-1);
+  const hasNext = rows.length > limit && last !== undefined;
+  return { items, next: hasNext ? [last.requestId, last.index] : null };
+}
+
+/** A record that is or was held, where it lies and what it is; undefined when it never was. */
+export async function findQuarantined(
+  pool: pg.Pool,
+  requestId: string,
+  index: number,
+): Promise<{ item: QuarantineItem; bucket: number; resourceLetter: ResourceLetter } | undefined> {
+  const { rows } = await pool.query<Row & { bucket: number }>({
+    ...readOneStatement,
+    values: [requestId, index],
+  });
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  return { item: itemOf(row), bucket: row.bucket, resourceLetter: row.resource };
+}

@@ -1,0 +1,20 @@
+-- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and lane.
+-- Plan: for each bucket and unretired lane a backward scan of one row of apply_cursor's primary key, then an index scan of
+-- the log's primary key beyond it; older partitions are pruned by the cursor.
+select
+  min(part.request_id::text) as oldest, count(*)::integer as waiting
+from bellhop.bucket_lease as home
+cross join unnest($2::bigint[]) as lane (lane_id)
+left join lateral (
+  select passed.request_id from bellhop_state.apply_cursor as passed
+  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
+) as cursor on true
+cross join lateral (
+  select log.request_id
+  from bellhop.accept_log as log
+  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.request_id
+  limit $1
+) as part

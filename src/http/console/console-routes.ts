@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OperatorSession } from "../../auth/operator-session.ts";
+import type { Position, PositionShape } from "../../read/position.ts";
+import { readCursor, writeCursor } from "../read-cursor.ts";
+import { QueryParameters } from "../read-parameters.ts";
+import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
+import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
+import { JsonBody } from "./json-body.ts";
+
+export const CONSOLE_API = "/console/api";
+
+/** A question of an operator, read. */
+export interface Asked {
+  readonly query: QueryParameters;
+  readonly operator: OperatorSession;
+  /** What the path names. */
+  readonly named: Readonly<Record<string, string>>;
+  readonly reply: FastifyReply;
+}
+
+/** A change that an operator asks for. */
+export interface Told {
+  readonly body: JsonBody;
+  readonly operator: OperatorSession;
+  readonly named: Readonly<Record<string, string>>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** What a list's cursor is of: the address, and the question apart from its pages. */
+export interface Paging {
+  readonly limit: number;
+  readonly start: Position | null;
+  cursorOf(next: Position | null): string | null;
+}
+
+/** How an operator's question is paged; `limitMax`: a page has never more, whatever was asked for. */
+export function pagingOf(
+  path: string,
+  query: QueryParameters,
+  shape: PositionShape,
+  limitMax = 1_000,
+): Paging {
+  const question = { clientId: "console", path, filters: query.question() };
+  return {
+    limit: Math.min(query.limit(), limitMax),
+    start: readCursor(question, query.cursor(), shape),
+    cursorOf: (next) => (next === null ? null : writeCursor(question, next)),
+  };
+}
+
+/** Adds a question: GET, with a session, a few at a time. */
+export function addQuestion(
+  scope: FastifyInstance,
+  parts: ConsoleParts,
+  path: string,
+  parameters: readonly string[],
+  answer: (asked: Asked) => Promise<unknown>,
+): void {
+  scope.get(`${CONSOLE_API}/${path}`, async (request, reply) => {
+    const operator = await requireSession(parts, request);
+    const query = new QueryParameters(request.raw.url ?? "", parameters);
+    const named = request.params as Record<string, string>;
+    const told = await parts.questions.run(() => answer({ query, operator, named, reply }));
+    return reply.sent ? reply : sendAnswer(reply, told);
+  });
+}
+
+/** Adds a change: POST, with a session, from a page of ours. */
+export function addChange(
+  scope: FastifyInstance,
+  parts: ConsoleParts,
+  path: string,
+  fields: readonly string[],
+  change: (told: Told) => Promise<unknown>,
+): void {
+  const guard = async (request: FastifyRequest) => {
+    const operator = await requireSession(parts, request);
+    requireOwnOrigin(parts, request);
+    requireCsrfToken(request, operator);
+  };
+  // Before the body is read: what is refused is not worth its memory.
+  scope.post(`${CONSOLE_API}/${path}`, { onRequest: guard }, async (request, reply) => {
+    const body = new JsonBody(bodyOf(request), fields);
+    const named = request.params as Record<string, string>;
+    const operator = request.operator as OperatorSession;
+    const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
+    return sendAnswer(reply, answer ?? { done: true });
+  });
+}
+
+/** The bytes of a form; none where no body came. */
+export function bodyOf(request: FastifyRequest): Buffer {
+  return request.body instanceof Buffer ? request.body : Buffer.alloc(0);
+}

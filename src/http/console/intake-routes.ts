@@ -1,0 +1,35 @@
+import type { FastifyInstance } from "fastify";
+import type { IntakeAnswer } from "../../../packages/console/src/contract.ts";
+import { IntakeMeter } from "../../console/intake.ts";
+import { listRequestsOfAll, type RequestItem } from "../../console/requests.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { addQuestion } from "./console-routes.ts";
+
+const LAST_BATCHES = 20;
+
+const ANY_REQUEST = {
+  resource: undefined,
+  outcome: undefined,
+  from: undefined,
+  to: undefined,
+  property: undefined,
+} as const;
+
+/** What comes in now. Asked every few seconds by every open page: all that ask at once get one answer. */
+export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const meter = new IntakeMeter(pool);
+  let looking: Promise<readonly RequestItem[]> | undefined;
+  const lastBatches = () => {
+    looking ??= listRequestsOfAll(pool, null, ANY_REQUEST, null, LAST_BATCHES)
+      .then(({ items }) => items)
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  addQuestion(scope, parts, "intake", [], async (): Promise<IntakeAnswer> => {
+    const batches = await lastBatches();
+    return { ...(await meter.look()), lastBatches: batches };
+  });
+}

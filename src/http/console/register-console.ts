@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance } from "fastify";
+import type { AuthInternals } from "../../auth/authenticator.ts";
+import { createLoginLimiter } from "../../auth/login-limiter.ts";
+import { Gate } from "../../memory/gate.ts";
+import type { HttpContext } from "../context.ts";
+import { addAppRoutes } from "./app-routes.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
+import { addClientRoutes } from "./client-routes.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { sessionCookieOf } from "./cookie.ts";
+import { addHistoryRoutes } from "./history-routes.ts";
+import { addIntakeRoutes } from "./intake-routes.ts";
+import { addPropertyRoutes } from "./property-routes.ts";
+import { addQuarantineRoutes } from "./quarantine-routes.ts";
+import { renderConsoleError } from "./render-console-error.ts";
+import { addRequestRoutes } from "./request-routes.ts";
+import { addSessionRoutes } from "./session-routes.ts";
+import { addSettingsRoutes } from "./settings-routes.ts";
+
+/** A form with 20,000 grants has less. */
+const FORM_BYTES_MAX = 2 * 1_048_576;
+/** Questions answered at once on one thread; the pool has connections for others beside them. */
+const QUESTIONS_AT_ONCE = 3;
+const QUESTIONS_WAITING_MAX = 60;
+/** Passwords that wait to be looked at: some 3 seconds of work. */
+const PASSWORDS_WAITING_MAX = 10;
+
+/** Where the app lies once it is built (packages/console). */
+const APP_DIRECTORY = fileURLToPath(new URL("../../../packages/console/dist/", import.meta.url));
+
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+export interface ConsoleOptions {
+  readonly internals: AuthInternals;
+  /** Where the service is found from outside, once it listens. */
+  readonly addresses: () => { readonly baseUrl: string };
+  /** The memory of failed logins, which all threads share. */
+  readonly logins: SharedArrayBuffer;
+}
+
+/**
+ * Registers the console and its API, in a scope of their own: sessions instead of tokens, small JSON forms instead of
+ * batches, and errors in words for operators.
+ */
+export async function registerConsole(
+  app: FastifyInstance,
+  context: HttpContext,
+  options: ConsoleOptions,
+): Promise<void> {
+  const { internals, addresses } = options;
+  const baseUrl = () => addresses().baseUrl;
+  const parts: ConsoleParts = {
+    context,
+    internals,
+    login: {
+      pool: context.pool,
+      limiter: createLoginLimiter(undefined, options.logins),
+      hashing: new Gate(1, PASSWORDS_WAITING_MAX),
+    },
+    questions: new Gate(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
+    baseUrl,
+    cookie: () => sessionCookieOf(baseUrl()),
+  };
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      "application/json",
+      { parseAs: "buffer", bodyLimit: FORM_BYTES_MAX },
+      (_request, body, done) => done(null, body),
+    );
+    scope.decorateRequest("operator", undefined);
+    scope.setErrorHandler(renderConsoleError);
+    addSessionRoutes(scope, parts, version);
+    addIntakeRoutes(scope, parts);
+    addRequestRoutes(scope, parts);
+    addPropertyRoutes(scope, parts);
+    addHistoryRoutes(scope, parts);
+    addQuarantineRoutes(scope, parts);
+    addClientRoutes(scope, parts);
+    addSettingsRoutes(scope, parts);
+    addAuditRoutes(scope, parts);
+    addAppRoutes(scope, APP_DIRECTORY);
+  });
+}

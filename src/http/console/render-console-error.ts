@@ -1,0 +1,33 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AuthInputError } from "../../auth/admin.ts";
+import { ConsoleError } from "../../errors/console-registry.ts";
+import { GateFull } from "../../memory/gate.ts";
+import { sendError } from "../error-body.ts";
+
+/** When it is worth asking again after the console was busy. */
+const BUSY_RETRY_SECONDS = 2;
+
+/** Renders the console's own errors; what is none goes on to the application's handler. */
+export function renderConsoleError(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = asConsoleError(error);
+  if (refusal === undefined) throw error;
+  sendError(reply, refusal);
+}
+
+function asConsoleError(error: unknown): ConsoleError | undefined {
+  if (error instanceof ConsoleError) return error;
+  if (error instanceof AuthInputError) {
+    return new ConsoleError("bellhop.console.InvalidInput", { message: error.message, cause: error });
+  }
+  if (error instanceof GateFull) {
+    return new ConsoleError("bellhop.console.Busy", { cause: error, retryAfterSeconds: BUSY_RETRY_SECONDS });
+  }
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
+    return new ConsoleError("bellhop.console.UnsupportedMediaType", { cause: error });
+  }
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    return new ConsoleError("bellhop.console.PayloadTooLarge", { cause: error });
+  }
+  return undefined;
+}

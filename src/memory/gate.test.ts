@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Gate, GateFull } from "./gate.ts";
+
+test("a gate lets so many through at once, the next ones in order, and refuses those beyond", async () => {
+  const gate = new Gate(2, 1);
+  const order: string[] = [];
+  const doors = ["a", "b", "c"].map((name) => {
+    const door = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const done = gate.run(async () => {
+      order.push(name);
+      begun.resolve();
+      await door.promise;
+    });
+    return { door, done, begun };
+  });
+  await assert.rejects(
+    gate.run(async () => undefined),
+    GateFull,
+  );
+  assert.deepEqual(order, ["a", "b"]);
+  doors[0]?.door.resolve();
+  await doors[0]?.done;
+  await doors[2]?.begun.promise;
+  assert.deepEqual(order, ["a", "b", "c"]);
+  for (const { door } of doors) door.resolve();
+  await Promise.all(doors.map(({ done }) => done));
+  assert.equal(await gate.run(async () => "free again"), "free again");
+});
+
+test("a gate is left by work that fails", async () => {
+  const gate = new Gate(1, 0);
+  await assert.rejects(
+    gate.run(async () => {
+      throw new Error("failed");
+    }),
+    /failed/,
+  );
+  assert.equal(await gate.run(async () => 1), 1);
+});

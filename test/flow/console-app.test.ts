@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import fastify from "fastify";
+import { addAppRoutes } from "../../src/http/console/app-routes.ts";
+
+let directory: string;
+let address: string;
+const app = fastify();
+before(async () => {
+  directory = join(await mkdtemp(join(tmpdir(), "bellhop-console-")), "dist");
+  addAppRoutes(app, directory);
+  address = await app.listen({ port: 0, host: "127.0.0.1" });
+});
+after(async () => {
+  await app.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${address}${path}`, { headers });
+
+async function build(page: string): Promise<void> {
+  await mkdir(join(directory, "assets"), { recursive: true });
+  await writeFile(join(directory, "assets", "index-Ab3_-x9Z.js"), "let app;");
+  await writeFile(join(directory, "assets", "index-Ab3_-x9Z.js.gz"), gzipSync("let app;"));
+  await writeFile(join(directory, "assets", "index-Ab3_-x9Z.js.map"), "{}");
+  await writeFile(join(directory, "icon.svg"), "<svg/>");
+  await writeFile(join(directory, "index.html"), page);
+}
+
+describe("the console's app", () => {
+  test("says so in a page of its own while it is not built", async () => {
+    const answer = await ask("/console");
+    assert.equal(answer.status, 503);
+    assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
+    assert.match(await answer.text(), /not built yet/);
+  });
+
+  test("is served at every deep link by its page, and never kept without asking again", async () => {
+    await build("<p>one</p>");
+    for (const path of [
+      "/console",
+      "/console/",
+      "/console/properties",
+      "/console/requests/0198?outcome=failed",
+    ]) {
+      const answer = await ask(path);
+      assert.equal(answer.status, 200, path);
+      assert.equal(await answer.text(), "<p>one</p>");
+      assert.equal(answer.headers.get("cache-control"), "no-cache");
+      const tag = answer.headers.get("etag") ?? "";
+      assert.equal((await ask(path, { "if-none-match": tag })).status, 304);
+    }
+  });
+
+  test("keeps what has a hash in its name for ever, and sends it as small as it was built", async () => {
+    const packed = await ask("/console/assets/index-Ab3_-x9Z.js", { "accept-encoding": "gzip" });
+    assert.equal(packed.headers.get("cache-control"), "public, max-age=31536000, immutable");
+    assert.equal(packed.headers.get("content-encoding"), "gzip");
+    assert.equal(packed.headers.get("vary"), "Accept-Encoding");
+    assert.match(packed.headers.get("content-type") ?? "", /^text\/javascript/);
+    assert.equal(await packed.text(), "let app;");
+    const plain = await ask("/console/assets/index-Ab3_-x9Z.js", { "accept-encoding": "gzip;q=0, identity" });
+    assert.equal(plain.headers.get("content-encoding"), null);
+    assert.equal(await plain.text(), "let app;");
+    assert.equal((await ask("/console/icon.svg")).headers.get("cache-control"), "no-cache");
+  });
+
+  test("has nothing but its own files: no maps, no paths out of it, no page for a file or an address of the API", async () => {
+    for (const path of [
+      ...["/console/assets/index-Ab3_-x9Z.js.map", "/console/assets/other.js", "/console/assets"],
+      ...["/console/../package.json", "/console/..%2f..%2fpackage.json", "/console/package.json"],
+      ...["/console/api/nothing", "/console/api", "/console/assets/index-Ab3_-x9Z.js.gz"],
+    ])
+      assert.ok((await ask(path)).status >= 400, path);
+  });
+
+  test("is read again when it was built anew", async () => {
+    await build("<p>two</p>");
+    assert.equal(await (await ask("/console")).text(), "<p>two</p>");
+  });
+
+  test("lets its pages load what it has itself, and nothing else", async () => {
+    const policy = (await ask("/console/anything")).headers.get("content-security-policy");
+    assert.equal(
+      policy,
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    );
+  });
+});

@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { SessionAnswer } from "../../packages/console/src/contract.ts";
+import { createOperator, disableOperator, setOperatorPassword } from "../../src/auth/operator-admin.ts";
+import { cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
+import { type Answer, startTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const admin = () => ({ pool: service.pool, who: "cli:test" });
+const codeOf = (answer: Answer) => answer.json()["exception"];
+
+async function auditOf(who: string): Promise<string[]> {
+  const { rows } = await service.pool.query<{ what: string }>(
+    "select what from bellhop.audit_entry where who = $1 order by audit_id",
+    [who],
+  );
+  return rows.map(({ what }) => what);
+}
+
+describe("logging in to the console", () => {
+  test("nobody is logged in without a session, and the login page hears whether anybody can be", async () => {
+    const before = await service.get("/console/api/session", { as: null });
+    assert.equal(before.status, 200);
+    assert.deepEqual(
+      { operator: before.json()["operator"], csrfToken: before.json()["csrfToken"] },
+      { operator: null, csrfToken: null },
+    );
+    assert.equal(before.json()["hasOperators"], false);
+    await createOperator(admin(), "first", PASSWORD);
+    assert.equal((await service.get("/console/api/session", { as: null })).json()["hasOperators"], true);
+  });
+
+  test("a right password opens a session whose cookie no script reads and no other site sends", async () => {
+    await createOperator(admin(), "anna", PASSWORD);
+    const answer = await postLogin(service, { name: "anna", password: PASSWORD });
+    assert.equal(answer.status, 200, answer.text);
+    const { port } = new URL(service.address);
+    assert.match(
+      answer.headers.get("set-cookie") ?? "",
+      new RegExp(`^bellhop-console-${port}=[\\w-]{43}; Path=/console; HttpOnly; SameSite=Strict$`),
+    );
+    const session = answer.json() as unknown as SessionAnswer;
+    assert.equal(session.operator?.name, "anna");
+    assert.ok(Date.parse(session.expiresAt ?? "") > Date.now());
+    const again = await service.get("/console/api/session", {
+      as: null,
+      headers: { cookie: cookieSetBy(answer) },
+    });
+    assert.deepEqual(again.json(), answer.json());
+    assert.deepEqual(await auditOf("console:anna"), ["log-in"]);
+  });
+
+  test("the database has only the hash of a session's id and of a password", async () => {
+    const { cookie } = await logInAsNew(service, "hashed");
+    const id = cookie.split("=")[1] ?? "";
+    const { rows } = await service.pool.query<{ row: string }>(
+      `select to_json(session)::text as row from bellhop.operator_session as session
+      union all select to_json(operator)::text from bellhop.operator as operator`,
+    );
+    assert.ok(rows.length >= 2);
+    for (const { row } of rows) {
+      assert.ok(!row.includes(id) && !row.includes(Buffer.from(id).toString("hex")));
+      assert.ok(!row.includes(PASSWORD));
+    }
+    for (const line of service.logLines()) assert.ok(!line.includes(id) && !line.includes(PASSWORD));
+  });
+
+  test("an unknown name, a wrong password and a disabled operator are refused in the same words", async () => {
+    await createOperator(admin(), "gone", PASSWORD);
+    await disableOperator(admin(), "gone", true);
+    await createOperator(admin(), "berta", PASSWORD);
+    const answers = [
+      await postLogin(service, { name: "nobody", password: PASSWORD }),
+      await postLogin(service, { name: "berta", password: "wrong horse battery" }),
+      await postLogin(service, { name: "gone", password: PASSWORD }),
+      await postLogin(service, { name: "No such\u0007name", password: PASSWORD }),
+    ];
+    const bodies = answers.map((answer) => {
+      assert.equal(answer.status, 401, answer.text);
+      assert.equal(answer.headers.get("set-cookie"), null);
+      return { ...answer.json(), timestamp: "" };
+    });
+    for (const body of bodies) assert.deepEqual(body, bodies[0]);
+    assert.deepEqual(await auditOf("console:berta"), ["refuse-login"]);
+    assert.deepEqual(await auditOf("console:nobody"), []);
+  });
+
+  test("after ten wrong passwords for a name no other is looked at for a while, the right one neither", async () => {
+    await createOperator(admin(), "guessed", PASSWORD);
+    await createOperator(admin(), "left-alone", PASSWORD);
+    const guesses = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        postLogin(service, { name: "guessed", password: `guess number ${at}` }),
+      ),
+    );
+    for (const guess of guesses) assert.equal(guess.status, 401, guess.text);
+    const refused = await postLogin(service, { name: "guessed", password: PASSWORD });
+    assert.equal(refused.status, 429);
+    assert.equal(codeOf(refused), "bellhop.console.TooManyAttempts");
+    const wait = Number(refused.headers.get("retry-after"));
+    assert.ok(wait > 0 && wait <= 300, String(wait));
+    const other = await postLogin(service, { name: "left-alone", password: PASSWORD });
+    assert.equal(other.status, 200, other.text);
+  });
+
+  test("a login form of another type, without JSON, with other fields or too large is refused", async () => {
+    const send = (body: string | object, headers = {}) =>
+      service.send("POST", "/console/api/login", { as: null, body, headers });
+    assert.equal((await send("name=a", { "content-type": "application/x-www-form-urlencoded" })).status, 415);
+    assert.equal((await send("name=a", { "content-type": "text/plain" })).status, 415);
+    assert.equal((await send("{")).status, 422);
+    assert.equal((await send([])).status, 422);
+    assert.equal((await send({ name: "a", password: "b", remember: true })).status, 422);
+    assert.equal((await send({ name: "a", password: 7 })).status, 422);
+    assert.equal((await send({ name: "a", password: "x".repeat(3_000_000) })).status, 413);
+  });
+});
+
+describe("a session", () => {
+  test("is asked for everywhere but at the login", async () => {
+    const paths = [
+      ...["intake", "requests", "requests/0/records/0", "properties", "client-codes", "calendar", "history"],
+      ...["quarantine", "clients", "client-options", "clients/x", "settings", "labels", "audit"],
+    ];
+    for (const path of paths) {
+      for (const cookie of ["", "bellhop-console-1=x", `a=${"A".repeat(43)}`]) {
+        const answer = await service.get(`/console/api/${path}`, { as: null, headers: { cookie } });
+        assert.equal(answer.status, 401, path);
+        assert.equal(codeOf(answer), "bellhop.console.NotLoggedIn");
+      }
+      // A partner's token is none.
+      assert.equal((await service.get(`/console/api/${path}`)).status, 401, path);
+    }
+    const { cookie } = await logInAsNew(service, "twice");
+    const doubled = { cookie: `${cookie}; ${cookie}` };
+    assert.equal((await service.get("/console/api/audit", { as: null, headers: doubled })).status, 401);
+  });
+
+  test("ends when it is idle, when its time is over, with the logout and with its operator", async () => {
+    const session = await logInAsNew(service, "carla");
+    const age = (column: string, interval: string) =>
+      service.pool.query(
+        `update bellhop.operator_session set ${column} = clock_timestamp() - $1::interval where operator_name = 'carla'`,
+        [interval],
+      );
+    assert.equal((await session.get("audit")).status, 200);
+    await age("last_seen_at", "61 minutes");
+    assert.equal((await session.get("audit")).status, 401);
+    await age("last_seen_at", "59 minutes");
+    // A page that looks again by itself does not keep it alive; whoever asks something else does.
+    assert.equal((await session.get("intake")).status, 200);
+    const seen = async () =>
+      (
+        await service.pool.query<{ fresh: boolean }>(
+          "select last_seen_at > clock_timestamp() - interval '1 minute' as fresh from bellhop.operator_session where operator_name = 'carla'",
+        )
+      ).rows[0]?.fresh;
+    assert.equal(await seen(), false);
+    assert.equal((await session.get("audit")).status, 200);
+    assert.equal(await seen(), true);
+    await age("expires_at", "1 second");
+    assert.equal((await session.get("audit")).status, 401);
+
+    const second = await logIn(service, "carla");
+    const left = await second.post("logout");
+    assert.equal(left.status, 200);
+    assert.match(left.headers.get("set-cookie") ?? "", /=; .*Max-Age=0$/);
+    assert.equal((await second.get("audit")).status, 401);
+
+    const third = await logIn(service, "carla");
+    await disableOperator(admin(), "carla", true);
+    assert.equal((await third.get("audit")).status, 401);
+    await disableOperator(admin(), "carla", false);
+    assert.equal((await third.get("audit")).status, 401);
+  });
+
+  test("is good on every node and after a restart", async () => {
+    const session = await logInAsNew(service, "dora");
+    const other = await startTestService({}, { database: service.database });
+    try {
+      // Cookies are named after the port that a browser asked; the session is the same.
+      const { port } = new URL(other.address);
+      const cookie = session.cookie.replace(/^[^=]+/, `bellhop-console-${port}`);
+      const answer = await other.get("/console/api/session", { as: null, headers: { cookie } });
+      assert.deepEqual(answer.json()["operator"], { name: "dora" });
+      assert.equal(answer.json()["csrfToken"], session.csrfToken);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("a login ends the session that the browser had before, and the oldest of more than ten", async () => {
+    const before = await logInAsNew(service, "erika");
+    const answer = await postLogin(service, { name: "erika", password: PASSWORD }, { cookie: before.cookie });
+    assert.equal(answer.status, 200);
+    assert.equal((await before.get("audit")).status, 401);
+    await service.pool.query(
+      `insert into bellhop.operator_session (digest, operator_name, created_at, expires_at)
+      select sha256(n::text::bytea), 'erika', clock_timestamp() - interval '1 hour' - n * interval '1 minute', clock_timestamp() + interval '1 hour'
+      from generate_series(1, 12) as n`,
+    );
+    await logIn(service, "erika");
+    const { rows } = await service.pool.query<{ sessions: number }>(
+      "select count(*)::integer as sessions from bellhop.operator_session where operator_name = 'erika'",
+    );
+    assert.equal(rows[0]?.sessions, 10);
+  });
+
+  test("another password is taken for the right one only, and ends every other session", async () => {
+    const here = await logInAsNew(service, "frida");
+    const elsewhere = await logIn(service, "frida");
+    const change = (current: string, password: string) => here.post("password", { current, password });
+    assert.equal((await change("wrong horse battery", "another horse battery")).status, 401);
+    const weak = await change(PASSWORD, "short");
+    assert.equal(weak.status, 422);
+    assert.match(String(weak.json()["message"]), /12 to 256 characters/);
+    assert.equal((await change(PASSWORD, "another horse battery")).status, 200);
+    assert.equal((await here.get("audit")).status, 200);
+    assert.equal((await elsewhere.get("audit")).status, 401);
+    assert.equal((await postLogin(service, { name: "frida", password: PASSWORD })).status, 401);
+    assert.equal(
+      (await postLogin(service, { name: "frida", password: "another horse battery" })).status,
+      200,
+    );
+    await setOperatorPassword(admin(), "frida", "a third horse battery");
+    assert.equal((await here.get("audit")).status, 401);
+    assert.ok((await auditOf("console:frida")).includes("set-operator-password"));
+  });
+});
+
+describe("a change", () => {
+  test("without the session's token, with another session's, or from another site is refused and does nothing", async () => {
+    const session = await logInAsNew(service, "greta");
+    const other = await logInAsNew(service, "hanna");
+    const bad: Record<string, string>[] = [
+      { "x-bellhop-csrf": "" },
+      { "x-bellhop-csrf": other.csrfToken },
+      { "x-bellhop-csrf": session.csrfToken.slice(0, -1) },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.example" },
+      { origin: "null" },
+    ];
+    for (const headers of bad) {
+      const answer = await session.post(
+        "clients",
+        { name: "Forged", scopes: ["introspect"], grants: [] },
+        headers,
+      );
+      assert.equal(answer.status, 403, JSON.stringify(headers));
+      assert.equal(codeOf(answer), "bellhop.console.Forged");
+      assert.equal((await session.post("logout", {}, headers)).status, 403);
+    }
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }]) {
+      const answer = await postLogin(service, { name: "greta", password: PASSWORD }, headers);
+      assert.equal(answer.status, 403);
+    }
+    assert.equal((await session.get("audit")).status, 200);
+    const clients = await session.read<{ items: { name: string }[] }>("clients?search=Forged");
+    assert.deepEqual(clients.items, []);
+    const own = { "sec-fetch-site": "same-origin", origin: new URL(service.address).origin };
+    assert.equal((await session.post("logout", {}, own)).status, 200);
+  });
+
+  test("is never made by GET, and no other site's page may read an answer", async () => {
+    const session = await logInAsNew(service, "ida");
+    for (const path of ["logout", "password", "login", "settings/set"]) {
+      const answer = await session.get(path);
+      assert.ok([404, 405].includes(answer.status), `${path} ${answer.status}`);
+    }
+    const answer = await session.get("audit");
+    assert.equal(answer.headers.get("access-control-allow-origin"), null);
+    assert.equal(answer.headers.get("cross-origin-resource-policy"), "same-origin");
+  });
+});
+
+describe("behind TLS", () => {
+  test("the cookie is Secure and bound to the host; over plain http from elsewhere nobody can log in", async () => {
+    await createOperator(admin(), "jana", PASSWORD);
+    const login = { name: "jana", password: PASSWORD };
+    const behind = await startTestService(
+      { baseUrl: "https://hotels.example" },
+      { database: service.database },
+    );
+    try {
+      const answer = await postLogin(behind, login, { origin: "https://hotels.example" });
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(
+        answer.headers.get("set-cookie") ?? "",
+        /^__Host-bellhop-console=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/,
+      );
+    } finally {
+      await behind.stop();
+    }
+    const open = await startTestService({ baseUrl: "http://hotels.example" }, { database: service.database });
+    try {
+      const answer = await postLogin(open, login);
+      assert.equal(answer.status, 403);
+      assert.equal(codeOf(answer), "bellhop.console.NeedsTls");
+    } finally {
+      await open.stop();
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { postLogin } from "../support/console-session.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function bellhop(args: readonly string[], input = "") {
+  const child = spawn(process.execPath, [MAIN, "operator", ...args], {
+    env: { ...process.env, DATABASE_URL: service.database.url },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await ended, out, err };
+}
+
+test("operators are made by commands, with a password that is shown once or read, and log in with it", async () => {
+  const made = JSON.parse((await bellhop(["create", "anna", "--json"])).out) as Record<string, string>;
+  const login = { name: "anna", password: made["password"] };
+  assert.equal((await postLogin(service, login)).status, 200);
+  const given = await bellhop(["create", "berta", "--password-stdin"], "a horse of my own\n");
+  assert.equal(given.code, 0, given.err);
+  assert.ok(!given.out.includes("a horse of my own"));
+  assert.equal((await postLogin(service, { name: "berta", password: "a horse of my own" })).status, 200);
+
+  assert.match((await bellhop(["disable", "anna"])).out, /anna cannot log in any more/);
+  assert.equal((await postLogin(service, login)).status, 401);
+  await bellhop(["enable", "anna"]);
+  const changed = JSON.parse((await bellhop(["password", "anna", "--json"])).out) as Record<string, string>;
+  assert.equal((await postLogin(service, login)).status, 401);
+  assert.equal((await postLogin(service, { name: "anna", password: changed["password"] })).status, 200);
+
+  const { out } = await bellhop(["list"]);
+  assert.match(out, /^NAME +STATE +LAST LOGIN/);
+  assert.match(out, /anna +active +\d{4}-/);
+});
+
+test("a name that is taken or cannot be, a weak password and an unknown operator are told in one line", async () => {
+  await bellhop(["create", "carla"]);
+  const bad: [string[], string, RegExp][] = [
+    [["create", "carla"], "", /^bellhop: There is an operator carla already\.\n$/],
+    [["create", "Carla"], "", /^bellhop: An operator's name is 1 to 64 of a-z/],
+    [["create", "dora", "--password-stdin"], "short\n", /^bellhop: A password has 12 to 256 characters\.\n$/],
+    [["disable", "nobody"], "", /^bellhop: There is no operator "nobody"/],
+    [["password", "nobody"], "", /^bellhop: There is no operator "nobody"/],
+  ];
+  for (const [args, input, words] of bad) {
+    const { code, err } = await bellhop(args, input);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(err, words);
+  }
+});
