@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { isDistributed, oneBucketOf } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import type { ApplyMemory } from "./apply-memory.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
-import type { ContextWarnings } from "./context-warnings.ts";
 import { type FeedArrival, FeedArrivals } from "./feed-arrivals.ts";
 import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
@@ -108,7 +108,7 @@ export async function applyParts(
   client: pg.ClientBase,
   parts: readonly ReadPart[],
   counters: ChangeCounters,
-  context: ContextWarnings,
+  memory: ApplyMemory,
   recordsAtOnce = Number.POSITIVE_INFINITY,
 ): Promise<OutcomeCounts> {
   const applicable = parts.flatMap(({ records }) =>
@@ -117,7 +117,7 @@ export async function applyParts(
   const applied: (AppliedRecord | RefusedRecord)[] = [];
   for (let from = 0; from < applicable.length; from += recordsAtOnce) {
     const some = applicable.slice(from, from + recordsAtOnce);
-    for (const became of await applyIsolatingBadRecords(client, some, counters.take, context))
+    for (const became of await applyIsolatingBadRecords(client, some, counters.take, memory))
       applied.push(became);
   }
   const held: HeldRecord[] = [];
@@ -154,7 +154,7 @@ export async function applyParts(
     const [first] = records;
     arrivals.addRejected(part, first?.kind === "held" ? first.held.of : first?.record.of);
   }
-  await context.write(client);
+  await memory.write(client);
   await quarantine(client, held);
   await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);

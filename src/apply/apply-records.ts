@@ -1,11 +1,13 @@
 import type pg from "pg";
 import type { Warning } from "../contract/warning.ts";
+import type { AppliedStep } from "../ledger/night-ledger.ts";
 import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
 import { loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
 import type { Quiet } from "../state/quiet.ts";
 import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
 import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
 import { insertVersions, writeReceipts } from "../state/write-versions.ts";
+import type { ApplyMemory } from "./apply-memory.ts";
 import { classify, type Decision, type KnownRecord } from "./classify.ts";
 import type { ContextWarnings, TellingOf } from "./context-warnings.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
@@ -45,6 +47,7 @@ interface Writes {
 function keysOf(
   records: readonly ApplicableRecord[],
   unnamed: ReadonlySet<number>,
+  releases: ReadonlyMap<string, string>,
 ): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
   const byText = new Map<string, TouchedKey>();
   const ofRecord = records.map(({ of, incoming }) => {
@@ -55,7 +58,8 @@ function keysOf(
       key = {
         of,
         text,
-        arrived: incoming,
+        // What was received before a release of its key counts from another instant than its version says.
+        arrived: incoming.requestId > (releases.get(text) ?? "") ? incoming : null,
         isAdvanced: false,
         known: { current: null, versions: new VersionsByTime() },
         stored: null,
@@ -120,6 +124,29 @@ function note(writes: Writes, record: ApplicableRecord, decision: Decision, next
   });
 }
 
+const BECAME = { a: "newest", u: "newest", s: "older" } as const;
+
+/** What a record did to the versions of its key, for the ledger; `before` was the newest. */
+function stepOf(
+  { of, incoming, countsFrom, content }: ApplicableRecord,
+  text: string,
+  before: Version | null,
+  decision: Decision,
+): AppliedStep {
+  const isCopy = decision.outcome === "d";
+  return {
+    of,
+    text,
+    record: incoming,
+    countsFrom: countsFrom ?? incoming.requestId,
+    before,
+    made: isCopy ? null : decision.version,
+    became: isCopy ? (decision.lowered === null ? "copy" : "first copy") : BECAME[decision.outcome],
+    ownFacts: !isCopy && decision.ownFacts,
+    content,
+  };
+}
+
 /** The version that a decision makes the newest of its key, if it does. */
 function newestBy(decision: Decision): Version | null {
   if (decision.outcome === "d") return decision.newest;
@@ -168,17 +195,22 @@ async function applyKnown(
   records: readonly ApplicableRecord[],
   ofRecord: readonly TouchedKey[],
   nextChange: NextChange,
-  context: ContextWarnings,
+  { context, ledger }: ApplyMemory,
+  releases: ReadonlyMap<string, string>,
 ): Promise<AppliedRecord[]> {
+  const steps: AppliedStep[] = [];
   const writes: Writes = { versions: [], received: [] };
   const decisions = records.map((record, at): Decision => {
     const key = ofRecord[at] as TouchedKey;
+    const before = key.known.current;
     const decision = classify(key.known, record.incoming);
+    if (key.of.resource !== "i") steps.push(stepOf(record, key.text, before, decision));
     note(writes, record, decision, nextChange);
     key.newest = newestBy(decision) ?? key.newest;
     return decision;
   });
   const told = await tell(records, decisions, ofRecord, context);
+  await ledger.enter(steps, releases);
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
@@ -199,14 +231,16 @@ export async function applyRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
   nextChange: NextChange,
-  context: ContextWarnings,
+  memory: ApplyMemory,
 ): Promise<AppliedRecord[]> {
-  const { keys, ofRecord } = keysOf(records, await context.unnamedProperties(records));
+  const releases = await memory.ledger.latestReleases(records);
+  const unnamed = await memory.context.unnamedProperties(records);
+  const { keys, ofRecord } = keysOf(records, unnamed, releases);
   await loadKnown(client, records, keys, ofRecord);
   const isLeft = (_: unknown, at: number) => ofRecord[at]?.isAdvanced === false;
   const left = records.filter(isLeft);
   if (left.length === 0) return records.map(() => UNCHANGED);
-  const applied = await applyKnown(client, left, ofRecord.filter(isLeft), nextChange, context);
+  const applied = await applyKnown(client, left, ofRecord.filter(isLeft), nextChange, memory, releases);
   let next = 0;
   return ofRecord.map(({ isAdvanced }) => (isAdvanced ? UNCHANGED : (applied[next++] as AppliedRecord)));
 }

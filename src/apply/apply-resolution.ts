@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { BodyLayout } from "../accept/body-layout.ts";
+import type { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "./apply-parts.ts";
 import type { NextChange } from "./apply-records.ts";
 import { type LogPart, type LogRow, partOf } from "./backlog.ts";
-import type { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
@@ -43,15 +43,17 @@ export async function applyReleased(
   resolution: LogPart,
   counters: { readonly take: NextChange },
   properties: PropertyDirectory,
-  context: ContextWarnings,
+  memory: ApplyMemory,
 ): Promise<OutcomeLetter> {
   if (resolution.target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
   const target = await findTarget(client, resolution.bucket, resolution.target);
   if (target === undefined) return "q";
   const record = await readReleasedRecord(target.part, resolution.target.index, target.bytes, properties);
   if (record.kind !== "applicable") return "q";
-  const [applied] = await applyIsolatingBadRecords(client, [record.record], counters.take, context);
-  await context.write(client);
+  // Whoever asked before the release was not told of it: it counts from then on.
+  const released = { ...record.record, countsFrom: resolution.requestId };
+  const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
+  await memory.write(client);
   return applied?.outcome ?? "q";
 }
 
@@ -64,7 +66,7 @@ export async function applyResolution(
   resolution: LogPart,
   counters: ChangeCounters,
   properties: PropertyDirectory,
-  context: ContextWarnings,
+  memory: ApplyMemory,
 ): Promise<OutcomeLetter> {
   const { target } = resolution;
   if (target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
@@ -75,7 +77,7 @@ export async function applyResolution(
   let outcome: OutcomeLetter = "d";
   if (rowCount === 1) {
     const released = resolution.kind === "r";
-    outcome = released ? await applyReleased(client, resolution, counters, properties, context) : "x";
+    outcome = released ? await applyReleased(client, resolution, counters, properties, memory) : "x";
     if (outcome !== "q") {
       await client.query(
         `update bellhop.quarantine set state = $4, resolved_at = statement_timestamp(), resolved_by = $5, outcome = $6

@@ -56,7 +56,7 @@ interface LabelMapping {
 /**
  * Warnings that depend on more than the record: a label that nobody has mapped, a room type that the property's inventory
  * feed never named (once it has named any). The owner of a bucket is the only one who writes its room types, so they
- * are remembered; `forget` after a transaction that failed or a bucket that was lost.
+ * are remembered; `forget` after a transaction that failed, and when buckets were taken.
  */
 export class ContextWarnings {
   readonly #pool: pg.Pool;

@@ -2,8 +2,8 @@ import type pg from "pg";
 import { UnstorableFact } from "../contract/facts-text.ts";
 import { UnreadableRecord } from "../contract/record-reading.ts";
 import { isDataError } from "../db/sql-state.ts";
+import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
-import type { ContextWarnings } from "./context-warnings.ts";
 import { type ApplicableRecord, type QuarantineCode, UNREADABLE } from "./record.ts";
 
 const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
@@ -32,12 +32,12 @@ export async function applyIsolatingBadRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
   nextChange: NextChange,
-  context: ContextWarnings,
+  memory: ApplyMemory,
 ): Promise<(AppliedRecord | RefusedRecord)[]> {
   if (records.length === 0) return [];
   await client.query("savepoint records");
   try {
-    const applied = await applyRecords(client, records, nextChange, context);
+    const applied = await applyRecords(client, records, nextChange, memory);
     await client.query("release savepoint records");
     return applied;
   } catch (error) {
@@ -47,8 +47,8 @@ export async function applyIsolatingBadRecords(
     await client.query("release savepoint records");
     if (records.length === 1) return [refusal];
     const middle = records.length >>> 1;
-    const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange, context);
-    const rest = await applyIsolatingBadRecords(client, records.slice(middle), nextChange, context);
+    const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange, memory);
+    const rest = await applyIsolatingBadRecords(client, records.slice(middle), nextChange, memory);
     return [...first, ...rest];
   }
 }

@@ -5,14 +5,14 @@ import { readStatement } from "../db/statement.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
 import { SHORT } from "./answer-bounds.ts";
+import { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
 import { applyResolution } from "./apply-resolution.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
-import { ContextWarnings } from "./context-warnings.ts";
 import { LeaseStatements } from "./lease-statements.ts";
 import { lookAround } from "./look-around.ts";
-import type { ChangeCounters } from "./ownership.ts";
+import type { ChangeCounters, Lease } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
 import { retireLanes } from "./retire-lanes.ts";
@@ -41,7 +41,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly presenceId: string;
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
-  readonly #context: ContextWarnings;
+  readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
 
   constructor(client: pg.Client, presenceId: string, { pool, properties, isLongWay }: ApplySessionParts) {
@@ -49,8 +49,14 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#client = client;
     this.presenceId = presenceId;
     this.#properties = properties;
-    this.#context = new ContextWarnings(pool, client);
+    this.#memory = new ApplyMemory(pool, client);
     this.#recordsAtOnce = isLongWay === true ? LONG_WAY_RECORDS_AT_ONCE : undefined;
+  }
+
+  override async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
+    // Others have written to them since this session last did, if it ever did.
+    this.#memory.forget();
+    return super.takeBuckets(owner, free);
   }
 
   lookAround(silenceSecondsMax: number): Promise<Around> {
@@ -86,12 +92,12 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
-    return applyParts(this.#client, parts, counters, this.#context, this.#recordsAtOnce);
+    return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
   }
 
   async applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts> {
     return countOutcomes([
-      await applyResolution(this.#client, resolution, counters, this.#properties, this.#context),
+      await applyResolution(this.#client, resolution, counters, this.#properties, this.#memory),
     ]);
   }
 
@@ -100,7 +106,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   async rollback(): Promise<void> {
-    this.#context.forget();
+    this.#memory.forget();
     await this.#client.query({ text: "rollback", ...SHORT });
   }
 

@@ -8,6 +8,8 @@ export interface ApplicableRecord {
   readonly clientCode: string;
   readonly of: RecordKey;
   readonly incoming: Incoming;
+  /** The request from which it counts by the clock of receipts, where that is not its own: that of its release. */
+  readonly countsFrom?: string;
   /** Parses the record when it is first asked for. */
   readonly content: RecordReading["content"];
 }

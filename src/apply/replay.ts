@@ -14,9 +14,9 @@ import {
   swapStateSchema,
 } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
+import { ApplyMemory } from "./apply-memory.ts";
 import { applyReleased } from "./apply-resolution.ts";
 import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
-import { ContextWarnings } from "./context-warnings.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import { LeaseStatements } from "./lease-statements.ts";
 import { PropertyDirectory } from "./property-directory.ts";
@@ -80,13 +80,13 @@ const NO_SWAP = { corrected: 0, formerSchema: null, unboundViews: [] };
 class Rebuild {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
-  readonly #context: ContextWarnings;
+  readonly #memory: ApplyMemory;
   parts = 0;
 
   constructor(client: pg.Client, pool: pg.Pool) {
     this.#client = client;
     this.#properties = new PropertyDirectory(pool);
-    this.#context = new ContextWarnings(pool, client);
+    this.#memory = new ApplyMemory(pool, client);
   }
 
   /** Replays a stretch of a bucket, each transaction the next parts of it unless the caller has begun one. */
@@ -100,7 +100,7 @@ class Rebuild {
       if (rows.length === 0) return;
       if (!inTransaction) await this.#client.query("begin");
       for (const row of rows) await this.#replayPart(partOf(row), new Set(row.quarantined));
-      await this.#context.write(this.#client);
+      await this.#memory.write(this.#client);
       if (!inTransaction) await this.#client.query("commit");
       after = rows.at(-1)?.request_id ?? after;
       this.parts += rows.length;
@@ -122,14 +122,14 @@ class Rebuild {
         [part.requestId],
       );
       if (rowCount === 0) return;
-      await applyReleased(this.#client, part, noChanges, this.#properties, this.#context);
+      await applyReleased(this.#client, part, noChanges, this.#properties, this.#memory);
       return;
     }
     const { records } = await readPart(part, this.#properties);
     const applicable = records.flatMap((record) =>
       record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
     );
-    await applyIsolatingBadRecords(this.#client, applicable, noChanges.take, this.#context);
+    await applyIsolatingBadRecords(this.#client, applicable, noChanges.take, this.#memory);
   }
 }
 

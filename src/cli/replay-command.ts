@@ -7,7 +7,7 @@ import { openForCommand } from "./open-for-command.ts";
 
 const HELP = `bellhop replay [--swap] [--json]
 
-Rebuilds current records and versions from the log into a schema of its own, up to where the service stands now, and
+Rebuilds current records, versions and the stay-night ledger from the log into a schema of its own, up to where the service stands now, and
 compares them with the live ones by digest. Traffic goes on meanwhile.
 
   --swap   put the rebuilt state in the place of the live one (the former is kept in a schema of its own);
@@ -31,6 +31,10 @@ function describe(report: ReplayReport): string {
     line("  digest", short(live.currentHash), short(rebuilt.currentHash)),
     line("versions", live.versions, rebuilt.versions),
     line("  digest", short(live.versionsHash), short(rebuilt.versionsHash)),
+    line("ledger, nights", live.nights, rebuilt.nights),
+    line("  digest", short(live.nightsHash), short(rebuilt.nightsHash)),
+    line("ledger, blocks", live.blocks, rebuilt.blocks),
+    line("  digest", short(live.blocksHash), short(rebuilt.blocksHash)),
     ``,
     report.equal ? "The live state is what the log says." : "The live state is NOT what the log says.",
     ...(report.formerSchema === null

@@ -1,3 +1,4 @@
+import type { RecordSpans } from "./walk-spans.ts";
 import type { Warning } from "./warning.ts";
 
 /** What lists filter by. */
@@ -15,6 +16,8 @@ export interface FactsText {
   readonly bytesMax: () => number;
   /** Writes it to where that many bytes have room, and answers its end. */
   readonly write: (to: Buffer, at: number) => number;
+  /** Where what it says stands in the record's bytes, where that is known. */
+  readonly spans?: RecordSpans;
 }
 
 /** What a record says beyond its identity: the same for every record of one content. */

@@ -115,19 +115,19 @@ function timeOf(text: string): string {
 
 class WalkedFacts implements FactsText {
   readonly #resource: Resource;
-  readonly #spans: RecordSpans;
+  readonly spans: RecordSpans;
 
   constructor(resource: Resource, spans: RecordSpans) {
     this.#resource = resource;
-    this.#spans = spans;
+    this.spans = spans;
   }
 
   bytesMax(): number {
-    return factsBytesMax(this.#spans);
+    return factsBytesMax(this.spans);
   }
 
   write(to: Buffer, at: number): number {
-    return writeFacts(this.#resource, this.#spans, to, at);
+    return writeFacts(this.#resource, this.spans, to, at);
   }
 }
 

@@ -11,6 +11,7 @@ const TYPE_OIDS = {
   text: 25,
   date: 1082,
   timestamptz: 1184,
+  numeric: 1700,
   uuid: 2950,
 } as const;
 

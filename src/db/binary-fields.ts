@@ -1,9 +1,13 @@
+import { numericBytesMax, writeNumeric, writeTenThousandths } from "./numeric-field.ts";
+
 // PostgreSQL's manual, "Message Formats" and the types' receive functions: a field is its length and its value, big endian.
 const NULL_LENGTH = -1;
 
 const MICROSECONDS_A_SECOND = 1_000_000;
 const SECONDS_A_DAY = 86_400;
 const DAYS_BEFORE_2000 = 10_957;
+const MICROSECONDS_BEFORE_2000 = DAYS_BEFORE_2000 * SECONDS_A_DAY * MICROSECONDS_A_SECOND;
+const TEN_THOUSANDTHS_BYTES_MAX = 18;
 const TWO_TO_32 = 2 ** 32;
 
 const ASCII_MAX = 0x7f;
@@ -120,6 +124,25 @@ export class BinaryFields {
     this.#size = this.#bytes.writeUInt32BE(value - high * TWO_TO_32, this.#size + 4);
   }
 
+  /** A bigint as the two halves of its bits, each a whole number of 32 bits. */
+  wide(high: number, low: number): void {
+    this.#length(8);
+    this.#size = this.#bytes.writeInt32BE(high | 0, this.#size);
+    this.#size = this.#bytes.writeInt32BE(low | 0, this.#size);
+  }
+
+  /** A numeric: a plain decimal text, or a whole number of ten-thousandths that a double holds exactly. */
+  numeric(value: string | number): void {
+    this.#room(4 + (typeof value === "number" ? TEN_THOUSANDTHS_BYTES_MAX : numericBytesMax(value)));
+    const start = this.#size + 4;
+    const end =
+      typeof value === "number"
+        ? writeTenThousandths(value, this.#bytes, start)
+        : writeNumeric(value, this.#bytes, start);
+    this.#bytes.writeInt32BE(end - start, this.#size);
+    this.#size = end;
+  }
+
   /** One ASCII letter, of PostgreSQL's type "char". */
   letter(value: string): void {
     this.#length(1);
@@ -173,6 +196,16 @@ export class BinaryFields {
   /** A date `YYYY-MM-DD`, years 0001 to 9999. */
   date(value: string): void {
     this.integer(daysSince1970(value) - DAYS_BEFORE_2000);
+  }
+
+  /** A date as days since 1970-01-01. */
+  day(days: number): void {
+    this.integer(days - DAYS_BEFORE_2000);
+  }
+
+  /** A timestamptz as microseconds since 1970. */
+  microseconds(value: number): void {
+    this.bigint(value - MICROSECONDS_BEFORE_2000);
   }
 
   /** A time `YYYY-MM-DDThh:mm:ss.ffffffZ`, years 0001 to 9999, for timestamptz. */

@@ -20,6 +20,10 @@ export interface RowWriter
     | "written"
     | "date"
     | "timestamp"
+    | "wide"
+    | "numeric"
+    | "day"
+    | "microseconds"
   > {
   row(): void;
 }
@@ -98,6 +102,10 @@ class ColumnRows {
       written: (text) => column().written(text),
       date: (value) => column().date(value),
       timestamp: (value) => column().timestamp(value),
+      wide: (high, low) => column().wide(high, low),
+      numeric: (value) => column().numeric(value),
+      day: (days) => column().day(days),
+      microseconds: (value) => column().microseconds(value),
     };
   }
 

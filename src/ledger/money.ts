@@ -1,13 +1,25 @@
-/** An exact amount: units of 10^-scale. */
+/**
+ * An exact amount: a whole number of ten-thousandths where a double holds it (any price a hotel sends), else the shortest
+ * plain decimal text. So equal amounts are equal by `===`.
+ */
+export type Money = number | string;
+
+const SCALE = 4;
+const POINT = 0x2e;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+
+/** Units of 10^-scale. */
 interface Amount {
   readonly units: bigint;
   readonly scale: number;
 }
 
-function amountOf(text: string): Amount {
-  const point = text.indexOf(".");
-  if (point === -1) return { units: BigInt(text), scale: 0 };
-  return { units: BigInt(text.slice(0, point) + text.slice(point + 1)), scale: text.length - point - 1 };
+function amountOf(money: Money): Amount {
+  if (typeof money === "number") return { units: BigInt(money), scale: SCALE };
+  const point = money.indexOf(".");
+  if (point === -1) return { units: BigInt(money), scale: 0 };
+  return { units: BigInt(money.slice(0, point) + money.slice(point + 1)), scale: money.length - point - 1 };
 }
 
 function textOf({ units, scale }: Amount): string {
@@ -18,27 +30,62 @@ function textOf({ units, scale }: Amount): string {
   return plain.replace(/\.?0+$/, "");
 }
 
-const IS_SHORT = /^-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/;
-
-/** A plain decimal text as any other of its value is written: without zeros that say nothing. */
-function shortDecimal(text: string): string {
-  if (IS_SHORT.test(text) && text !== "-0") return text;
-  return textOf(amountOf(text));
+function moneyOfAmount({ units, scale }: Amount): Money {
+  const common = scale <= SCALE ? units * 10n ** BigInt(SCALE - scale) : units / 10n ** BigInt(scale - SCALE);
+  const isExact = scale <= SCALE || units % 10n ** BigInt(scale - SCALE) === 0n;
+  const number = Number(common);
+  return isExact && Number.isSafeInteger(number) ? number : textOf({ units, scale });
 }
 
-/** The sum of two plain decimal texts, null where neither is told. */
-export function sumOf(left: string | null, right: string | null): string | null {
+/** The whole number of ten-thousandths that digits in bytes or a text spell; NaN where it is none that a double holds. */
+function tenThousandths(codeAt: (at: number) => number, length: number): number {
+  const isNegative = codeAt(0) === MINUS;
+  let units = 0;
+  let decimals = -1;
+  for (let at = isNegative ? 1 : 0; at < length; at += 1) {
+    const code = codeAt(at);
+    if (code === POINT) decimals = 0;
+    else if (decimals < SCALE) {
+      units = units * 10 + code - ZERO;
+      if (decimals !== -1) decimals += 1;
+    } else if (code !== ZERO) return Number.NaN;
+  }
+  for (let left = SCALE - Math.max(decimals, 0); left > 0; left -= 1) units *= 10;
+  if (units > Number.MAX_SAFE_INTEGER) return Number.NaN;
+  return isNegative && units !== 0 ? -units : units;
+}
+
+/** The amount of a plain decimal text: an optional minus, digits, an optional fraction. */
+export function moneyOf(text: string): Money {
+  const units = tenThousandths((at) => text.charCodeAt(at), text.length);
+  return Number.isNaN(units) ? moneyOfAmount(amountOf(text)) : units;
+}
+
+/** The plain decimal of these bytes as ten-thousandths; NaN where that is not exact. */
+export function tenThousandthsAt(bytes: Uint8Array, start: number, end: number): number {
+  return tenThousandths((at) => bytes[start + at] as number, end - start);
+}
+
+/** The sum of two amounts, null where neither is told. */
+export function sumOf(left: Money | null, right: Money | null): Money | null {
   if (left === null || right === null) return left ?? right;
+  if (typeof left === "number" && typeof right === "number" && Number.isSafeInteger(left + right))
+    return left + right;
   const [one, other] = [amountOf(left), amountOf(right)];
   const scale = Math.max(one.scale, other.scale);
   const units = ({ units, scale: own }: Amount) => units * 10n ** BigInt(scale - own);
-  return textOf({ units: units(one) + units(other), scale });
+  return moneyOfAmount({ units: units(one) + units(other), scale });
 }
 
-/** A plain decimal text times a whole number, as short as it can be written; null stays null. */
-export function timesWhole(text: string | null, factor: number): string | null {
-  if (text === null) return null;
-  if (factor === 1) return shortDecimal(text);
-  const { units, scale } = amountOf(text);
-  return textOf({ units: units * BigInt(factor), scale });
+/** An amount times a whole number; null stays null. */
+export function timesWhole(money: Money | null, factor: number): Money | null {
+  if (money === null || factor === 1) return money;
+  if (typeof money === "number" && Number.isSafeInteger(money * factor)) return money * factor + 0;
+  const { units, scale } = amountOf(money);
+  return moneyOfAmount({ units: units * BigInt(factor), scale });
+}
+
+/** An amount as a plain decimal text, as short as it can be written. */
+export function textOfMoney(money: Money): string {
+  return textOf(amountOf(money));
 }

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { reservationFacts } from "../contract/reservation-facts.ts";
 import type { Reservation } from "../contract/schema/reservation.ts";
-import { reservationNights, type StayRun } from "./stay-runs.ts";
+import { type Money, textOfMoney } from "./money.ts";
+import type { NightRun } from "./night-run.ts";
+import { reservationNights } from "./stay-runs.ts";
 
 const DAY_MS = 86_400_000;
 const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
@@ -74,7 +76,7 @@ function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
       nights.push({
         night,
         rooms,
-        adults: Number(one.numberOfAdults ?? 0),
+        adults: Number(one.numberOfAdults ?? 0) * rooms,
         net: own
           ? told.reduce((sum, { netRoomRevenue }) => sum + cents(netRoomRevenue), 0)
           : byRate(rate?.rateValue),
@@ -85,8 +87,9 @@ function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
   });
 }
 
-function laidOut(runs: readonly StayRun[]) {
-  const cents = (text: string | null) => (text === null ? null : Math.round(Number(text) * 100));
+function laidOut(runs: readonly NightRun[]) {
+  const cents = (money: Money | null) =>
+    money === null ? null : Math.round(Number(textOfMoney(money)) * 100);
   return runs.flatMap(({ firstNight, nights, rooms, adults, roomRevenue, grossRoomRevenue }) =>
     Array.from({ length: nights }, (_, after) => ({
       night: dateOf(firstNight + after),
@@ -101,8 +104,8 @@ function laidOut(runs: readonly StayRun[]) {
 test("the runs of a reservation, laid out, are its nights one by one", () => {
   fc.assert(
     fc.property(reservation, (record) => {
-      const { runs, channel, shareId } = reservationNights(reservationFacts(record));
-      assert.equal(channel, "WEB");
+      const { runs, shareId } = reservationNights(reservationFacts(record), "CONFIRMED");
+      for (const { codes } of runs) assert.deepEqual([codes.channel, codes.status], ["WEB", "CONFIRMED"]);
       assert.equal(shareId, record.shareId === "S-1" ? "S-1" : null);
       // -0 is no amount of its own.
       assert.deepEqual(
@@ -125,9 +128,9 @@ test("nights that are alike make one run, however long", () => {
       },
     ],
   } as unknown as Reservation;
-  const { runs } = reservationNights(reservationFacts(record));
+  const { runs } = reservationNights(reservationFacts(record), null);
   assert.deepEqual(
-    runs.map(({ nights, roomRevenue }) => [nights, roomRevenue]),
+    runs.map(({ nights, roomRevenue }) => [nights, textOfMoney(roomRevenue ?? 0)]),
     [[2_912_442, "80"]],
   );
 });

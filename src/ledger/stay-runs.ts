@@ -1,33 +1,8 @@
-import { sumOf, timesWhole } from "./money.ts";
+import { dayOfText } from "./day-number.ts";
+import { type Money, moneyOf, sumOf, timesWhole } from "./money.ts";
+import { boundedCount, type NightRun, type ReservationNights } from "./night-run.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
 import { Unclaimed } from "./unclaimed.ts";
-
-/** Nights that follow each other and are alike: of one stay, with the same revenue. */
-export interface StayRun {
-  /** Days since 1970-01-01. */
-  readonly firstNight: number;
-  readonly nights: number;
-  readonly rooms: number;
-  readonly adults: number;
-  readonly children: number;
-  /** Exact decimals, of one night, for all its rooms; null where the record tells neither revenue nor rate. */
-  readonly roomRevenue: string | null;
-  readonly grossRoomRevenue: string | null;
-  readonly roomTypeCode: string | null;
-  readonly bookedRoomTypeCode: string | null;
-  readonly marketSegmentCode: string | null;
-  readonly groupBlockCode: string | null;
-  readonly rateCode: string | null;
-  readonly currencyCode: string | null;
-}
-
-/** What a version of a reservation says of nights. */
-export interface ReservationNights {
-  readonly channel: string | null;
-  /** Null where it is not shared: an empty id is none. */
-  readonly shareId: string | null;
-  readonly runs: readonly StayRun[];
-}
 
 /** Where each column stands in a `bellhop.reservation_facts` (migration 0005). */
 const COLUMN = {
@@ -44,26 +19,15 @@ const COLUMN = {
   },
 } as const;
 
-const digitsOf = (text: string, from: number): number =>
-  text.charCodeAt(from) * 10 + text.charCodeAt(from + 1) - 528;
-const DAYS_BEFORE_MARCH_0 = 719_468;
-
-/** Days from 1970-01-01 to a date `YYYY-MM-DD`: a year counted from March ends with its leap day (Date.parse takes ten times as long). */
-function dayOf(date: string): number {
-  const month = digitsOf(date, 5);
-  const year = digitsOf(date, 0) * 100 + digitsOf(date, 2) - (month <= 2 ? 1 : 0);
-  const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + digitsOf(date, 8) - 1;
-  const leaps = Math.floor(year / 4) - Math.floor(year / 100) + Math.floor(year / 400);
-  return year * 365 + leaps + ofYear - DAYS_BEFORE_MARCH_0;
-}
 const wholeOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
+const amountOf = (text: string | null | undefined): Money | null => (text == null ? null : moneyOf(text));
 
 interface Rate {
   /** The first night that it is for, and the first after. */
   readonly from: number;
   readonly to: number;
-  readonly net: string | null;
-  readonly gross: string | null;
+  readonly net: Money | null;
+  readonly gross: Money | null;
 }
 
 type Column = (name: keyof typeof COLUMN) => readonly (string | null)[];
@@ -76,10 +40,10 @@ function ratesByStay(column: Column): Map<number, Rate[]> {
   column("rateStay").forEach((stay, at) => {
     const [start, end] = [starts[at] ?? null, ends[at] ?? null];
     const rate = {
-      from: start === null ? Number.NEGATIVE_INFINITY : dayOf(start),
-      to: end === null ? Number.POSITIVE_INFINITY : dayOf(end) + 1,
-      net: net[at] ?? null,
-      gross: gross[at] ?? null,
+      from: start === null ? Number.NEGATIVE_INFINITY : dayOfText(start),
+      to: end === null ? Number.POSITIVE_INFINITY : dayOfText(end) + 1,
+      net: amountOf(net[at]),
+      gross: amountOf(gross[at]),
     };
     const ofStay = rates.get(Number(stay));
     if (ofStay === undefined) rates.set(Number(stay), [rate]);
@@ -89,17 +53,17 @@ function ratesByStay(column: Column): Map<number, Rate[]> {
 }
 
 /** Revenue by date, in the order of dates. A date that is named twice has the sum. */
-function revenueByDate(column: Column): { dates: number[]; revenue: (string | null)[] } {
+function revenueByDate(column: Column): { dates: number[]; revenue: (Money | null)[] } {
   const net = column("netRoomRevenue");
-  const dates = column("revenueDate").map((date) => dayOf(date as string));
+  const dates = column("revenueDate").map((date) => dayOfText(date as string));
   if (dates.every((date, at) => at === 0 || date > (dates[at - 1] as number)))
-    return { dates, revenue: dates.map((_, at) => timesWhole(net[at] ?? null, 1)) };
-  const sums = new Map<number, string | null>();
+    return { dates, revenue: dates.map((_, at) => amountOf(net[at])) };
+  const sums = new Map<number, Money | null>();
   dates.forEach((date, at) => {
-    sums.set(date, sumOf(sums.get(date) ?? null, net[at] ?? null));
+    sums.set(date, sumOf(sums.get(date) ?? null, amountOf(net[at])));
   });
   const inOrder = [...sums.keys()].sort((left, right) => left - right);
-  return { dates: inOrder, revenue: inOrder.map((date) => timesWhole(sums.get(date) ?? null, 1)) };
+  return { dates: inOrder, revenue: inOrder.map((date) => sums.get(date) ?? null) };
 }
 
 /** The first place whose number is not below a bound, in ascending numbers. */
@@ -117,7 +81,7 @@ interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly rate: Rate | undefined;
-  readonly revenue: string | null;
+  readonly revenue: Money | null;
 }
 
 /** A stay parted wherever its rate or its revenue may change. The last rate that covers a night is the night's. */
@@ -125,7 +89,7 @@ function stretchesOf(
   arrival: number,
   departure: number,
   rates: readonly Rate[],
-  days: readonly (readonly [number, string | null])[],
+  days: readonly (readonly [number, Money | null])[],
 ): Stretch[] {
   const within = (day: number) => Math.min(Math.max(day, arrival), departure);
   const marks = new Set([arrival, departure]);
@@ -147,14 +111,14 @@ function stretchesOf(
 }
 
 /**
- * The nights of a reservation as its facts tell them, in runs of nights that are alike. A night's net room revenue is the
- * daily revenue of its date, on the first stay that covers it; where none is told of the date, the rate times the rooms.
- * Gross is the gross rate times the rooms. Rooms not told are one; day use has no night.
+ * The nights of a reservation as its facts and its label tell them, in runs of nights that are alike. A night's net room
+ * revenue is the daily revenue of its date, on the first stay that covers it; where none is told of the date, the rate times
+ * the rooms. Gross is the gross rate times the rooms. Rooms not told are one; day use has no night.
  */
-export function reservationNights(facts: string): ReservationNights {
+export function reservationNights(facts: string, status: string | null): ReservationNights {
   const fields = fieldsOfRow(facts);
   const column: Column = (name) => elementsOf(fields[COLUMN[name]]);
-  const rooms = wholeOf(fields[COLUMN.numberOfRooms]) ?? 1;
+  const rooms = boundedCount(wholeOf(fields[COLUMN.numberOfRooms]) ?? 1);
   const rates = ratesByStay(column);
   const { dates, revenue } = revenueByDate(column);
   const leftDates = new Unclaimed(dates.length);
@@ -164,45 +128,52 @@ export function reservationNights(facts: string): ReservationNights {
     ...{ group: column("group"), rateCode: column("rateCode"), currency: column("currency") },
     ...{ adults: column("adults"), children: column("children") },
   };
-  const runs: StayRun[] = [];
+  const channel = fields[COLUMN.channel] ?? null;
+  const runs: NightRun[] = [];
   column("arrival").forEach((arrivalDate, stay) => {
-    const [arrival, departure] = [dayOf(arrivalDate as string), dayOf(departures[stay] as string)];
+    const [arrival, departure] = [dayOfText(arrivalDate as string), dayOfText(departures[stay] as string)];
     if (departure <= arrival) return;
     const days = leftDates
       .claim(placeOf(dates, arrival), placeOf(dates, departure))
       .map((place) => [dates[place] as number, revenue[place] ?? null] as const);
     const about = {
       rooms,
-      adults: wholeOf(stays.adults[stay]) ?? 0,
-      children: wholeOf(stays.children[stay]) ?? 0,
-      roomTypeCode: stays.roomType[stay] ?? null,
-      bookedRoomTypeCode: stays.bookedRoomType[stay] ?? null,
-      marketSegmentCode: stays.segment[stay] ?? null,
-      groupBlockCode: stays.group[stay] ?? null,
-      rateCode: stays.rateCode[stay] ?? null,
-      currencyCode: stays.currency[stay] ?? null,
+      adults: boundedCount((wholeOf(stays.adults[stay]) ?? 0) * rooms),
+      children: boundedCount((wholeOf(stays.children[stay]) ?? 0) * rooms),
+      codes: {
+        status,
+        roomTypeCode: stays.roomType[stay] ?? null,
+        bookedRoomTypeCode: stays.bookedRoomType[stay] ?? null,
+        marketSegmentCode: stays.segment[stay] ?? null,
+        groupBlockCode: stays.group[stay] ?? null,
+        rateCode: stays.rateCode[stay] ?? null,
+        channel,
+        currencyCode: stays.currency[stay] ?? null,
+      },
     };
-    let last: StayRun | undefined;
-    for (const { from, to, rate, revenue: told } of stretchesOf(
-      arrival,
-      departure,
-      rates.get(stay) ?? [],
-      days,
-    )) {
-      const roomRevenue = told ?? timesWhole(rate?.net ?? null, rooms);
-      const grossRoomRevenue = timesWhole(rate?.gross ?? null, rooms);
-      if (
-        last !== undefined &&
-        last.roomRevenue === roomRevenue &&
-        last.grossRoomRevenue === grossRoomRevenue
-      ) {
-        last = { ...last, nights: last.nights + to - from };
-        runs[runs.length - 1] = last;
-      } else {
-        last = { ...about, firstNight: from, nights: to - from, roomRevenue, grossRoomRevenue };
-        runs.push(last);
-      }
-    }
+    addRuns(runs, about, stretchesOf(arrival, departure, rates.get(stay) ?? [], days));
   });
-  return { channel: fields[COLUMN.channel] ?? null, shareId: fields[COLUMN.shareId] || null, runs };
+  return { shareId: fields[COLUMN.shareId] || null, runs };
+}
+
+type AboutStay = Pick<NightRun, "rooms" | "adults" | "children" | "codes">;
+
+/** Adds the stretches of a stay, those that follow each other and are alike as one run. */
+function addRuns(runs: NightRun[], about: AboutStay, stretches: readonly Stretch[]): void {
+  let last: NightRun | undefined;
+  for (const { from, to, rate, revenue } of stretches) {
+    const roomRevenue = revenue ?? timesWhole(rate?.net ?? null, about.rooms);
+    const grossRoomRevenue = timesWhole(rate?.gross ?? null, about.rooms);
+    if (
+      last !== undefined &&
+      last.roomRevenue === roomRevenue &&
+      last.grossRoomRevenue === grossRoomRevenue
+    ) {
+      last = { ...last, nights: last.nights + to - from };
+      runs[runs.length - 1] = last;
+    } else {
+      last = { ...about, firstNight: from, nights: to - from, roomRevenue, grossRoomRevenue };
+      runs.push(last);
+    }
+  }
 }

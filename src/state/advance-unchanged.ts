@@ -21,7 +21,7 @@ export const ADVANCED = "advanced";
 
 /**
  * Looks up the current records and, in the same statement, does all there is to do for those that are plainly unchanged
- * and quiet: newer source time, same content. Their narrow versions repeat what the current row says, so nothing of it
+ * and quiet: newer source time, same content (and, of what has nights, received last). Their narrow versions repeat what the current row says, so nothing of it
  * goes to Node and back. A source time later than the current one has no version yet, so there is nothing else to look up.
  *
  * The plan must go from `known` to the rows by their places. Reckoned as many, they would be sought by reading the table
@@ -38,7 +38,7 @@ function advanceStatement(resource: ResourceLetter, versions = writeVersions(res
       select wanted.at, wanted.new_time, wanted.new_request, wanted.new_index, t.ctid as place, t.source_time,
         t.content_hash, t.request_id, t.record_index, t.facts_source_time, t.quiet, t.status, t.from_date, t.to_date,
         case when coalesce(t.quiet, wanted.unnamed) and t.content_hash = wanted.new_hash
-          and t.source_time < wanted.new_time then 'u' else '-' end as letter
+          and t.source_time < wanted.new_time${receivedLast(resource)} then 'u' else '-' end as letter
       from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
           (select $5::bytea[]), (select $6::uuid[]), (select $7::integer[]), (select $8::boolean[]))
         with ordinality as wanted (bucket, property_id, key, new_time, new_hash, new_request, new_index, unnamed, at)
@@ -62,6 +62,13 @@ function advanceStatement(resource: ResourceLetter, versions = writeVersions(res
     from known as t
     where place is not null and letter <> 'u'`,
   };
+}
+
+/** What has nights is entered by both clocks: where the current record was received later, there is more to do. */
+function receivedLast(resource: ResourceLetter): string {
+  if (resource === "i") return "";
+  return `
+          and (t.request_id, t.record_index) < (wanted.new_request, wanted.new_index)`;
 }
 
 const VERSION_COLUMNS = `bucket, property_id, key, source_time, content_hash, request_id, record_index, facts_source_time,

@@ -1,5 +1,7 @@
 import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
+import { digestLedger } from "./digest-ledger.ts";
+import { ROW_SUM, type RowSum } from "./digest-rows.ts";
 import { VERSION_TABLES } from "./version-tables.ts";
 
 /** The schema that readers, views and appliers use. */
@@ -74,28 +76,28 @@ export interface StateDigest {
   readonly currentHash: string;
   readonly versions: number;
   readonly versionsHash: string;
+  /** Dates at which something of the stay-night ledger begins or ends. */
+  readonly nights: number;
+  readonly nightsHash: string;
+  readonly blocks: number;
+  readonly blocksHash: string;
 }
 
-/** Sums two independent 64-bit hashes of each row: order does not matter, a changed or missing row does. */
-const ROW_SUM = (row: string) =>
-  `count(*)::float8 as count, concat(
-    coalesce(sum(hashtextextended(${row}, 1)), 0), '/', coalesce(sum(hashtextextended(${row}, 2)), 0)) as hash`;
-
 /**
- * Digests current records (with their receipt), and every version with its receipt and its typed facts. What depends on
+ * Digests current records (with their receipt), every version with its receipt and its typed facts, and the ledger. What depends on
  * the order in which records happened to be applied is left out: outcome, change number, and which version of one
  * content holds the facts. Facts count as what they mean, however they were spelled when they were stored.
  */
 export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
   checked(schema);
-  const current = await client.query<{ count: number; hash: string }>(
+  const current = await client.query<RowSum>(
     `select ${ROW_SUM(`concat_ws('|', bucket, property_id, resource, key, extract(epoch from source_time), request_id,
       record_index, encode(content_hash, 'hex'), status, from_date, to_date)`)} from ${schema}.current_record`,
   );
   let versions = 0;
   const hashes: string[] = [];
   for (const { table, factsType } of Object.values(VERSION_TABLES)) {
-    const { rows } = await client.query<{ count: number; hash: string }>(
+    const { rows } = await client.query<RowSum>(
       `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
         version.request_id, version.record_index, version.status, facts.facts::${factsType})::text`)}
       from ${schema}.${table} as version
@@ -106,11 +108,16 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
     versions += rows[0]?.count ?? 0;
     hashes.push(rows[0]?.hash ?? "");
   }
+  const { nights, blocks } = await digestLedger(client, schema);
   return {
     currentRecords: current.rows[0]?.count ?? 0,
     currentHash: current.rows[0]?.hash ?? "",
     versions,
     versionsHash: hashes.join(" "),
+    nights: nights.count,
+    nightsHash: nights.hash,
+    blocks: blocks.count,
+    blocksHash: blocks.hash,
   };
 }
 

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { microsecondsOf } from "../../src/accept/request-id.ts";
 import { linesOf, stateAfter } from "../workload/expected-state.ts";
+import { ledgerProblems } from "../workload/observed-ledger.ts";
 import { readStateLines } from "../workload/observed-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { readStoredRecords, type StoredRecord } from "./stored-records.ts";
@@ -115,6 +116,7 @@ async function stateProblems(pool: pg.Pool, logged: readonly StoredRecord[]): Pr
   const expected = linesOf(stateAfter(logged));
   const [wanted, found] = [new Set(expected), new Set(observed)];
   const problems = [
+    ...told("the ledger is not the current state", await ledgerProblems(pool)),
     ...told(
       "missing in the state",
       expected.filter((line) => !found.has(line)),

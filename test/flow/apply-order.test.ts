@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
+import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
-import { ContextWarnings } from "../../src/apply/context-warnings.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
 import { readRecord } from "../../src/contract/read-record.ts";
 import { openStateSession } from "../../src/state/state-session.ts";
@@ -36,13 +36,13 @@ function applicable(propertyId: number, key: string, received: Received): Applic
 describe("records of one key that lanes give to apply in any order", () => {
   let database: TestDatabase;
   let client: pg.Client;
-  let context: ContextWarnings;
+  let memory: ApplyMemory;
   before(async () => {
     database = await createTestDatabase();
     client = new pg.Client(database.clientConfig);
     await client.connect();
     await openStateSession(client, "bellhop_state");
-    context = new ContextWarnings(database.pool, client);
+    memory = new ApplyMemory(database.pool, client);
     await client.query("insert into known_room_type values ($1, $2, 'DLX')", [
       BUCKET,
       PROPERTY_WITH_INVENTORY,
@@ -98,7 +98,7 @@ describe("records of one key that lanes give to apply in any order", () => {
               .slice(at, at + size)
               .map((record) => applicable(propertyId, key, record));
             await client.query("begin");
-            await applyRecords(client, together, nextChange, context);
+            await applyRecords(client, together, nextChange, memory);
             await client.query("commit");
             at += size;
           }

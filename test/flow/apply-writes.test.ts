@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { ContextWarnings } from "../../src/apply/context-warnings.ts";
+import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/isolate-bad-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
 import { UnstorableFact } from "../../src/contract/facts-text.ts";
@@ -29,14 +29,14 @@ function applicable(key: string, index: number, marker = "x", sourceTime = "2026
 describe("what apply writes", () => {
   let database: TestDatabase;
   let client: pg.Client;
-  let context: ContextWarnings;
+  let memory: ApplyMemory;
   before(async () => {
     database = await createTestDatabase();
     client = new pg.Client(database.clientConfig);
     await client.connect();
     await openStateSession(client, "bellhop_state");
     await planByKeys(client, true);
-    context = new ContextWarnings(database.pool, client);
+    memory = new ApplyMemory(database.pool, client);
   });
   after(async () => {
     await client.end();
@@ -44,8 +44,8 @@ describe("what apply writes", () => {
   });
   const apply = async (records: readonly ApplicableRecord[]): Promise<string> => {
     await client.query("begin");
-    const applied = await applyIsolatingBadRecords(client, records, () => 1, context);
-    await context.write(client);
+    const applied = await applyIsolatingBadRecords(client, records, () => 1, memory);
+    await memory.write(client);
     await client.query("commit");
     return applied.map(({ outcome }) => outcome).join("");
   };
@@ -75,7 +75,7 @@ describe("what apply writes", () => {
     const incoming = { ...damaged.incoming, filters: content };
     await client.query("begin");
     const records = [applicable("E", 0), { ...damaged, incoming }];
-    const applied = await applyIsolatingBadRecords(client, records, () => 1, context);
+    const applied = await applyIsolatingBadRecords(client, records, () => 1, memory);
     await client.query("commit");
     assert.deepEqual(
       applied.map((record) => ("code" in record ? record.code : record.outcome)),
@@ -104,8 +104,8 @@ describe("what apply writes", () => {
     const tell = async (key: string, second: number, more = {}) => {
       const { record, isParsed } = sent(key, second, more);
       await client.query("begin");
-      const [told] = await applyIsolatingBadRecords(client, [record], () => 1, context);
-      await context.write(client);
+      const [told] = await applyIsolatingBadRecords(client, [record], () => 1, memory);
+      await memory.write(client);
       await client.query("commit");
       assert.ok(told !== undefined && told.outcome !== "q");
       return [told.outcome, isParsed(), ...told.warnings.map(({ code }) => code)].join(" ");
@@ -116,7 +116,7 @@ describe("what apply writes", () => {
     assert.equal(await tell("Q4", 1, { roomStays: [stay] }), "a true");
     assert.equal(await tell("Q4", 2, { roomStays: [stay] }), "u false");
     await client.query("insert into known_room_type values (7, 2, 'DLX')");
-    context.forget();
+    memory.forget();
     assert.equal(await tell("Q4", 3, { roomStays: [stay] }), "u true room-type.unknown");
     assert.equal(await tell("Q1", 3), "u true");
     assert.equal(await tell("Q1", 4), "u false");
@@ -163,8 +163,8 @@ describe("what apply writes", () => {
     };
     const codes = async (records: readonly ApplicableRecord[]) => {
       await client.query("begin");
-      const applied = await applyIsolatingBadRecords(client, records, () => 1, context);
-      await context.write(client);
+      const applied = await applyIsolatingBadRecords(client, records, () => 1, memory);
+      await memory.write(client);
       await client.query("commit");
       return applied.map((record) =>
         record.outcome === "q" ? "q" : [record.outcome, ...record.warnings.map(({ code }) => code)].join(" "),

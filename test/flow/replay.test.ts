@@ -120,6 +120,18 @@ describe("quarantine and replay", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
+  test("finds an entry of the ledger that is lost or too much", async () => {
+    const spoil =
+      "update bellhop_state.night_entry set rooms = -rooms where key = 'R1' and source_time = (select min(source_time) from bellhop_state.night_entry where key = 'R1')";
+    await bench.rows(spoil);
+    const report = await runReplay();
+    assert.equal(report.equal, false);
+    assert.equal(report.live.versionsHash, report.rebuilt.versionsHash);
+    assert.notEqual(report.live.nightsHash, report.rebuilt.nightsHash);
+    await bench.rows(spoil);
+    assert.equal((await runReplay()).equal, true);
+  });
+
   test("swaps the rebuilt state in, keeps every change number, and numbers what it corrected", async () => {
     const versionsBefore = await bench.rows(
       "select bucket, key, source_time::text, change_no, outcome from bellhop_state.reservation_version where key <> 'R2' order by 1, 2, 3, 4",

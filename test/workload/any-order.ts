@@ -62,7 +62,10 @@ export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly st
     );
     told?.(reference);
     if (reference.problems.length > 0) return reference.problems;
-    return await runOrders(options, source, { ...wanted, reference: { database, views: reference.views } });
+    return await runOrders(options, source, {
+      ...wanted,
+      reference: { database, views: reference.views, ledger: reference.ledger },
+    });
   } finally {
     await database.drop();
   }
@@ -106,7 +109,7 @@ async function runOrder(
   const startedAt = performance.now();
   const failures = await applyOrder(database, planned, LANES, startEngine);
   const appliedAt = performance.now();
-  const { views, problems } = await compareOrder(database, wanted, planned.records);
+  const { views, ledger, problems } = await compareOrder(database, wanted, planned.records);
   const { order, records, batches, through } = planned;
   return {
     order,
@@ -114,6 +117,7 @@ async function runOrder(
     batches: batches.length,
     through,
     views,
+    ledger,
     problems: [
       ...failures.slice(0, FAILURES_TOLD_MAX).map((error) => `apply failed: ${String(error)}`),
       ...problems,

@@ -1,5 +1,6 @@
 import type { TestDatabase } from "../support/database.ts";
 import { type JudgedRecord, linesOf, stateAfter } from "./expected-state.ts";
+import { digestLedgerBySource, ledgerProblems } from "./observed-ledger.ts";
 import {
   countChangesThatEndElsewhere,
   type LoggedRecord,
@@ -15,11 +16,15 @@ export interface Wanted {
   /** The records that were sent, by their JSON. */
   readonly sent: ReadonlyMap<string, JudgedRecord>;
   /** What the views showed after the workload had come in its own order; undefined while that is made. */
-  readonly reference: { readonly database: TestDatabase; readonly views: ViewDigests } | undefined;
+  readonly reference:
+    | { readonly database: TestDatabase; readonly views: ViewDigests; readonly ledger: string }
+    | undefined;
 }
 
 export interface Comparison {
   readonly views: ViewDigests;
+  /** See digestLedgerBySource. */
+  readonly ledger: string;
   /** None is a state and views like the wanted ones. */
   readonly problems: readonly string[];
 }
@@ -47,7 +52,11 @@ export async function compareOrder(
   if (elsewhere > 0)
     problems.push(`the numbered changes of ${elsewhere} records end in another content than the current one`);
   const views = await digestViews(database.pool);
+  problems.push(...(await ledgerProblems(database.pool)));
+  const ledger = await digestLedgerBySource(database.pool);
   if (wanted.reference !== undefined) {
+    if (ledger !== wanted.reference.ledger)
+      problems.push(`the ledger by source times is not that of the workload in its own order: ${ledger}`);
     for (const [view, digest] of wanted.reference.views) {
       if (views.get(view) === digest) continue;
       const { missing, surplus } = await differingRows(wanted.reference.database.pool, database.pool, view);
@@ -56,7 +65,7 @@ export async function compareOrder(
       );
     }
   }
-  return { views, problems };
+  return { views, ledger, problems };
 }
 
 function difference(what: string, expected: readonly string[], observed: readonly string[]): string[] {

@@ -1,9 +1,9 @@
 import pg from "pg";
 import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { ContextWarnings } from "../../src/apply/context-warnings.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { type PartRecord, readPart } from "../../src/apply/read-part.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/record.ts";
@@ -114,8 +114,8 @@ function startRacingAppliers(database: TestDatabase, failed: (error: unknown) =>
       // The database refuses rows that another has written since they were looked up (by their key, or by their place), so
       // whoever tried again would end in the right state. This one takes it for bad data.
       const applied = await inTransaction(client, async () => {
-        const context = new ContextWarnings(database.pool, client);
-        const applied = await applyRecords(client, records, nextChange, context);
+        const memory = new ApplyMemory(database.pool, client);
+        const applied = await applyRecords(client, records, nextChange, memory);
         const letters = applied.map(({ outcome }) => outcome);
         await finishPart(client, part, letters, records);
       });
@@ -140,8 +140,8 @@ function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) 
       const records = applicableOf((await readPart(part, properties)).records);
       await inTransaction(client as pg.Client, async () => {
         const letters: OutcomeLetter[] = [];
-        const context = new ContextWarnings(database.pool, client as pg.Client);
-        for (const record of records) letters.push(await applySkipping(client as pg.Client, record, context));
+        const memory = new ApplyMemory(database.pool, client as pg.Client);
+        for (const record of records) letters.push(await applySkipping(client as pg.Client, record, memory));
         await finishPart(client as pg.Client, part, letters, records);
       });
     }
@@ -152,12 +152,12 @@ function startUnchangedSkipper(database: TestDatabase, failed: (error: unknown) 
 async function applySkipping(
   client: pg.Client,
   record: ApplicableRecord,
-  context: ContextWarnings,
+  memory: ApplyMemory,
 ): Promise<OutcomeLetter> {
   const current = (await loadCurrent(client, [record.of]))[0]?.version;
   const { sourceTime, contentHash } = record.incoming;
   if (current !== undefined && current.contentHash === contentHash && current.sourceTime < sourceTime)
     return "u";
-  const [applied] = await applyRecords(client, [record], nextChange, context);
+  const [applied] = await applyRecords(client, [record], nextChange, memory);
   return applied?.outcome ?? "q";
 }

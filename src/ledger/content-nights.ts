@@ -1,0 +1,75 @@
+import type { FactsText, RecordContent } from "../contract/record-reading.ts";
+import type { RecordKey } from "../state/record-state.ts";
+import { groupNights } from "./block-runs.ts";
+import type { FactsOfContent, StoredContent } from "./load-contents.ts";
+import type { BlockRun, ReservationNights } from "./night-run.ts";
+import { spanNights } from "./span-nights.ts";
+import { reservationNights } from "./stay-runs.ts";
+
+/** The text of facts that have not been stored yet. */
+function textOf(facts: FactsText): string {
+  const bytes = Buffer.allocUnsafe(facts.bytesMax());
+  return bytes.toString("utf8", 0, facts.write(bytes, 0));
+}
+
+/** A content of a key: of a record that is being applied, or stored, which is to be loaded before its nights are asked for. */
+export class ContentNights {
+  readonly stored: StoredContent | null;
+  readonly #of: RecordKey;
+  readonly #content: (() => RecordContent) | null;
+  #loaded: FactsOfContent | undefined;
+  #nights: ReservationNights | undefined;
+  #blocks: readonly BlockRun[] | undefined;
+
+  private constructor(of: RecordKey, content: (() => RecordContent) | null, stored: StoredContent | null) {
+    this.#of = of;
+    this.#content = content;
+    this.stored = stored;
+  }
+
+  static ofRecord(of: RecordKey, content: () => RecordContent): ContentNights {
+    return new ContentNights(of, content, null);
+  }
+
+  static ofStored(stored: StoredContent): ContentNights {
+    return new ContentNights(stored.of, null, stored);
+  }
+
+  loaded(facts: FactsOfContent): void {
+    this.#loaded = facts;
+  }
+
+  /** Of a reservation. */
+  nights(): ReservationNights {
+    this.#nights ??= this.#readNights();
+    return this.#nights;
+  }
+
+  /** Of a group block master. */
+  blocks(): readonly BlockRun[] {
+    if (this.#blocks === undefined) {
+      const { facts, status } = this.#text();
+      this.#blocks = groupNights(facts, status, this.#of.key);
+    }
+    return this.#blocks;
+  }
+
+  #readNights(): ReservationNights {
+    if (this.#content !== null) {
+      const { facts, status } = this.#content();
+      const plain = facts.spans === undefined ? undefined : spanNights(facts.spans, status);
+      if (plain !== undefined) return plain;
+    }
+    const { facts, status } = this.#text();
+    return reservationNights(facts, status);
+  }
+
+  #text(): FactsOfContent {
+    if (this.#content !== null) {
+      const { facts, status } = this.#content();
+      return { facts: textOf(facts), status };
+    }
+    if (this.#loaded === undefined) throw new Error("A stored content was not loaded.");
+    return this.#loaded;
+  }
+}

@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import pg from "pg";
+import { isoOfMicroseconds, microsecondsOf } from "../../src/accept/request-id.ts";
+import { ApplyMemory } from "../../src/apply/apply-memory.ts";
+import { applyRecords } from "../../src/apply/apply-records.ts";
+import type { ApplicableRecord } from "../../src/apply/record.ts";
+import { readRecord } from "../../src/contract/read-record.ts";
+import { openStateSession } from "../../src/state/state-session.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const BUCKET = 7;
+const TIMES = 5;
+const CONTENTS = 4;
+const PLACES = 14;
+
+/** A record of one key, and the place in the order of receipt at which it was released, where it was held. */
+interface Received {
+  readonly place: number;
+  readonly time: number;
+  readonly content: number;
+  readonly releasedAt: number | null;
+}
+
+const receipts = fc
+  .array(
+    fc.record({
+      time: fc.nat(TIMES - 1),
+      content: fc.nat(CONTENTS - 1),
+      release: fc.option(fc.nat(PLACES), { freq: 6 }),
+    }),
+    { minLength: 1, maxLength: PLACES },
+  )
+  .map((records) =>
+    records.map(
+      ({ release, ...record }, place): Received => ({
+        ...record,
+        place,
+        releasedAt: release === null ? null : place + 1 + (release % PLACES),
+      }),
+    ),
+  );
+const appliedInAnyOrder = receipts.chain((received) =>
+  fc.record({
+    received: fc.constant(received),
+    applied: fc.oneof(fc.constant(received), fc.shuffledSubarray(received, { minLength: received.length })),
+    sizes: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 5 }),
+  }),
+);
+
+const sourceTimeOf = (time: number) => `2026-01-01T00:00:0${time}.000000Z`;
+const idOf = (request: number) => `${request.toString(16).padStart(8, "0")}-0000-7000-8000-000000000000`;
+/** Two records share a request, so that the index decides too; releases are requests of their own. */
+const requestOf = (place: number) => idOf((place >> 1) * 2);
+const releaseOf = (place: number) => idOf((place >> 1) * 2 + 1);
+const countsFrom = ({ place, releasedAt }: Received) =>
+  releasedAt === null ? requestOf(place) : releaseOf(releasedAt);
+
+/** What the contents of a reservation say, and the nights of each: of the last one none, it is day use. */
+const RESERVATIONS = [
+  { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10" },
+  { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2026-05-04", rate: "100.10" },
+  { status: "CANCELLED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10", shareId: "S" },
+  { status: "CONFIRMED", numberOfRooms: 1, departureDate: "2026-05-01", rate: "1" },
+] as const;
+const NIGHTS_OF_RESERVATION = [
+  ["2026-05-01 CONFIRMED - 2 4 200.2", "2026-05-02 CONFIRMED - 2 4 200.2"],
+  [
+    "2026-05-01 CONFIRMED - 2 4 200.2",
+    "2026-05-02 CONFIRMED - 2 4 200.2",
+    "2026-05-03 CONFIRMED - 2 4 200.2",
+  ],
+  ["2026-05-01 CANCELLED S 2 4 200.2", "2026-05-02 CANCELLED S 2 4 200.2"],
+  [],
+] as const;
+const GROUPS = [
+  {
+    status: "DEFINITE",
+    blocks: [
+      ["2026-05-01", 5, 1],
+      ["2026-05-02", 5, 1],
+    ],
+  },
+  {
+    status: "DEFINITE",
+    blocks: [
+      ["2026-05-01", 5, 1],
+      ["2026-05-02", 5, 2],
+    ],
+  },
+  { status: "TENTATIVE", blocks: [["2026-05-01", 5, 1]] },
+  { status: "DEFINITE", blocks: [] },
+] as const;
+const NIGHTS_OF_GROUP = GROUPS.map(({ status, blocks }) =>
+  blocks.map(([date, held, picked]) => `${date} ${status} ${held} ${picked}`),
+);
+
+function documentOf(resource: "r" | "g", key: string, { time, content }: Received): object {
+  const head = { clientCode: "ACME", propertyCode: "LON01", lastModifiedDateTime: sourceTimeOf(time) };
+  if (resource === "r") {
+    const { status, numberOfRooms, departureDate, rate, ...rest } = RESERVATIONS[content] ?? RESERVATIONS[0];
+    return {
+      ...{ ...head, reservationId: key, status, numberOfRooms, ...rest },
+      roomStays: [
+        {
+          ...{ arrivalDate: "2026-05-01", departureDate, roomTypeCode: "DLX", numberOfAdults: 2 },
+          rates: [{ rateValue: rate }],
+        },
+      ],
+    };
+  }
+  const { status, blocks } = GROUPS[content] ?? GROUPS[0];
+  return {
+    ...{ ...head, groupCode: key, groupStatusCode: status },
+    ...{ startDate: "2026-05-01", endDate: "2026-05-03" },
+    groupBlocks: blocks.map(([occupancyDate, held, pickup]) => ({
+      ...{ occupancyDate, roomTypeCode: "DLX", blocks: held, pickup },
+    })),
+  };
+}
+
+function applicable(resource: "r" | "g", key: string, received: Received): ApplicableRecord {
+  const { place, time, content, releasedAt } = received;
+  const bytes = Buffer.from(JSON.stringify(documentOf(resource, key, received)));
+  const reading = readRecord(resource === "r" ? "reservations" : "groups", bytes);
+  return {
+    clientCode: "ACME",
+    of: { bucket: BUCKET, propertyId: 1, resource, key },
+    incoming: {
+      sourceTime: sourceTimeOf(time),
+      contentHash: `0${content}`,
+      requestId: requestOf(place),
+      index: place & 1,
+      filters: reading.content,
+    },
+    content: reading.content,
+    ...(releasedAt === null ? {} : { countsFrom: releaseOf(releasedAt) }),
+  };
+}
+
+/** By the definition: the newest of the versions known, each received when the first of its copies that are known was. */
+function contentAt(received: readonly Received[], time: number, request: string): number | undefined {
+  const known = received.filter((one) => one.time <= time && countsFrom(one) <= request);
+  const firsts = known.filter(
+    (one) =>
+      !known.some(
+        (other) => other.place < one.place && other.time === one.time && other.content === one.content,
+      ),
+  );
+  return firsts.toSorted((left, right) => left.time - right.time || left.place - right.place).at(-1)?.content;
+}
+
+interface EntryRow {
+  readonly source_time: string;
+  readonly received_at: string;
+  readonly nights: string[];
+  readonly what: string;
+  readonly counts: number[];
+}
+
+const ENTRIES = {
+  r: `select e.source_time::text, e.received_at::text, array[e.rooms, e.adults, e.room_revenue * 10000]::float8[] as counts,
+      concat_ws(' ', d.status, coalesce(e.share_id, '-')) as what,
+      array(select (e.first_night + night)::text from generate_series(0, e.nights - 1) as night) as nights
+    from night_entry as e join night_dimension as d using (bucket, property_id, dimension) where e.key = $1`,
+  g: `select e.source_time::text, e.received_at::text, array[e.blocks, e.picked_up]::float8[] as counts, d.status as what,
+      array(select (e.first_night + night)::text from generate_series(0, e.nights - 1) as night) as nights
+    from block_entry as e join night_dimension as d using (bucket, property_id, dimension) where e.key = $1`,
+} as const;
+
+/** The nights that entries leave at two instants, as the constants above have them. */
+function summed(resource: "r" | "g", rows: readonly EntryRow[], time: string, received: string): string[] {
+  const sums = new Map<string, number[]>();
+  for (const { source_time, received_at, nights, what, counts } of rows) {
+    if (source_time > time || received_at > received) continue;
+    for (const night of nights) {
+      const sum = sums.get(`${night} ${what}`) ?? counts.map(() => 0);
+      sums.set(
+        `${night} ${what}`,
+        sum.map((number, at) => number + (counts[at] ?? 0)),
+      );
+    }
+  }
+  return [...sums]
+    .filter(([, counts]) => counts.some((count) => count !== 0))
+    .map(([night, [first, second, revenue = 0]]) =>
+      resource === "r" ? `${night} ${first} ${second} ${revenue / 10_000}` : `${night} ${first} ${second}`,
+    )
+    .sort();
+}
+
+describe("the stay-night ledger", () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+  let memory: ApplyMemory;
+  let keys = 0;
+  before(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client(database.clientConfig);
+    await client.connect();
+    await openStateSession(client, "bellhop_state");
+    memory = new ApplyMemory(database.pool, client);
+  });
+  after(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  async function applyAll(
+    resource: "r" | "g",
+    key: string,
+    applied: readonly Received[],
+    sizes: readonly number[],
+  ) {
+    for (let at = 0, cut = 0; at < applied.length; cut += 1) {
+      const size = sizes[cut % sizes.length] as number;
+      const together = applied.slice(at, at + size).map((record) => applicable(resource, key, record));
+      await client.query("begin");
+      await applyRecords(client, together, () => null, memory);
+      await memory.write(client);
+      await client.query("commit");
+      at += size;
+    }
+  }
+
+  async function assertSums(resource: "r" | "g", key: string, received: readonly Received[]): Promise<void> {
+    const { rows } = await client.query<EntryRow>(ENTRIES[resource], [key]);
+    const stored = (iso: string) => iso.replace("T", " ").replace(/\.?0*Z$/, "+00");
+    const nightsOf = resource === "r" ? NIGHTS_OF_RESERVATION : NIGHTS_OF_GROUP;
+    for (let time = 0; time < TIMES; time += 1) {
+      for (let request = 0; request <= 2 * PLACES + 1; request += 1) {
+        const content = contentAt(received, time, idOf(request));
+        const receivedAt = stored(isoOfMicroseconds(microsecondsOf(idOf(request))));
+        const found = summed(resource, rows, stored(sourceTimeOf(time)), receivedAt);
+        const expected = content === undefined ? [] : [...(nightsOf[content] ?? [])];
+        assert.deepEqual(found, expected, `at ${time} as known at ${request}`);
+      }
+    }
+  }
+
+  for (const [resource, name] of [
+    ["r", "reservations"],
+    ["g", "group blocks"],
+  ] as const) {
+    test(`of ${name} sums up to what counts at any instant of either clock, in any order, cuts, copies and releases`, async () => {
+      await fc.assert(
+        fc.asyncProperty(appliedInAnyOrder, async ({ received, applied, sizes }) => {
+          keys += 1;
+          await applyAll(resource, `K${keys}`, applied, sizes);
+          await assertSums(resource, `K${keys}`, received);
+        }),
+        { numRuns: 150 },
+      );
+    });
+  }
+
+  /** How many rows the statements of a piece of work answered. */
+  async function rowsAnswered(work: () => Promise<void>): Promise<number> {
+    let rows = 0;
+    const query = client.query;
+    client.query = ((...values: Parameters<typeof query>) => {
+      const answer: unknown = query.apply(client, values);
+      if (answer instanceof Promise)
+        void answer.then((result: pg.QueryResult) => {
+          rows += result.rows.length;
+        });
+      return answer;
+    }) as typeof query;
+    try {
+      await work();
+    } finally {
+      client.query = query;
+    }
+    return rows;
+  }
+
+  test("looks at the versions next to a late one, and not at all that its key has", async () => {
+    keys += 1;
+    const key = `K${keys}`;
+    const of = (place: number, time: number, content: number): Received => ({
+      ...{ place, time, content, releasedAt: null },
+    });
+    const first = [of(0, 0, 0), of(4, 4, 1)];
+    await applyAll("r", key, first, [1]);
+    await client.query(
+      `insert into reservation_version (source_time, facts_source_time, property_id, record_index, from_date, to_date, bucket,
+        outcome, request_id, content_hash, key, status)
+      select source_time + n * interval '100 microseconds', source_time, property_id, 0, from_date, to_date, bucket, 's',
+        request_id, content_hash, key, status
+      from reservation_version, generate_series(1, 5000) as n where key = $1 and request_id = $2`,
+      [key, requestOf(0)],
+    );
+    const late = [of(8, 2, 2), of(6, 3, 0)];
+    assert.ok((await rowsAnswered(() => applyAll("r", key, late, [1]))) < 100);
+    await assertSums("r", key, [...first, ...late]);
+  });
+});
