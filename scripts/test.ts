@@ -15,6 +15,7 @@ const SUITES = [
   "test/flow/**/*.test.ts",
   "test/manual/**/*.test.ts",
   "test/workload/**/*.test.ts",
+  "test/real-feed/**/*.test.ts",
   "test/simulation/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database; more than two only wait for each other on two cores. */
