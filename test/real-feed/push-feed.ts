@@ -1,0 +1,81 @@
+import { microsecondsOf } from "../../src/accept/request-id.ts";
+import type { TestClient, TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import type { LifeStep } from "./booking-life.ts";
+import type { IsKnown } from "./expected-books.ts";
+import type { FeedBatch } from "./feed.ts";
+import { PROPERTIES } from "./reservation-records.ts";
+
+/** Requests on their way at once. */
+const IN_FLIGHT = 4;
+const APPLIED_MS_MAX = 300_000;
+
+/** A client that may push and ask everything of both hotels. */
+export function feedClient(service: TestService): Promise<TestClient> {
+  return service.newClient({
+    scopes: ["inventories:write", "reservations:write", "groups:write", "read", "insight:read"],
+    grants: Object.values(PROPERTIES),
+  });
+}
+
+/** Pushes batches of the feed, and remembers when the service received what. */
+export class FeedPush {
+  readonly #service: TestService;
+  readonly #client: TestClient;
+  /** By reservation id and instant of the step. */
+  readonly #receiptOf = new Map<string, number>();
+  /** When each batch was received, in microseconds since 1970. */
+  readonly receipts: number[] = [];
+  records = 0;
+
+  constructor(service: TestService, client: TestClient) {
+    this.#service = service;
+    this.#client = client;
+  }
+
+  /** Pushes batches in their order, a few at once, and waits until all of them are applied. */
+  async push(batches: readonly FeedBatch[]): Promise<void> {
+    const left = batches.values();
+    const pushOn = async (): Promise<void> => {
+      for (const batch of left) await this.#pushOne(batch);
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, pushOn));
+    this.receipts.sort((one, other) => one - other);
+    await untilApplied(this.#service);
+  }
+
+  /** What had been received by an instant of the service's clock, included. */
+  knownAt(microseconds: number): IsKnown {
+    return (reservationId: string, step: LifeStep) => {
+      const receipt = this.#receiptOf.get(`${reservationId} ${step.atMs}`);
+      return receipt !== undefined && receipt <= microseconds;
+    };
+  }
+
+  async #pushOne({ resource, records }: FeedBatch): Promise<void> {
+    const body = `[${records.map(({ json }) => json).join(",")}]`;
+    const answer = await this.#service.post(resource, body, { as: this.#client });
+    if (answer.status !== 202) throw new Error(`Answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+    const receipt = microsecondsOf(String(answer.json()["requestId"]));
+    this.receipts.push(receipt);
+    this.records += records.length;
+    if (resource !== "reservations") return;
+    for (const { key, atMs } of records) this.#receiptOf.set(`${key} ${atMs}`, receipt);
+  }
+}
+
+/** Waits until every part of the log has its outcomes. */
+async function untilApplied(service: TestService): Promise<void> {
+  await until(async () => {
+    const { rows } = await service.pool.query<{ waits: boolean }>(
+      `select exists (
+         select from bellhop.accept_log as log
+         where not exists (
+           select from bellhop.request_outcome as done
+           where done.bucket = log.bucket and done.request_id = log.request_id
+         )
+       ) as waits`,
+    );
+    return rows[0]?.waits === false;
+  }, APPLIED_MS_MAX);
+}
