@@ -1,0 +1,144 @@
+import type pg from "pg";
+
+/** Entries that one booking of the made-up hotel leaves, about: how many bookings a hotel of so many entries has. */
+const ENTRIES_A_BOOKING = 6.5;
+/** Rows that one statement writes, about. */
+const ROWS_PER_STATEMENT = 500_000;
+
+/**
+ * Two years of a hotel's bookings, made up: a third is cancelled, four in ten cost more from some night on (two runs of
+ * nights), three in ten are changed once, what is kept is checked in, at times in another room type, and checked out; two in a
+ * hundred share their room with the one before.
+ */
+const BOOKINGS = `
+  create temp table ledger_booking as
+  select booking.booking, drawn.*,
+    case when booking.booking % 100 < 2 then 'S' || booking.booking / 2 end as share_id
+  from (
+    select
+      draw,
+      date '2025-01-01' + floor(730 * random())::integer as arrival,
+      (array[1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 7, 7, 14])[1 + floor(14 * random())::integer] as nights,
+      floor(280 * power(random(), 2))::integer as lead_days,
+      floor(12 * power(random(), 2))::integer as room_type,
+      floor(8 * power(random(), 2))::integer as segment,
+      floor(25 * power(random(), 2))::integer as rate_code,
+      floor(5 * power(random(), 2))::integer as channel,
+      random() < 0.37 as is_cancelled,
+      random() < 0.3 as is_changed,
+      random() < 0.4 as has_two_rates,
+      random() < 0.15 as is_upgraded,
+      random() as end_share,
+      round((60 + 140 * random())::numeric, 2) as rate,
+      1 + floor(2 * random())::integer as adults,
+      make_interval(secs => floor(86400 * random())) as hour
+    from generate_series(0, $BOOKINGS - 1) as draw
+  ) as drawn
+  join generate_series(0, $BOOKINGS - 1) as booking (booking)
+    on draw = booking.booking - case when booking.booking % 100 = 1 then 1 else 0 end`;
+
+/** What each version of a booking takes off the books and puts on them: as apply writes it (docs/decisions/0020). */
+const ENTRIES = `
+  create temp table ledger_template as
+  with change as (
+    select b.*, at, status, price_more, upgraded, sign
+    from ledger_booking as b
+    cross join lateral (
+      values
+        (arrival - lead_days, 1, 'CONFIRMED', 0, false, true),
+        (arrival - lead_days / 2, -1, 'CONFIRMED', 0, false, is_changed),
+        (arrival - lead_days / 2, 1, 'CONFIRMED', 15, false, is_changed),
+        (arrival - floor(lead_days * end_share / 2)::integer, -1, 'CONFIRMED', is_changed::integer * 15, false, is_cancelled),
+        (arrival - floor(lead_days * end_share / 2)::integer, 1, 'CANCELLED', is_changed::integer * 15, false, is_cancelled),
+        (arrival, -1, 'CONFIRMED', is_changed::integer * 15, false, not is_cancelled),
+        (arrival, 1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
+        (arrival + nights, -1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
+        (arrival + nights, 1, 'CHECKED_OUT', is_changed::integer * 15, is_upgraded, not is_cancelled)
+    ) as step (at, sign, status, price_more, upgraded, happens)
+    where happens
+  ), told as (
+    select
+      at + hour as source_time, sign, 'R' || booking as key, share_id, adults,
+      arrival + case when part = 2 then nights / 2 else 0 end as first_night,
+      case when not is_split then nights when part = 1 then nights / 2 else nights - nights / 2 end as nights,
+      rate + price_more + case when part = 2 then 25 else 0 end as rate,
+      status,
+      'RT' || room_type + upgraded::integer as room_type_code,
+      'RT' || room_type as booked_room_type_code,
+      'SEG' || segment as market_segment_code,
+      case when segment = 3 then 'G' || to_char(arrival, 'IYYYIW') end as group_block_code,
+      'RATE' || rate_code as rate_code,
+      'CH' || channel as channel
+    from change
+    cross join lateral (select has_two_rates and change.nights > 1 as is_split) as split
+    cross join generate_series(1, 1 + is_split::integer) as part
+  )
+  select row_number() over (order by source_time, key) as place, told.*,
+    hashtextextended(concat_ws(',', status, room_type_code, booked_room_type_code, market_segment_code, group_block_code,
+      rate_code, channel), 0) as dimension
+  from told`;
+
+const COPIED = `
+  insert into bellhop_state.night_entry (bucket, property_id, first_night, nights, rooms, adults, children, room_revenue,
+    gross_room_revenue, source_time, received_at, dimension, key, share_id)
+  select bucket, property_id, first_night, nights, sign, sign * adults, 0, sign * rate, sign * round(rate * 1.06, 2),
+    source_time at time zone 'UTC', source_time at time zone 'UTC' + interval '40 seconds', dimension, key, share_id
+  from (select * from ledger_template where place >= $1 and place < $2 order by place) as template
+  cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
+
+const DIMENSIONS = `
+  insert into bellhop_state.night_dimension (bucket, property_id, dimension, status, room_type_code, booked_room_type_code,
+    market_segment_code, group_block_code, rate_code, channel, currency_code)
+  select bucket, property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code,
+    rate_code, channel, 'EUR'
+  from (
+    select distinct dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+      channel
+    from ledger_template
+  ) as told
+  cross join unnest($1::integer[], $2::smallint[]) as hotel (property_id, bucket)
+  on conflict do nothing`;
+
+/** A hotel that is known to the service. */
+export interface FilledHotel {
+  readonly property_id: number;
+  readonly bucket: number;
+}
+
+/** Makes the entries of one hotel, about so many, the same each time; answers how many there are. */
+export async function makeTemplate(client: pg.ClientBase, entries: number): Promise<number> {
+  const bookings = String(Math.max(1, Math.round(entries / ENTRIES_A_BOOKING)));
+  await client.query("select setseed(0.5)");
+  await client.query(BOOKINGS.replaceAll("$BOOKINGS", bookings));
+  await client.query(ENTRIES);
+  await client.query("create index on ledger_template (place)");
+  await client.query("analyze ledger_template");
+  const { rows } = await client.query<{ count: number }>("select count(*)::integer from ledger_template");
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Gives each of these hotels the entries of the template, in the order of time over all of them: rows of a hotel lie as far
+ * apart as two years of feeding all hotels leave them. Indexes are put aside meanwhile; statistics are fresh in the end.
+ */
+export async function fillLedger(
+  client: pg.ClientBase,
+  template: number,
+  hotels: readonly FilledHotel[],
+): Promise<void> {
+  if (hotels.length === 0) return;
+  const ofHotels = [hotels.map(({ property_id }) => property_id), hotels.map(({ bucket }) => bucket)];
+  await client.query(DIMENSIONS, ofHotels);
+  const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+    `select schemaname || '.' || indexname as name, indexdef as definition from pg_indexes
+     where schemaname = 'bellhop_state' and tablename = 'night_entry'`,
+  );
+  for (const { name } of indexes) await client.query(`drop index ${name}`);
+  const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / hotels.length));
+  for (let place = 1; place <= template; place += step)
+    await client.query(COPIED, [place, place + step, ...ofHotels]);
+  await client.query("set maintenance_work_mem = '512MB'");
+  for (const { definition } of indexes) await client.query(definition);
+  for (const table of ["night_entry", "night_dimension"])
+    await client.query(`vacuum (analyze) bellhop_state.${table}`);
+}
