@@ -14,6 +14,7 @@ import type {
   RequestItem,
   VersionItem,
 } from "../../packages/console/src/contract.ts";
+import { readStatement } from "../../src/db/statement.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -253,6 +254,46 @@ test("properties are listed by codes and found by how either begins; a calendar 
   assert.deepEqual(unknown.nights.length, 1);
   for (const range of ["from=2026-08-02&to=2026-08-01", "from=2020-01-01&to=2026-01-01", "from=2026-08-01"])
     assert.equal((await session.get(`calendar?${LISBON}&${range}`)).status, 400, range);
+});
+
+test("properties show when each feed came last, and which is silent by the property's cadence", async () => {
+  const lisbon = async () => {
+    const { items } = await session.read<Page<PropertyItem>>("properties?search=lis");
+    return items[0]?.feeds ?? [];
+  };
+  const stateOf = async (resource: string) =>
+    (await lisbon()).find((feed) => feed.resource === resource)?.state;
+  const requestId = await apply(service, "inventories", [inventory("2026-08-01", "2026-01-02T00:00:00Z")]);
+  const { receivedAt } = await session.read<RequestAnswer>(`requests/${requestId}`);
+  assert.deepEqual(
+    (await lisbon()).map(({ resource, state, cadenceHours }) => [resource, state, cadenceHours]),
+    [
+      ["inventories", "ok", 24],
+      ["reservations", "ok", 24],
+      ["groups", "never", null],
+    ],
+  );
+  assert.equal((await lisbon())[0]?.lastReceivedAt, receivedAt);
+  const cadence = { clientCode: "ACME", propertyCode: "LIS01", name: "cadence.inventories" };
+  await session.change("settings/set", { ...cadence, value: "0.001" });
+  await until(async () => (await stateOf("inventories")) === "silent", 20_000);
+  assert.equal(await stateOf("reservations"), "ok");
+});
+
+test("on Citus the newest arrivals are asked property by property, with the same answer", async () => {
+  const read = (name: string) =>
+    readStatement(new URL(`../../src/console/sql/${name}.sql`, import.meta.url)).text;
+  const { rows: properties } = await service.pool.query<{ bucket: number; property_id: number }>(
+    "select bucket, property_id from bellhop.property order by property_id",
+  );
+  for (const { bucket, property_id } of properties) {
+    const all = await service.pool.query(read("read-newest-arrivals"), [[bucket], [property_id]]);
+    const one = await service.pool.query(read("read-newest-arrivals-of-bucket"), [bucket, property_id]);
+    const sorted = (rows: { resource: string; requestId: string }[]) =>
+      rows.map(({ resource, requestId }) => `${resource} ${requestId}`).sort();
+    assert.deepEqual(sorted(one.rows), sorted(all.rows));
+    assert.ok(one.rows.length > 0);
+  }
 });
 
 describe("quarantine", () => {

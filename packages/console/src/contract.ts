@@ -248,7 +248,7 @@ export interface FeedGlance {
 export interface PropertyItem extends PropertyCodes {
   readonly firstSeenAt: string;
   readonly feeds: readonly FeedGlance[];
-  /** Records held in quarantine now; counted up to 1,000. */
+  /** Records held in quarantine now; those of a page are counted up to 10,000 in all. */
   readonly held: number;
 }
 

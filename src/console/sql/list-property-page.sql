@@ -1,15 +1,7 @@
 -- The next $5 properties after ($3, $4) by codes; of one client code ($1), with either code beginning like $2 (in lower case).
 -- Plan: an index scan of the unique key; what does not match is passed over, 100,000 properties in some 50 ms.
-select property.property_id as "propertyId", property.bucket, property.client_code as "clientCode",
-  property.property_code as "propertyCode", property.created_at as "createdAt",
-  (
-    select count(*)::integer
-    from (
-      select from bellhop.quarantine as held
-      where held.bucket = property.bucket and held.property_id = property.property_id and held.state = 'h'
-      limit 1000
-    ) as counted
-  ) as held
+select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode",
+  created_at as "createdAt"
 from bellhop.property
 where (client_code, property_code) > ($3::text, $4::text)
   and ($1::text is null or client_code = $1)
