@@ -9,7 +9,7 @@ const allowed = {
   ledger: ["contract", "state", "accept", "db", "errors"],
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
-  insight: ["contract", "state", "ledger", "read", "settings", "db", "errors"],
+  insight: ["contract", "accept", "state", "ledger", "read", "settings", "db", "errors"],
   console: ["contract", "accept", "read", "settings", "db", "errors"],
   feed: ["state", "db", "errors", "observe"],
   settings: ["db", "errors"],

@@ -217,6 +217,14 @@ create table bellhop.quarantine (
   constraint quarantine_pkey PRIMARY KEY (bucket, request_id, record_index)
 );
 
+create table bellhop.receipt_promise (
+  is_only boolean default true not null,
+  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  constraint receipt_promise_is_only_check CHECK (is_only),
+  constraint receipt_promise_pkey PRIMARY KEY (is_only)
+);
+
 create table bellhop.request_outcome (
   bucket smallint not null,
   request_id uuid not null,

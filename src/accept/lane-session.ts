@@ -1,5 +1,8 @@
 import type { PendingAppend } from "./log-entry.ts";
 
+/** SQLSTATE of an append whose ids are at or below what was promised: division by zero. */
+export const PROMISED = "22012";
+
 /** One append of a flush with the id stamped for it. */
 export interface StampedAppend {
   readonly append: PendingAppend;
@@ -44,6 +47,8 @@ export interface LaneSession {
     laneId: string,
     stamped: readonly StampedAppend[],
   ): Promise<{ readonly rows: readonly AppendedRow[] }>;
+  /** The id at or below which none is taken any more; an append with such a one fails with PROMISED. */
+  readPromise(): Promise<string | undefined>;
   readHeldKeys(
     wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],
   ): Promise<{ readonly rows: readonly HeldKey[] }>;

@@ -1,9 +1,11 @@
 import { sqlState } from "../db/sql-state.ts";
-import type { LaneSession, OpenLaneSession, StampedAppend } from "./lane-session.ts";
+import { type LaneSession, type OpenLaneSession, PROMISED, type StampedAppend } from "./lane-session.ts";
 import type { PendingAppend } from "./log-entry.ts";
 import { microsecondsOf, type RequestIdStamp } from "./request-id.ts";
 
 const NO_PARTITION = "23514";
+/** What is promised lies behind the clock, so new ids are above it unless each try waits for long. */
+const TRIES_MAX = 3;
 
 /** What became of one append of a flush. `held`: another request holds its Idempotency-Key. */
 export type FlushResult =
@@ -55,12 +57,7 @@ export class Lane {
    * written; when it throws anything else the outcome is unknown and the lane is not to be used again.
    */
   async flush(appends: readonly PendingAppend[]): Promise<FlushResult[]> {
-    const stamped = appends.map((append) => ({ append, requestId: this.#stamp.next() }));
-    const written = await this.#append(stamped).catch(async (error) => {
-      if (sqlState(error) !== NO_PARTITION) throw error;
-      await this.#session.makePartitions(microsecondsOf(stamped[0]?.requestId ?? "") / 1000);
-      return this.#append(stamped);
-    });
+    const { stamped, written } = await this.#stampAndAppend(appends);
     if (stamped.every(({ requestId }) => written.has(requestId))) {
       return stamped.map(({ requestId }) => ({ kind: "written", requestId }));
     }
@@ -69,6 +66,32 @@ export class Lane {
 
   async close(): Promise<void> {
     await this.#session.close();
+  }
+
+  /** Ids that were taken too long ago, or by a clock that was set back, are taken anew: nothing of theirs was written. */
+  async #stampAndAppend(
+    appends: readonly PendingAppend[],
+  ): Promise<{ readonly stamped: readonly StampedAppend[]; readonly written: ReadonlySet<string> }> {
+    for (let tries = 1; ; tries += 1) {
+      const stamped = appends.map((append) => ({ append, requestId: this.#stamp.next() }));
+      try {
+        return { stamped, written: await this.#appendWherePartitionsAre(stamped) };
+      } catch (error) {
+        if (sqlState(error) !== PROMISED) throw error;
+        if (tries === TRIES_MAX)
+          throw new Error("The ids of an append were too old each time.", { cause: error });
+        const promised = await this.#session.readPromise();
+        if (promised !== undefined) this.#stamp.raise(promised);
+      }
+    }
+  }
+
+  #appendWherePartitionsAre(stamped: readonly StampedAppend[]): Promise<Set<string>> {
+    return this.#append(stamped).catch(async (error) => {
+      if (sqlState(error) !== NO_PARTITION) throw error;
+      await this.#session.makePartitions(microsecondsOf(stamped[0]?.requestId ?? "") / 1000);
+      return this.#append(stamped);
+    });
   }
 
   async #append(stamped: readonly StampedAppend[]): Promise<Set<string>> {

@@ -20,6 +20,7 @@ const registerLaneDistributed = readStatement(
   new URL("./sql/register-lane-distributed.sql", import.meta.url),
 );
 const readNewestId = readStatement(new URL("./sql/read-newest-id.sql", import.meta.url));
+const readPromise = readStatement(new URL("./sql/read-promise.sql", import.meta.url));
 const readIdempotencyKeys = readStatement(new URL("./sql/read-idempotency-keys.sql", import.meta.url));
 
 /** Advisory lock held while a lane is born, so that floors are taken one after another. */
@@ -73,6 +74,10 @@ class PostgresLaneSession implements LaneSession {
       return appended;
     }
     return this.#client.query({ ...appendEntries, values: flushParameters(laneId, stamped) });
+  }
+
+  async readPromise(): Promise<string | undefined> {
+    return (await this.#client.query<{ promised: string }>(readPromise)).rows[0]?.promised;
   }
 
   readHeldKeys(wanted: readonly object[]): Promise<{ readonly rows: HeldKey[] }> {

@@ -117,6 +117,11 @@ class SimulatedLaneSession implements LaneSession {
     return Promise.resolve({ rows });
   }
 
+  /** Point-in-time answers are not simulated: nothing is promised. */
+  readPromise(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   readHeldKeys(
     wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],
   ): Promise<{ readonly rows: HeldKey[] }> {

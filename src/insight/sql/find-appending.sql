@@ -1,0 +1,7 @@
+-- Transactions of lanes that are under way, by what no other one has. One of which nothing may be known (another role's
+-- session has the number of its backend) counts as one that does not end. A lane that is not seen here was born later.
+select concat_ws('/', lane.lane_id, writer.xact_start) as transaction
+from bellhop.lane as lane
+join pg_stat_activity as writer
+  on writer.pid = lane.backend_pid and coalesce(writer.backend_start, lane.backend_start) = lane.backend_start
+where lane.sealed_at is null and (writer.xact_start is not null or writer.backend_start is null)

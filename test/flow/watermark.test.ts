@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { AcceptLog } from "../../src/accept/accept-log.ts";
+import type { LaneSession, OpenLaneSession } from "../../src/accept/lane-session.ts";
+import { laneSessions } from "../../src/accept/postgres-lane-session.ts";
+import { isoOfMicroseconds, microsecondsOf, RequestIdStamp } from "../../src/accept/request-id.ts";
+import { settledReceipts, watermarkOf } from "../../src/insight/watermark.ts";
+import { machineTime } from "../../src/memory/time.ts";
+import { findProperty, type Property } from "../../src/read/property.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { until, untilFound } from "../support/until.ts";
+
+const T1 = "2026-01-01T00:00:01Z";
+const receivedAt = (requestId: string) => isoOfMicroseconds(microsecondsOf(requestId));
+
+describe("the watermark of a property", () => {
+  let bench: ApplyBench;
+  let property: Property;
+  before(async () => {
+    bench = await ApplyBench.open(1);
+    bench.startApplier();
+    await bench.acceptAndApply([reservation("R1", T1, "x")]);
+    property = await untilFound(() => findProperty(bench.database.pool, "ACME", "LON01"));
+  });
+  after(() => bench.close());
+
+  async function watermark(): Promise<string> {
+    const settled = await settledReceipts(bench.database.pool);
+    return (await watermarkOf(bench.database.pool, property, settled)) ?? "";
+  }
+
+  test("advances while nothing happens", async () => {
+    const first = await watermark();
+    await until(async () => (await watermark()) > first, 10_000);
+  });
+
+  test("stays below what was accepted and is not applied, and passes it then", async () => {
+    await bench.stopApplier();
+    const requestId = await bench.accept([reservation("R2", T1, "x")]);
+    const start = await watermark();
+    // Until what is promised lies above it.
+    await until(async () => {
+      const settled = await settledReceipts(bench.database.pool);
+      return settled !== null && settled > requestId;
+    }, 10_000);
+    assert.ok((await watermark()) >= start);
+    assert.ok((await watermark()) < receivedAt(requestId));
+    bench.startApplier();
+    await bench.outcomesOf(requestId);
+    assert.ok((await watermark()) >= receivedAt(requestId));
+  });
+
+  test("stays where it is while an append that began before is under way", async () => {
+    const held = submissionOf([reservation("R3", T1, "x")]);
+    const holder = await bench.database.pool.connect();
+    const log = await AcceptLog.open(bench.database.clientConfig, 1, {});
+    try {
+      await holder.query("begin");
+      await holder.query(
+        "insert into bellhop.idempotency_key values ($1, 'held', gen_random_uuid(), '', now())",
+        [held.clientId],
+      );
+      const accepted = log.append({ ...held, idempotency: { key: "held", fingerprint: "00" } });
+      await until(async () => {
+        const waiting =
+          "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'bellhop accept'";
+        return (
+          (await bench.rows(`${waiting} and query_start < clock_timestamp() - interval '4 s'`)).length > 0
+        );
+      }, 20_000);
+      const told = await watermark();
+      await holder.query("rollback");
+      const { requestId } = await accepted;
+      assert.ok(told < receivedAt(requestId), `${told} was told before ${receivedAt(requestId)} appeared`);
+      await bench.outcomesOf(requestId);
+      await until(async () => (await watermark()) > receivedAt(requestId), 10_000);
+    } finally {
+      holder.release();
+      await log.close();
+    }
+  });
+
+  test("is not passed by ids that were taken long before their append reached the database", async () => {
+    const late = Promise.withResolvers<void>();
+    const sent: string[][] = [];
+    const openSession: OpenLaneSession = async (lost) => {
+      const session = await laneSessions(bench.database.clientConfig)(lost);
+      const append: LaneSession["append"] = async (laneId, stamped) => {
+        sent.push(stamped.map(({ requestId }) => requestId));
+        await late.promise;
+        return session.append(laneId, stamped);
+      };
+      return Object.assign(Object.create(session) as LaneSession, {
+        ...{ append, beginBirth: () => session.beginBirth(), register: () => session.register() },
+        ...{ commit: () => session.commit(), close: () => session.close() },
+        makePartitions: (atMs: number) => session.makePartitions(atMs),
+        readHeldKeys: (wanted: Parameters<LaneSession["readHeldKeys"]>[0]) => session.readHeldKeys(wanted),
+        readPromise: () => session.readPromise(),
+      });
+    };
+    const ground = { openSession, time: machineTime };
+    const log = await AcceptLog.openOn(ground, 1, {}, new RequestIdStamp());
+    try {
+      const accepted = log.append(submissionOf([reservation("R4", T1, "x")]));
+      await until(() => sent.length === 1, 10_000);
+      const [taken = ""] = sent[0] ?? [];
+      await until(async () => (await watermark()) > receivedAt(taken), 10_000);
+      const told = await watermark();
+      late.resolve();
+      const { requestId } = await accepted;
+      assert.equal(sent.length, 2);
+      assert.ok(requestId > taken);
+      assert.ok(receivedAt(requestId) > told, `${told} was told before ${receivedAt(requestId)} appeared`);
+    } finally {
+      await log.close();
+    }
+  });
+});
