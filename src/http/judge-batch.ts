@@ -23,10 +23,16 @@ export class BatchJudge {
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
   #total = 0;
+  #invalid = 0;
 
   constructor(resource: Resource, lenient: boolean) {
     this.#resource = resource;
     this.#lenient = lenient;
+  }
+
+  /** How many of the records that were seen are invalid. */
+  get invalid(): number {
+    return this.#invalid;
   }
 
   /** Checks the next record. */
@@ -38,6 +44,7 @@ export class BatchJudge {
       this.#records.push({ index, start, end, clientCode, propertyCode });
       return;
     }
+    this.#invalid += 1;
     this.#total += found.total;
     this.#listed.push(...found.violations.slice(0, VIOLATIONS_MAX - this.#listed.length));
     if (this.#lenient) {

@@ -79,7 +79,7 @@ async function acceptBody(
   let seen = 0;
   const weight = new BatchWeight(context, principal);
   // Before the work that it makes: what comes beside it is to find it counted.
-  request.rate = weight.count(bodyBytes, 0) ?? request.rate;
+  request.rate = weight.count(bodyBytes, 0, 0) ?? request.rate;
   const reading = readBatchInTurns(body, context.limits, resource, (record) => {
     seen += 1;
     if (foreign !== undefined) return;
@@ -90,7 +90,7 @@ async function acceptBody(
   });
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
-  request.rate = weight.count(bodyBytes, seen) ?? request.rate;
+  request.rate = weight.count(bodyBytes, seen, judge.invalid) ?? request.rate;
   if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
     await auditForeign(context, principal, resource, foreign);
