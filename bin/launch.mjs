@@ -52,9 +52,10 @@ try {
 if (needsConsole()) await buildConsole();
 run(nodeOr(() => findNode(root)));
 
-/** The service serves it, and tests look at it; commands have no use for it. */
+/** The service serves it, tests and checks look at it; commands have no use for it. */
 function needsConsole() {
-  return entry === "scripts/test.ts" || (entry === "src/main.ts" && entryArguments[0] === "serve");
+  const isLookedAt = entry === "scripts/test.ts" || entry === "scripts/check.ts";
+  return isLookedAt || (entry === "src/main.ts" && entryArguments[0] === "serve");
 }
 
 /** The service runs without its console: whatever keeps that from being built is told, and the start goes on. */

@@ -17,6 +17,8 @@ const SUITES = [
   "test/workload/**/*.test.ts",
   "test/real-feed/**/*.test.ts",
   "test/simulation/**/*.test.ts",
+  "test/console/**/*.test.ts",
+  "packages/console/src/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database; more than two only wait for each other on two cores. */
 const CONCURRENCY = 2;

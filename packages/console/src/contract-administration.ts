@@ -45,7 +45,11 @@ export interface ClientAnswer extends ClientItem {
   /** Every scope that there is, for the form. */
   readonly knownScopes: readonly string[];
   /** What a null limit comes to. */
-  readonly defaults: { readonly requestRate: number; readonly requestBurst: number; readonly tokenBurst: number };
+  readonly defaults: {
+    readonly requestRate: number;
+    readonly requestBurst: number;
+    readonly tokenBurst: number;
+  };
 }
 
 export interface SecretItem {

@@ -1,0 +1,62 @@
+/**
+ * Builds the console into `dist` (or the directory of `--out`): what the service serves under /console. Each text file also stands
+ * there as brotli and gzip, as small as they can make it, so that nothing is compressed while it is served.
+ *
+ * Usage: node build.ts [--out DIRECTORY] [--watch]
+ */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { build } from "vite";
+
+const root = fileURLToPath(new URL("./", import.meta.url));
+const { values } = parseArgs({
+  options: { out: { type: "string", default: "dist" }, watch: { type: "boolean", default: false } },
+});
+const out = resolve(root, values.out);
+
+await build({
+  root,
+  configFile: false,
+  envDir: false,
+  // Addresses are the same wherever a deep link begins.
+  base: "/console/",
+  logLevel: "warn",
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    // light-dark(), :has() and nesting as they are: browsers since the middle of 2024.
+    target: ["chrome123", "firefox121", "safari17.5"],
+    // The policy of the pages allows no data: address.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    watch: values.watch ? {} : null,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [{ name: "react", test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ }],
+        },
+      },
+    },
+  },
+  oxc: { jsx: { runtime: "automatic" } },
+});
+if (!values.watch) await compressTexts(out);
+
+async function compressTexts(directory: string): Promise<void> {
+  const names = (await readdir(directory, { recursive: true })).filter((name) =>
+    /\.(html|js|css|svg)$/.test(name),
+  );
+  await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name);
+      const text = await readFile(path);
+      const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+      await writeFile(`${path}.br`, await promisify(brotliCompress)(text, brotli));
+      await writeFile(`${path}.gz`, await promisify(gzip)(text, { level: constants.Z_BEST_COMPRESSION }));
+    }),
+  );
+}

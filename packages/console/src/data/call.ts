@@ -1,0 +1,99 @@
+import { CONSOLE_API, CSRF_HEADER, type ErrorAnswer } from "../contract.ts";
+
+/** Parameters of an address; those that are undefined or empty are left out. */
+export type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+/** What went wrong with a call, in words for the operator. */
+export class CallError extends Error {
+  override readonly name = "CallError";
+  /** 0: no answer came. */
+  readonly status: number;
+  readonly exception: string;
+  /** Of 429 and 503. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    answer: Pick<ErrorAnswer, "status" | "exception" | "message">,
+    retryAfterSeconds?: number,
+    options?: ErrorOptions,
+  ) {
+    super(answer.message, options);
+    this.status = answer.status;
+    this.exception = answer.exception;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+let csrfToken: string | null = null;
+let onLoggedOut: () => void = () => undefined;
+
+/** From then on every POST carries this token. */
+export function carryCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** Who is told when an answer says that there is no session any more. */
+export function whenLoggedOut(listener: () => void): void {
+  onLoggedOut = listener;
+}
+
+/** `requests` with `{limit: 20}` as `requests?limit=20`. */
+export function addressOf(path: string, parameters: Parameters = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== "") search.set(name, String(value));
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+/** Asks an address under the console's API. Throws CallError. */
+export async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
+  const response = await reach(address, signal === undefined ? {} : { signal });
+  return (await response.json()) as Answer;
+}
+
+/** The same as the text of a CSV file. */
+export async function askForCsv(address: string): Promise<string> {
+  return (await reach(address, { headers: { accept: "text/csv" } })).text();
+}
+
+/** Tells the service to do something. Throws CallError. */
+export async function tell<Answer>(path: string, body: object): Promise<Answer> {
+  const response = await reach(path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(csrfToken === null ? {} : { [CSRF_HEADER]: csrfToken }),
+    },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Answer;
+}
+
+async function reach(address: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`${CONSOLE_API}/${address}`, { credentials: "same-origin", ...init });
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    const message = "The service cannot be reached. It may be restarting, or the network is down.";
+    throw new CallError({ status: 0, exception: "", message }, undefined, { cause });
+  }
+  if (response.ok) return response;
+  const error = await readError(response);
+  if (error.exception === "bellhop.console.NotLoggedIn") onLoggedOut();
+  throw error;
+}
+
+async function readError(response: Response): Promise<CallError> {
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const seconds = Number.isFinite(retryAfter) ? retryAfter : undefined;
+  try {
+    const { exception, message } = (await response.json()) as Partial<ErrorAnswer>;
+    if (typeof exception === "string" && typeof message === "string")
+      return new CallError({ status: response.status, exception, message }, seconds);
+  } catch {
+    // A proxy in between may answer with a page of its own.
+  }
+  const message = `The service answered ${response.status} and gave no reason.`;
+  return new CallError({ status: response.status, exception: "", message }, seconds);
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { layOutJson } from "./json-lines.ts";
+
+const shown = (text: string) =>
+  layOutJson(text).map(
+    ({ depth, name, text }) => `${"  ".repeat(depth)}${name === undefined ? "" : `${name}: `}${text}`,
+  );
+const pointers = (text: string) =>
+  layOutJson(text).flatMap(({ pointer }) => (pointer === "\0" ? [] : [pointer]));
+
+describe("a payload laid out in lines", () => {
+  test("keeps every value as it was sent, numbers of any length too", () => {
+    const text = '{"a":1.50,"b":[12345678901234567890,"x, {y}"],"c":{},"d":[],"e":{"f":null}}';
+    assert.deepEqual(shown(text), [
+      "{",
+      '  "a": 1.50,',
+      '  "b": [',
+      "    12345678901234567890,",
+      '    "x, {y}"',
+      "  ],",
+      '  "c": {},',
+      '  "d": [],',
+      '  "e": {',
+      '    "f": null',
+      "  }",
+      "}",
+    ]);
+  });
+
+  test("gives each value its pointer, with ~ and / escaped (RFC 6901)", () => {
+    assert.deepEqual(pointers('{"a/b":[{"m~n":1},2],"":{"\\u0061":3}}'), [
+      "",
+      "/a~1b",
+      "/a~1b/0",
+      "/a~1b/0/m~0n",
+      "/a~1b/1",
+      "/",
+      "//a",
+    ]);
+  });
+
+  test("shows a text that is cut short, or none at all, as far as it goes", () => {
+    assert.deepEqual(shown('{"a":[1,2'), ["{", '  "a": [', "    1,", "    2"]);
+    assert.deepEqual(shown(""), []);
+    assert.deepEqual(shown('{"a":"cut'), ["{", '  "a": "', "  cut"]);
+  });
+});

@@ -1,0 +1,78 @@
+/** One line of a JSON text that is laid out: a value, or the beginning or end of an object or array. */
+export interface JsonLine {
+  /** Where it begins in the text. */
+  readonly at: number;
+  readonly depth: number;
+  /** RFC 6901 pointer of the value. An end has none: `\0`. */
+  readonly pointer: string;
+  /** The member's name, with its quotes. */
+  readonly name?: string;
+  readonly text: string;
+}
+
+const TOKEN = /\s+|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+|"/gy;
+
+interface Level {
+  readonly kind: "object" | "array";
+  readonly pointer: string;
+  index: number;
+}
+
+/**
+ * A JSON text in lines, with the pointer of each value. Values are cut out of the text as they are: no number becomes another by
+ * being read. A text that is cut short is laid out as far as it goes.
+ */
+export function layOutJson(text: string): JsonLine[] {
+  const lines: JsonLine[] = [];
+  const levels: Level[] = [];
+  let name: { readonly text: string; readonly at: number } | undefined;
+  const tokens = Array.from(text.matchAll(TOKEN), ({ 0: token, index }) => ({ token, at: index })).filter(
+    ({ token }) => token.trim() !== "",
+  );
+  for (const [place, { token, at }] of tokens.entries()) {
+    const next = tokens[place + 1]?.token;
+    const top = levels.at(-1);
+    const comma = next === "," ? "," : "";
+    if (token === ":" || token === ",") {
+      if (token === "," && top !== undefined) top.index += 1;
+    } else if (token === "}" || token === "]") {
+      levels.pop();
+      const last = lines.at(-1);
+      if (last !== undefined && /[{[]$/.test(last.text) && last.depth === levels.length)
+        lines[lines.length - 1] = { ...last, text: `${last.text}${token}${comma}` };
+      else lines.push({ at, depth: levels.length, pointer: "\0", text: token + comma });
+    } else if (next === ":" && name === undefined && top?.kind === "object") {
+      name = { text: token, at };
+    } else {
+      const pointer = pointerOf(top, name?.text);
+      const opens = token === "{" || token === "[";
+      lines.push({
+        at: name?.at ?? at,
+        depth: levels.length,
+        pointer,
+        ...(name === undefined ? {} : { name: name.text }),
+        text: opens ? token : token + comma,
+      });
+      if (opens) levels.push({ kind: token === "{" ? "object" : "array", pointer, index: 0 });
+      name = undefined;
+    }
+  }
+  return lines;
+}
+
+function pointerOf(level: Level | undefined, name: string | undefined): string {
+  if (level === undefined) return "";
+  if (level.kind === "array") return `${level.pointer}/${level.index}`;
+  return `${level.pointer}/${escapeName(name ?? '""')}`;
+}
+
+/** RFC 6901, section 3: `~` is `~0` and `/` is `~1`. */
+function escapeName(quoted: string): string {
+  let name = quoted.slice(1, -1);
+  try {
+    name = JSON.parse(quoted) as string;
+  } catch {
+    // Cut short in the middle of a name: nothing points there.
+  }
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

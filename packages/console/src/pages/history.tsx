@@ -1,0 +1,172 @@
+import type { Page as PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
+import { addressOf } from "../data/call.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { writeMany } from "../field/amounts.ts";
+import { writeValue } from "../field/json-value.ts";
+import { propertyPath } from "../field/property-path.ts";
+import { Badge } from "../parts/badge.tsx";
+import { ExportButton } from "../parts/export-button.tsx";
+import { Instant } from "../parts/instant.tsx";
+import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { PayloadView } from "../parts/payload-view.tsx";
+import { Answered, Empty } from "../parts/states.tsx";
+import { useFilters } from "../routing/address.ts";
+import { Link } from "../routing/link.tsx";
+
+const LIMIT = 50;
+const KINDS: Readonly<Record<Resource, string>> = {
+  inventories: "Inventory of",
+  reservations: "Reservation",
+  groups: "Group",
+};
+
+function isResource(text: string): text is Resource {
+  return text in KINDS;
+}
+
+/** Every version of one record, the newest first, and what each changed. */
+export function HistoryPage() {
+  const { filters } = useFilters();
+  const told = filters.get("resource") ?? "reservations";
+  const resource = isResource(told) ? told : "reservations";
+  const codes = {
+    clientCode: filters.get("clientCode") ?? "",
+    propertyCode: filters.get("propertyCode") ?? "",
+  };
+  const key = filters.get("key") ?? "";
+  const asked = useAnswer<PageOf<VersionItem>>(
+    addressOf("history", {
+      resource,
+      ...codes,
+      key,
+      limit: LIMIT,
+      cursor: filters.get("cursor") ?? undefined,
+    }),
+  );
+  return (
+    <Page
+      title={`${KINDS[resource]} ${key}`}
+      lead="What changed with each version, newest first by the sender's clock."
+      crumbs={[
+        { to: "/properties", text: "Properties" },
+        { to: propertyPath("/property", codes), text: `${codes.clientCode} / ${codes.propertyCode}` },
+      ]}
+      actions={<ExportButton name={`history-${key}`} rows={() => toRows(asked.answer?.items ?? [])} />}
+    >
+      <Answered asked={asked} lines={8}>
+        {(answer) =>
+          answer.items.length === 0 ? (
+            <Empty title="No version of this record is known">
+              A record that is held in quarantine has none until it is released.
+            </Empty>
+          ) : (
+            <Versions answer={answer} codes={codes} />
+          )
+        }
+      </Answered>
+    </Page>
+  );
+}
+
+interface VersionsProps {
+  readonly answer: PageOf<VersionItem>;
+  readonly codes: PropertyCodes;
+}
+
+function Versions({ answer: { items, nextCursor } }: VersionsProps) {
+  const { filters } = useFilters();
+  const isFirstPage = filters.get("cursor") === null;
+  const newestFirst = items.toReversed();
+  return (
+    <>
+      <ol className="timeline">
+        {newestFirst.map((version, place) => (
+          <Version
+            key={`${version.requestId}/${version.index}`}
+            version={version}
+            isCurrent={place === 0 && nextCursor === null}
+            isFirst={isFirstPage && place === newestFirst.length - 1}
+          />
+        ))}
+      </ol>
+      <Pager nextCursor={nextCursor} shown={writeMany(items.length, "version")} />
+    </>
+  );
+}
+
+interface VersionProps {
+  readonly version: VersionItem;
+  readonly isCurrent: boolean;
+  readonly isFirst: boolean;
+}
+
+function Version({ version, isCurrent, isFirst }: VersionProps) {
+  const { changes, changeTotal, outcome } = version;
+  const isQuiet = !isFirst && changeTotal === 0;
+  return (
+    <li data-current={isCurrent ? "" : undefined} data-quiet={isQuiet ? "" : undefined}>
+      <div className="when">
+        <strong>
+          <Instant at={version.sourceTime} />
+        </strong>
+        {version.status === null ? null : <Badge>{version.status}</Badge>}
+        {isCurrent ? <Badge tone="accent">current</Badge> : null}
+        {version.late ? <Badge tone="warn">came late</Badge> : null}
+        {outcome === "applied" || outcome === "stale" ? null : <Badge>{outcome}</Badge>}
+        <span className="muted">
+          received <Instant at={version.receivedAt} /> in{" "}
+          <Link to={`/requests/${version.requestId}/${version.index}`}>
+            request {version.requestId.slice(0, 8)}
+          </Link>
+        </span>
+      </div>
+      {isFirst ? <p className="muted">First known version.</p> : null}
+      {isQuiet ? <p className="muted">Nothing changed but the source time.</p> : null}
+      {changes.length === 0 ? null : (
+        <dl className="changes">
+          {changes.map(({ pointer, before, after }) => (
+            <div key={pointer}>
+              <dt>{pointer.slice(1).replaceAll("/", " › ")}</dt>
+              <dd>
+                {before === null ? <span className="muted">not there</span> : <del>{writeValue(before)}</del>}
+                {" → "}
+                {after === null ? <span className="muted">taken out</span> : <ins>{writeValue(after)}</ins>}
+              </dd>
+            </div>
+          ))}
+          {changeTotal > changes.length ? (
+            <p className="muted">… and {changeTotal - changes.length} more</p>
+          ) : null}
+        </dl>
+      )}
+      <details>
+        <summary>As it was sent</summary>
+        <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
+      </details>
+    </li>
+  );
+}
+
+function toRows(items: readonly VersionItem[]): (string | number | null)[][] {
+  return [
+    [
+      "sourceTime",
+      "receivedAt",
+      "requestId",
+      "index",
+      "outcome",
+      "status",
+      "late",
+      "pointer",
+      "before",
+      "after",
+    ],
+    ...items.flatMap((version) => {
+      const { sourceTime, receivedAt, requestId, index, outcome, status, late } = version;
+      const own = [sourceTime, receivedAt, requestId, index, outcome, status, late ? "yes" : "no"];
+      if (version.changes.length === 0) return [[...own, null, null, null]];
+      return version.changes.map(({ pointer, before, after }) => [...own, pointer, before, after]);
+    }),
+  ];
+}

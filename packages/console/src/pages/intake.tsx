@@ -1,0 +1,128 @@
+import { Chart } from "../charts/chart.tsx";
+import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { writeCount } from "../field/amounts.ts";
+import { writeDuration } from "../field/instant.ts";
+import { Figures } from "../parts/figures.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { RequestTable } from "../parts/request-table.tsx";
+import { Answered, Empty, Notice } from "../parts/states.tsx";
+import { Link } from "../routing/link.tsx";
+
+const RENEWED_MS = 3000;
+/** Beyond this an operator wants to know: batches are normally applied within milliseconds. */
+const LAG_SECONDS_MAX = 30;
+const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
+
+/** What comes in now: rates, lag and the newest batches. */
+export function IntakePage() {
+  const asked = useAnswer<IntakeAnswer>("intake", () => RENEWED_MS);
+  return (
+    <Page
+      title="Live intake"
+      lead="What partners send, and how far it has been applied. Renewed every three seconds."
+    >
+      <Answered asked={asked} lines={9}>
+        {(answer) => <Intake answer={answer} />}
+      </Answered>
+    </Page>
+  );
+}
+
+function Intake({ answer }: { readonly answer: IntakeAnswer }) {
+  const { lag, held, minutes, lastBatches } = answer;
+  const counted = minutes.filter(({ resources }) => resources !== null);
+  // The newest minute is still growing; the one before it says what a minute brings.
+  const last = counted.at(-2) ?? counted.at(-1);
+  return (
+    <>
+      {lag.seconds > LAG_SECONDS_MAX ? (
+        <Notice tone="warn" title={`The oldest waiting batch came ${writeDuration(lag.seconds)} ago`}>
+          Batches are kept safe meanwhile. The service's log and <code>/metrics</code> say what the appliers
+          do.
+        </Notice>
+      ) : null}
+      <Figures
+        figures={[
+          {
+            name: "Records last minute",
+            value: last === undefined ? "–" : writeCount(total(last, "records")),
+          },
+          {
+            name: "Batches last minute",
+            value: last === undefined ? "–" : writeCount(total(last, "batches")),
+          },
+          {
+            name: "Lag",
+            value: writeDuration(lag.seconds),
+            note: lag.waiting === 0 ? "all is applied" : "oldest waiting",
+          },
+          {
+            name: "Waiting to be applied",
+            value: `${writeCount(lag.waiting)}${lag.waiting >= lag.waitingMax ? "+" : ""}`,
+            note: "parts of batches",
+          },
+          {
+            name: "In quarantine",
+            value: writeCount(held),
+            note:
+              held === 0 ? (
+                "nothing is held"
+              ) : (
+                <Link to="/quarantine">decide on {held === 1 ? "it" : "them"}</Link>
+              ),
+          },
+        ]}
+      />
+      <Section title="Records a minute" aside={<p>{hourInWords(counted)}</p>}>
+        <MinutesChart minutes={minutes} />
+      </Section>
+      <Section title="Newest batches" aside={<Link to="/requests">All requests</Link>}>
+        {lastBatches.length === 0 ? (
+          <Empty title="Nothing has come in yet">
+            The first batch shows here as soon as a partner sends it. A partner needs a client:{" "}
+            <Link to="/clients/new">create one</Link>.
+          </Empty>
+        ) : (
+          <RequestTable caption="The newest batches, newest first" items={lastBatches} />
+        )}
+      </Section>
+    </>
+  );
+}
+
+function total({ resources }: IntakeMinute, what: "records" | "batches"): number {
+  return RESOURCES.reduce((sum, resource) => sum + (resources?.[resource][what] ?? 0), 0);
+}
+
+function hourInWords(minutes: readonly IntakeMinute[]): string {
+  const sums = RESOURCES.map((resource) => {
+    const records = minutes.reduce((sum, { resources }) => sum + (resources?.[resource].records ?? 0), 0);
+    return { resource, records };
+  }).filter(({ records }) => records > 0);
+  if (sums.length === 0) return "Nothing in the last hour";
+  return `In the last hour ${sums.map(({ resource, records }) => `${writeCount(records)} ${resource}`).join(", ")}`;
+}
+
+function MinutesChart({ minutes }: { readonly minutes: readonly IntakeMinute[] }) {
+  const x = minutes.map((_, place) => place);
+  const clock = (place: number) => minutes[place]?.minute.slice(11, 16) ?? "";
+  return (
+    <Chart
+      label="Records received in each of the last 60 minutes"
+      x={x}
+      writeX={(place) => clock(place)}
+      writeTick={(place) => clock(place)}
+      ticks={x.filter((place) => clock(place).endsWith("0") || clock(place).endsWith("5"))}
+      height={200}
+      series={[
+        {
+          name: "Records",
+          kind: "bars",
+          values: minutes.map((minute) => (minute.resources === null ? null : total(minute, "records"))),
+          write: writeCount,
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,109 @@
+import { type FormEvent, useState } from "react";
+import type { ClientOptionsAnswer, CreateClientAnswer, CreateClientRequest } from "../contract.ts";
+import { tell } from "../data/call.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { readGrants } from "../field/grant-text.ts";
+import { Button, LinkButton } from "../parts/button.tsx";
+import { GrantsField, LimitFields, NO_LIMITS, readLimits, ScopeFields } from "../parts/client-fields.tsx";
+import { Field } from "../parts/field.tsx";
+import { Page } from "../parts/page.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
+import { Answered, Failure } from "../parts/states.tsx";
+import { useDeed } from "../parts/use-deed.ts";
+import { go } from "../routing/address.ts";
+
+/** What a partner that pushes and reads back needs. */
+const USUAL_SCOPES = ["inventories:write", "reservations:write", "groups:write", "read"];
+
+/** A new client for a partner. */
+export function NewClientPage() {
+  const asked = useAnswer<ClientOptionsAnswer>("client-options");
+  return (
+    <Page
+      title="New client"
+      lead="A client id and a secret for one partner."
+      crumbs={[{ to: "/clients", text: "Clients" }]}
+    >
+      <Answered asked={asked}>{(options) => <NewClientForm options={options} />}</Answered>
+    </Page>
+  );
+}
+
+function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<readonly string[]>(
+    USUAL_SCOPES.filter((scope) => options.knownScopes.includes(scope)),
+  );
+  const [grantText, setGrantText] = useState("");
+  const [limits, setLimits] = useState(NO_LIMITS);
+  const [days, setDays] = useState("");
+  const [created, setCreated] = useState<CreateClientAnswer>();
+  const deed = useDeed();
+  const { grants, wrong } = readGrants(grantText);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (wrong.length > 0) return;
+    deed.run(async () => {
+      const request: CreateClientRequest = {
+        name,
+        scopes,
+        grants,
+        ...readLimits(limits),
+        ...(days === "" ? {} : { secretExpiresSeconds: Number(days) * 86_400 }),
+      };
+      setCreated(await tell<CreateClientAnswer>("clients", request));
+    });
+  };
+  return (
+    <>
+      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <form className="form" onSubmit={submit}>
+        <Field label="Name" hint="The partner, as you call it.">
+          {(tied) => (
+            <input
+              {...tied}
+              required
+              maxLength={128}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <GrantsField
+          label="Hotels it may push and read"
+          text={grantText}
+          wrong={wrong}
+          onChange={setGrantText}
+        />
+        <ScopeFields known={options.knownScopes} chosen={scopes} onChange={setScopes} />
+        <LimitFields limits={limits} defaults={options.defaults} onChange={setLimits} />
+        <Field label="The secret ends after so many days" hint="Empty: it does not end by itself.">
+          {(tied) => (
+            <input
+              {...tied}
+              type="number"
+              min={1}
+              max={3650}
+              value={days}
+              onChange={(event) => setDays(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="form-actions">
+          <Button type="submit" kind="main" busy={deed.busy}>
+            Create the client
+          </Button>
+          <LinkButton to="/clients">Cancel</LinkButton>
+        </div>
+      </form>
+      {created === undefined ? null : (
+        <SecretDialog
+          title="The client is created"
+          clientId={created.clientId}
+          secret={created.clientSecret}
+          onClose={() => go(`/clients/${created.clientId}`)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,176 @@
+import type { CalendarAnswer, CalendarNight, PropertyCodes } from "../../contract.ts";
+import { addressOf } from "../../data/call.ts";
+import { useAnswer } from "../../data/use-answer.ts";
+import { writeMany } from "../../field/amounts.ts";
+import { historyPath } from "../../field/property-path.ts";
+import { addDays, today, weekdayOf, writeDate, writeMonth } from "../../field/stay-date.ts";
+import { ExportButton } from "../../parts/export-button.tsx";
+import { Section } from "../../parts/page.tsx";
+import { Answered, Notice } from "../../parts/states.tsx";
+import { Link } from "../../routing/link.tsx";
+import { FeedHealth } from "./feed-health.tsx";
+import { InsightFilters, useRange } from "./insight-filters.tsx";
+import { PropertyPage, useCodes } from "./property-page.tsx";
+
+const NIGHTS_SHOWN = 365;
+const NIGHTS_MAX = 800;
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+
+/** How the feeds of a property do, and the nights that its inventory leaves out. */
+export function CalendarPage() {
+  const firstOfMonth = `${today().slice(0, 7)}-01`;
+  const told = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
+  const longest = addDays(told.from, NIGHTS_MAX - 1);
+  const range = { from: told.from, to: told.to > longest ? longest : told.to };
+  const codes = useCodes();
+  const asked = useAnswer<CalendarAnswer>(
+    codes === undefined ? null : addressOf("calendar", { ...codes, ...range }),
+  );
+  return (
+    <PropertyPage
+      title="Feeds and nights"
+      lead="How the feeds do, and which nights no inventory was ever sent for."
+      actions={<ExportButton name={`nights-${range.from}`} rows={() => toRows(asked.answer?.nights ?? [])} />}
+    >
+      {(known) => (
+        <>
+          <FeedHealth codes={known} />
+          <Section title="Nights of inventory" aside={<Legend />}>
+            <InsightFilters range={range} />
+            <Answered asked={asked} lines={12}>
+              {(answer) => <Months answer={answer} codes={known} />}
+            </Answered>
+          </Section>
+        </>
+      )}
+    </PropertyPage>
+  );
+}
+
+function Months({ answer, codes }: { readonly answer: CalendarAnswer; readonly codes: PropertyCodes }) {
+  const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
+  const months = Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7));
+  return (
+    <>
+      {answer.firstNight === null ? (
+        <Notice title="No inventory was ever sent">
+          Nights show here with the first batch of inventories.
+        </Notice>
+      ) : null}
+      {missing.length > 0 ? (
+        <Notice tone="warn" title={`${writeMany(missing.length, "night is", "nights are")} missing`}>
+          Between the first and the last night that inventory was sent for. The sender has to push{" "}
+          {missing.length === 1 ? "it" : "them"} again; a full push of the range does it.
+        </Notice>
+      ) : null}
+      <div className="months">
+        {[...months].map(([month, nights]) => (
+          <Month key={month} month={month} nights={nights} codes={codes} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+interface MonthProps {
+  readonly month: string;
+  readonly nights: readonly CalendarNight[];
+  readonly codes: PropertyCodes;
+}
+
+function Month({ month, nights, codes }: MonthProps) {
+  const missing = nights.filter(({ inventory }) => inventory === "missing").length;
+  return (
+    <section className="month">
+      <h3>
+        {writeMonth(`${month}-01`)}
+        {missing === 0 ? null : <span className="bad small">{missing} missing</span>}
+      </h3>
+      <table>
+        <caption className="unseen">Nights of {writeMonth(`${month}-01`)}</caption>
+        <thead>
+          <tr>
+            {WEEKDAYS.map((weekday) => (
+              <th key={weekday} scope="col" abbr={weekday}>
+                {weekday.slice(0, 2)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {weeksOf(nights).map((week) => (
+            <tr key={week.find((night) => night !== undefined)?.date}>
+              {WEEKDAYS.map((weekday, place) => (
+                <td key={weekday}>
+                  <Night night={week[place]} codes={codes} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Rows of seven, Monday first. */
+function weeksOf(nights: readonly CalendarNight[]): (CalendarNight | undefined)[][] {
+  const weeks: (CalendarNight | undefined)[][] = [];
+  for (const night of nights) {
+    const weekday = weekdayOf(night.date);
+    if (weekday === 0 || weeks.length === 0) weeks.push(Array.from({ length: 7 }, () => undefined));
+    const week = weeks.at(-1);
+    if (week !== undefined) week[weekday] = night;
+  }
+  return weeks;
+}
+
+function Night({
+  night,
+  codes,
+}: {
+  readonly night: CalendarNight | undefined;
+  readonly codes: PropertyCodes;
+}) {
+  if (night === undefined) return null;
+  const { date, inventory } = night;
+  const day = Number(date.slice(8));
+  if (inventory === "reported")
+    return (
+      <Link
+        className="night"
+        to={historyPath(codes, "inventories", date)}
+        aria-label={writeDate(date)}
+        title={`${writeDate(date)}, received ${night.receivedAt ?? ""}`}
+      >
+        {day}
+      </Link>
+    );
+  return (
+    <span className="night" data-state={inventory} title={`${writeDate(date)}: ${inventory}`}>
+      {day}
+      {inventory === "missing" ? <span className="unseen"> missing</span> : null}
+    </span>
+  );
+}
+
+function Legend() {
+  return (
+    <p className="legend">
+      <span>
+        <i data-heat="1" /> sent
+      </span>
+      <span>
+        <i className="night" data-state="missing" /> missing
+      </span>
+      <span>unmarked: before the first or after the last</span>
+    </p>
+  );
+}
+
+function toRows(nights: readonly CalendarNight[]): (string | null)[][] {
+  return [
+    ["date", "inventory", "receivedAt", "sourceTime"],
+    ...nights.map(({ date, inventory, receivedAt, sourceTime }) => [date, inventory, receivedAt, sourceTime]),
+  ];
+}

@@ -1,0 +1,105 @@
+import type { ReactNode } from "react";
+import { readInstant } from "../../field/instant.ts";
+import { daysBetween, isStayDate } from "../../field/stay-date.ts";
+import { Choice } from "../../parts/field.tsx";
+import { TextFilter } from "../../parts/text-filter.tsx";
+import { useFilters } from "../../routing/address.ts";
+
+/** A range of stay dates, `to` included. */
+export interface Range {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The range of the address, or the default; one that runs backwards is its first date. */
+export function useRange(fallback: Range): Range {
+  const { filters } = useFilters();
+  const told = (name: keyof Range) => {
+    const text = filters.get(name) ?? "";
+    return isStayDate(text) ? text : undefined;
+  };
+  const from = told("from") ?? fallback.from;
+  const to = told("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
+  return daysBetween(from, to) < 0 ? { from, to: from } : { from, to };
+}
+
+/** The instant of the address, as the service takes it. */
+export function usePointInTime(): {
+  readonly asOf: string | undefined;
+  readonly clock: "receipt" | undefined;
+} {
+  const { filters } = useFilters();
+  return {
+    asOf: readInstant(filters.get("asOf") ?? "", "end"),
+    clock: filters.get("clock") === "receipt" ? "receipt" : undefined,
+  };
+}
+
+/** From and to, and what else a page asks by. */
+export function InsightFilters({
+  range,
+  children,
+}: {
+  readonly range: Range;
+  readonly children?: ReactNode;
+}) {
+  const { change } = useFilters();
+  return (
+    <search className="filters">
+      <TextFilter
+        label="From night"
+        type="date"
+        first
+        value={range.from}
+        check={(text) => (isStayDate(text) ? undefined : "A date")}
+        onChange={(from) => change({ from, to: range.to < from ? from : range.to }, "replace")}
+      />
+      <TextFilter
+        label="To night"
+        type="date"
+        value={range.to}
+        check={(text) => (isStayDate(text) && text >= range.from ? undefined : "From its first night on")}
+        onChange={(to) => change({ from: range.from, to }, "replace")}
+      />
+      {children}
+    </search>
+  );
+}
+
+/** As of when, and by whose clock. */
+export function PointInTimeFilters() {
+  const { filters, change } = useFilters();
+  return (
+    <>
+      <TextFilter
+        label="As of"
+        value={filters.get("asOf") ?? ""}
+        placeholder="now"
+        check={(text) =>
+          readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined
+        }
+        onChange={(asOf) => change({ asOf }, "replace")}
+      />
+      <Choice
+        label="Clock"
+        value={filters.get("clock") === "receipt" ? "receipt" : "source"}
+        options={[
+          ["source", "Sender's"],
+          ["receipt", "Receipt"],
+        ]}
+        onChange={(clock) => change({ clock: clock === "receipt" ? "receipt" : undefined })}
+      />
+    </>
+  );
+}
+
+/** What an answer at a point in time can be relied on for. */
+export function Watermark({ watermark }: { readonly watermark: string | null | undefined }) {
+  if (watermark === null || watermark === undefined) return null;
+  return (
+    <p className="small muted">
+      Complete up to {watermark.replace("T", " ").replace("Z", "")} UTC of receipt: at or before it this
+      answer never changes.
+    </p>
+  );
+}

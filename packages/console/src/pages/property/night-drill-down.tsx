@@ -1,0 +1,145 @@
+import type { Finding, NightReconciliationAnswer, NightReservation, PropertyCodes } from "../../contract.ts";
+import { addressOf } from "../../data/call.ts";
+import { useAnswer } from "../../data/use-answer.ts";
+import { writeMany, writeSigned } from "../../field/amounts.ts";
+import { historyPath } from "../../field/property-path.ts";
+import { writeDate } from "../../field/stay-date.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Section } from "../../parts/page.tsx";
+import { Answered, Empty } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useFilters } from "../../routing/address.ts";
+import { Link } from "../../routing/link.tsx";
+import { usePointInTime } from "./insight-filters.tsx";
+
+interface NightProps {
+  readonly codes: PropertyCodes;
+  readonly night: string;
+}
+
+/** One night taken apart: what may explain the difference, and every reservation that has the night. */
+export function NightDrillDown({ codes, night }: NightProps) {
+  const { change } = useFilters();
+  const point = usePointInTime();
+  const asked = useAnswer<NightReconciliationAnswer>(
+    addressOf("insight/reconciliation/night", { ...codes, ...point, stayDate: night }),
+  );
+  return (
+    <Section
+      title={writeDate(night)}
+      aside={<Button onClick={() => change({ night: undefined })}>Close this night</Button>}
+    >
+      <Answered asked={asked} lines={6}>
+        {(answer) => <Night answer={answer} codes={codes} />}
+      </Answered>
+    </Section>
+  );
+}
+
+function Night({
+  answer,
+  codes,
+}: {
+  readonly answer: NightReconciliationAnswer;
+  readonly codes: PropertyCodes;
+}) {
+  const { night, findings, reservations } = answer;
+  return (
+    <div className="stack">
+      <p>
+        Inventory reports <strong>{night.reported ?? "nothing"}</strong>, reservations come to{" "}
+        <strong>{night.rebuilt}</strong>
+        {night.difference === null ? null : (
+          <>
+            : <strong>{writeSigned(night.difference)}</strong>
+          </>
+        )}
+        .{" "}
+        {night.unpickedBlocks > 0
+          ? `Groups hold ${writeMany(night.unpickedBlocks, "more room")} not picked up.`
+          : ""}
+      </p>
+      {findings.length === 0 ? (
+        <Empty title="Nothing differs on this night" />
+      ) : (
+        <Table
+          caption="What may explain the difference, the likeliest first"
+          rows={findings}
+          keyOf={(finding) => JSON.stringify([finding.kind, finding.roomType, finding.records])}
+          columns={findingColumns(codes)}
+        />
+      )}
+      <details>
+        <summary>{writeMany(reservations.length, "reservation")} with this night</summary>
+        <Table
+          caption="Reservations with this night"
+          narrow="scroll"
+          rows={reservations}
+          keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
+          columns={reservationColumns(codes)}
+        />
+      </details>
+    </div>
+  );
+}
+
+function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
+  return [
+    { head: "May be", lead: true, cell: ({ kind }) => kind.replaceAll("-", " ") },
+    { head: "Why", cell: ({ message }) => message },
+    { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
+    { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
+    {
+      head: "Nights it fits",
+      end: true,
+      cell: ({ nights, nightsExplained }) => `${nightsExplained} of ${nights}`,
+    },
+    {
+      head: "Records",
+      cell: ({ records }) => (
+        <span className="records">
+          {records.slice(0, 4).map(({ resource, key, requestId, index }) => (
+            <span key={`${requestId} ${index}`}>
+              <Link to={historyPath(codes, resource, key)}>{key}</Link>{" "}
+              <Link className="small muted" to={`/requests/${requestId}/${index}`}>
+                as sent
+              </Link>
+            </span>
+          ))}
+        </span>
+      ),
+    },
+  ];
+}
+
+function reservationColumns(codes: PropertyCodes): readonly Column<NightReservation>[] {
+  return [
+    {
+      head: "Reservation",
+      lead: true,
+      cell: ({ reservationId }) => (
+        <Link to={historyPath(codes, "reservations", reservationId)}>{reservationId}</Link>
+      ),
+    },
+    { head: "Status", cell: (one) => <Status one={one} /> },
+    { head: "Rooms", end: true, cell: ({ rooms }) => rooms },
+    { head: "Counted", end: true, cell: ({ counted }) => counted },
+    { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
+    { head: "Group", cell: ({ group }) => group ?? <span className="muted">–</span> },
+    { head: "Share", cell: ({ shareId }) => shareId ?? <span className="muted">–</span> },
+    { head: "Stay", cell: ({ arrival, departure }) => `${arrival} to ${departure}` },
+    {
+      head: "From",
+      cell: ({ requestId, index }) => (
+        <Link to={`/requests/${requestId}/${index}`}>request {requestId.slice(0, 8)}</Link>
+      ),
+    },
+  ];
+}
+
+function Status({ one: { label, deducts } }: { readonly one: NightReservation }) {
+  if (label === null) return <span className="muted">–</span>;
+  if (deducts === null) return <Badge tone="warn">{label}: unmapped</Badge>;
+  return <Badge tone={deducts ? "accent" : "plain"}>{label}</Badge>;
+}

@@ -1,0 +1,86 @@
+import type { GroupBy, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import { writeCount, writeMoney, writeShare } from "../../field/amounts.ts";
+import { propertyPath } from "../../field/property-path.ts";
+import { isWeekend, writeDate } from "../../field/stay-date.ts";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Link } from "../../routing/link.tsx";
+
+/** What nights may be told apart by. */
+export type Grouping = Exclude<GroupBy, "none">;
+
+const GROUP_HEADS: Readonly<Record<Grouping, string>> = {
+  roomType: "Room type",
+  bookedRoomType: "Booked room type",
+  marketSegment: "Market segment",
+  rateCode: "Rate code",
+  channel: "Channel",
+  group: "Group",
+};
+
+interface NightsTableProps {
+  readonly items: readonly OnTheBooksItem[];
+  readonly by: Grouping | undefined;
+  readonly codes: PropertyCodes;
+}
+
+/** The figures of each night, grouping and currency. */
+export function NightsTable({ items, by, codes }: NightsTableProps) {
+  return (
+    <Table
+      caption="On the books by night"
+      narrow="scroll"
+      columns={columnsOf(by, codes)}
+      rows={items}
+      keyOf={(item) =>
+        JSON.stringify([item.stayDate, by === undefined ? "" : (item[by] ?? null), item.currency])
+      }
+      rowClass={({ stayDate }) => (isWeekend(stayDate) ? "weekend" : undefined)}
+    />
+  );
+}
+
+function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Column<OnTheBooksItem>[] {
+  const grouping: Column<OnTheBooksItem>[] =
+    by === undefined
+      ? []
+      : [{ head: GROUP_HEADS[by], cell: (item) => item[by] ?? <span className="muted">none named</span> }];
+  return [
+    {
+      head: "Night",
+      lead: true,
+      cell: ({ stayDate }) => (
+        <Link className="nowrap" to={propertyPath("/property/pace", codes, { from: stayDate, to: stayDate })}>
+          {writeDate(stayDate)}
+        </Link>
+      ),
+    },
+    ...grouping,
+    { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
+    { head: "Capacity", end: true, cell: ({ capacity }) => orNothing(capacity, writeCount) },
+    { head: "Occupancy", end: true, cell: ({ occupancy }) => <Occupancy share={occupancy} /> },
+    { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orNothing(roomRevenue, writeMoney) },
+    { head: "ADR", end: true, cell: ({ adr }) => orNothing(adr, writeMoney) },
+    { head: "RevPAR", end: true, cell: ({ revpar }) => orNothing(revpar, writeMoney) },
+    { head: "Currency", cell: ({ currency }) => currency ?? <span className="muted">–</span> },
+    { head: "Blocks left", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
+    { head: "Unmapped", end: true, cell: ({ unmappedRooms }) => writeCount(unmappedRooms) },
+    { head: "Guests", end: true, cell: ({ adults, children }) => writeCount(adults + children) },
+  ];
+}
+
+function orNothing<Value>(value: Value | null, write: (value: Value) => string) {
+  return value === null ? <span className="muted">–</span> : write(value);
+}
+
+function Occupancy({ share }: { readonly share: string | null }) {
+  if (share === null) return <span className="muted">–</span>;
+  const width = `${Math.min(Math.max(Number(share), 0), 1) * 100}%`;
+  return (
+    <>
+      {writeShare(share)}
+      <span className="share-bar" aria-hidden="true">
+        <i style={{ width }} />
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,202 @@
+import type { PropertyCodes, ReconciliationAnswer, ReconciliationItem } from "../../contract.ts";
+import { addressOf } from "../../data/call.ts";
+import { useAnswer } from "../../data/use-answer.ts";
+import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
+import { addDays, isStayDate, today, writeDate } from "../../field/stay-date.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { CsvButton } from "../../parts/export-button.tsx";
+import { Choice } from "../../parts/field.tsx";
+import { Figures } from "../../parts/figures.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { Answered, Empty } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useFilters, withChanges } from "../../routing/address.ts";
+import { Link } from "../../routing/link.tsx";
+import {
+  InsightFilters,
+  PointInTimeFilters,
+  type Range,
+  usePointInTime,
+  useRange,
+  Watermark,
+} from "./insight-filters.tsx";
+import { NightDrillDown } from "./night-drill-down.tsx";
+import { PropertyPage, useCodes } from "./property-page.tsx";
+
+const NIGHTS_SHOWN = 35;
+const LIMIT = 1000;
+
+/** Rooms sold as inventory reports them, against rooms rebuilt from reservations, night by night. */
+export function ReconciliationPage() {
+  const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
+  const { filters } = useFilters();
+  const codes = useCodes();
+  const point = usePointInTime();
+  const byRoomType = filters.get("by") === "roomType";
+  const address =
+    codes === undefined
+      ? null
+      : addressOf("insight/reconciliation", {
+          ...codes,
+          ...range,
+          ...point,
+          by: byRoomType ? "roomType" : undefined,
+          cursor: filters.get("cursor") ?? undefined,
+          limit: LIMIT,
+        });
+  const asked = useAnswer<ReconciliationAnswer>(address);
+  const night = filters.get("night");
+  return (
+    <PropertyPage
+      title="Reconciliation"
+      lead="Rooms sold as inventory reports them, against rooms rebuilt from reservations; each night opens to the records behind it."
+      actions={<CsvButton name={`reconciliation-${range.from}`} address={address} />}
+    >
+      {(known) => (
+        <>
+          {night !== null && isStayDate(night) ? <NightDrillDown codes={known} night={night} /> : null}
+          <ReconciliationFilters range={range} byRoomType={byRoomType} />
+          <Answered asked={asked} lines={12}>
+            {(answer) => <Nights answer={answer} codes={known} />}
+          </Answered>
+        </>
+      )}
+    </PropertyPage>
+  );
+}
+
+function ReconciliationFilters({
+  range,
+  byRoomType,
+}: {
+  readonly range: Range;
+  readonly byRoomType: boolean;
+}) {
+  const { filters, change } = useFilters();
+  return (
+    <InsightFilters range={range}>
+      <Choice
+        label="Nights"
+        value={filters.get("nights") === "all" ? "all" : "differing"}
+        options={[
+          ["differing", "That differ"],
+          ["all", "All"],
+        ]}
+        onChange={(nights) => change({ nights: nights === "all" ? "all" : undefined })}
+      />
+      <Choice
+        label="By"
+        value={byRoomType ? "roomType" : ""}
+        options={[
+          ["", "Night"],
+          ["roomType", "Room type"],
+        ]}
+        onChange={(by) => change({ by })}
+      />
+      <PointInTimeFilters />
+    </InsightFilters>
+  );
+}
+
+function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; readonly codes: PropertyCodes }) {
+  const { filters } = useFilters();
+  const { items, nextCursor, watermark } = answer;
+  const differing = items.filter(({ difference }) => difference !== null && difference !== 0);
+  const unreported = items.filter(({ reported }) => reported === null);
+  const shown = filters.get("nights") === "all" ? items : differing;
+  const sum = differing.reduce((total, { difference }) => total + Math.abs(difference ?? 0), 0);
+  return (
+    <>
+      <Figures
+        figures={[
+          {
+            name: "Compared",
+            value: writeCount(items.length - unreported.length),
+            note: "rows with a report",
+          },
+          {
+            name: "Differ",
+            value: writeCount(differing.length),
+            note: differing.length === 0 ? "all agree" : "open one to see why",
+          },
+          { name: "Rooms apart", value: writeCount(sum), note: "in all of them" },
+          { name: "Not reported", value: writeCount(unreported.length), note: "no inventory for the night" },
+        ]}
+      />
+      {shown.length === 0 ? (
+        <Empty
+          title={items.length === unreported.length ? "Nothing to compare" : "Every reported night agrees"}
+        >
+          {items.length === unreported.length
+            ? "No inventory was sent for these nights."
+            : "Rooms sold equal the rooms of the reservations on the books, night by night."}
+        </Empty>
+      ) : (
+        <Table
+          caption="Reported and rebuilt rooms by night"
+          narrow="scroll"
+          columns={columnsOf(codes, filters.get("by") === "roomType")}
+          rows={shown}
+          keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
+        />
+      )}
+      <Pager nextCursor={nextCursor} shown={writeMany(shown.length, "row")} />
+      <Watermark watermark={watermark} />
+    </>
+  );
+}
+
+function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<ReconciliationItem>[] {
+  const roomType: Column<ReconciliationItem>[] = byRoomType
+    ? [{ head: "Room type", cell: (item) => item.roomType ?? <span className="muted">–</span> }]
+    : [];
+  const count = (value: number | null) =>
+    value === null ? <span className="muted">–</span> : writeCount(value);
+  const search = new URLSearchParams({ ...codes }).toString();
+  return [
+    {
+      head: "Night",
+      lead: true,
+      cell: ({ stayDate }) => (
+        <Link
+          className="nowrap"
+          to={withChanges("/property/reconciliation", currentSearch(search), { night: stayDate })}
+        >
+          {writeDate(stayDate)}
+        </Link>
+      ),
+    },
+    ...roomType,
+    { head: "Reported", end: true, cell: ({ reported }) => count(reported) },
+    { head: "Rebuilt", end: true, cell: ({ rebuilt }) => count(rebuilt) },
+    { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
+    { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
+    { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
+    { head: "Blocks left", end: true, cell: ({ unpickedBlocks }) => count(unpickedBlocks) },
+    {
+      head: "Reported in",
+      cell: ({ requestId, index }) =>
+        requestId === null || index === null ? (
+          <span className="muted">no report</span>
+        ) : (
+          <Link to={`/requests/${requestId}/${index}`}>request {requestId.slice(0, 8)}</Link>
+        ),
+    },
+  ];
+}
+
+/** The address keeps its range and filters when a night is opened. */
+function currentSearch(fallback: string): string {
+  return location.search === "" ? fallback : location.search;
+}
+
+function pair(reported: number | null, rebuilt: number) {
+  if (reported === null) return <span className="muted">– / {rebuilt}</span>;
+  return `${reported} / ${rebuilt}`;
+}
+
+/** Rooms apart: positive where the hotel counts more. */
+function Difference({ rooms }: { readonly rooms: number | null }) {
+  if (rooms === null) return <span className="muted">–</span>;
+  return rooms === 0 ? "0" : <Badge tone="bad">{writeSigned(rooms)}</Badge>;
+}

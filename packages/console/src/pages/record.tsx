@@ -1,0 +1,112 @@
+import type { RecordAnswer, RecordItem, Told } from "../contract.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { pointerWithin } from "../field/failed-counts.ts";
+import { historyPath, propertyPath } from "../field/property-path.ts";
+import { OutcomeBadge } from "../parts/badge.tsx";
+import { LinkButton } from "../parts/button.tsx";
+import { Facts } from "../parts/figures.tsx";
+import { Instant } from "../parts/instant.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { PayloadView } from "../parts/payload-view.tsx";
+import { Answered } from "../parts/states.tsx";
+import { Table } from "../parts/table.tsx";
+import { Link } from "../routing/link.tsx";
+import type { Segments } from "../routing/routes.tsx";
+
+/** One record of a batch: what became of it, and where in what was sent the reason stands. */
+export function RecordPage({ segments }: { readonly segments: Segments }) {
+  const { requestId = "", index = "" } = segments;
+  const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
+  return (
+    <Page
+      title={asked.answer?.record.key ?? `Record ${index}`}
+      lead={`Record ${index} of its batch, counted from 0.`}
+      crumbs={[
+        { to: "/requests", text: "Requests" },
+        { to: `/requests/${requestId}`, text: `Request ${requestId.slice(0, 8)}` },
+      ]}
+      actions={<RecordActions answer={asked.answer} />}
+    >
+      <Answered asked={asked} lines={10}>
+        {(answer) => <OneRecord answer={answer} />}
+      </Answered>
+    </Page>
+  );
+}
+
+function RecordActions({ answer }: { readonly answer: RecordAnswer | undefined }) {
+  if (answer === undefined) return null;
+  const { record, requestId, resource } = answer;
+  const { clientCode, propertyCode, key } = record;
+  return (
+    <>
+      {record.outcome === "quarantined" ? (
+        <LinkButton kind="main" to={`/quarantine/${requestId}/${record.index}`}>
+          Release or discard
+        </LinkButton>
+      ) : null}
+      {clientCode !== null && propertyCode !== null && key !== null && record.outcome !== "rejected" ? (
+        <LinkButton to={historyPath({ clientCode, propertyCode }, resource, key)}>
+          History of {key}
+        </LinkButton>
+      ) : null}
+    </>
+  );
+}
+
+function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
+  const { record, payload } = answer;
+  const told = allTold(record);
+  const marked = told.flatMap(({ pointer }) => pointerWithin(pointer, record.index) ?? []);
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Outcome", <OutcomeBadge key="outcome" outcome={record.outcome} />],
+          ["Received", <Instant key="received" at={answer.receivedAt} />],
+          ["Property", <PropertyLink key="property" record={record} />],
+          ["Resource", answer.resource],
+          ...(record.resolvedAt === undefined
+            ? []
+            : ([["Decided on", <Instant key="resolved" at={record.resolvedAt} />]] as const)),
+          ...(record.message === null ? [] : ([["Why", record.message]] as const)),
+        ]}
+      />
+      {told.length === 0 ? null : (
+        <Section title="What was found">
+          <Table
+            caption="Violations and warnings of this record"
+            rows={told}
+            keyOf={({ pointer, code }) => `${pointer} ${code}`}
+            columns={[
+              {
+                head: "Pointer",
+                lead: true,
+                cell: ({ pointer }) => <code className="break">{pointer}</code>,
+              },
+              { head: "What is wrong", cell: ({ message }) => message },
+              { head: "Code", cell: ({ code }) => <code className="small">{code}</code> },
+            ]}
+          />
+        </Section>
+      )}
+      <Section title="As it was sent">
+        <PayloadView payload={payload} marked={marked.filter((pointer) => pointer !== "")} />
+      </Section>
+    </>
+  );
+}
+
+function PropertyLink({ record: { clientCode, propertyCode } }: { readonly record: RecordItem }) {
+  if (clientCode === null || propertyCode === null) return <span className="muted">not read</span>;
+  return (
+    <Link to={propertyPath("/property", { clientCode, propertyCode })}>
+      {clientCode} / {propertyCode}
+    </Link>
+  );
+}
+
+function allTold({ violations = [], warnings, code, pointer, message }: RecordItem): readonly Told[] {
+  const own = code === null || message === null || violations.length > 0 ? [] : [{ code, pointer, message }];
+  return [...violations, ...own, ...warnings];
+}

@@ -1,0 +1,218 @@
+import type { Outcome, RecordItem, RequestAnswer, RequestCounts } from "../contract.ts";
+import { addressOf } from "../data/call.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { writeCount, writeMany } from "../field/amounts.ts";
+import { writeDuration } from "../field/instant.ts";
+import { propertyPath } from "../field/property-path.ts";
+import { Badge, OutcomeBadge } from "../parts/badge.tsx";
+import { Copyable } from "../parts/copyable.tsx";
+import { ExportButton } from "../parts/export-button.tsx";
+import { Choice, SelectField } from "../parts/field.tsx";
+import { Facts } from "../parts/figures.tsx";
+import { Instant } from "../parts/instant.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { RequestOutcome } from "../parts/request-table.tsx";
+import { Answered, Empty } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { useFilters } from "../routing/address.ts";
+import { Link } from "../routing/link.tsx";
+import type { Segments } from "../routing/routes.tsx";
+
+const LIMIT = 100;
+const RENEWED_MS = 1000;
+const OUTCOMES: readonly Outcome[] = [
+  "applied",
+  "unchanged",
+  "stale",
+  "duplicate",
+  "quarantined",
+  "discarded",
+  "rejected",
+];
+
+/** One batch: what became of each of its records. */
+export function RequestPage({ segments }: { readonly segments: Segments }) {
+  const requestId = segments["requestId"] ?? "";
+  const { filters } = useFilters();
+  const asked = useAnswer<RequestAnswer>(
+    addressOf(`requests/${requestId}`, {
+      records: filters.get("records") ?? undefined,
+      outcome: filters.get("outcome") ?? undefined,
+      cursor: filters.get("cursor") ?? undefined,
+      limit: LIMIT,
+    }),
+    // Only while it is being applied: what looks again by itself keeps a session alive.
+    (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
+  );
+  const rows = () => toRows(asked.answer?.records ?? []);
+  return (
+    <Page
+      title={`Request ${requestId.slice(0, 8)}`}
+      crumbs={[{ to: "/requests", text: "Requests" }]}
+      actions={<ExportButton name={`request-${requestId}`} rows={rows} />}
+    >
+      <Answered asked={asked} lines={10}>
+        {(answer) => <Request answer={answer} />}
+      </Answered>
+    </Page>
+  );
+}
+
+function Request({ answer }: { readonly answer: RequestAnswer }) {
+  const { receivedAt, appliedAt } = answer;
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Received", <Instant key="at" at={receivedAt} />],
+          [
+            "Applied",
+            appliedAt === null
+              ? "not yet"
+              : `after ${writeDuration(Math.max(0, (Date.parse(appliedAt) - Date.parse(receivedAt)) / 1000))}`,
+          ],
+          [
+            "Client",
+            <Link key="client" to={`/clients/${answer.clientId}`}>
+              {answer.clientName ?? answer.clientId}
+            </Link>,
+          ],
+          ["Resource", answer.resource],
+          ["Handling", answer.handling],
+          ["Outcome", <RequestOutcome key="outcome" request={answer} />],
+          ["Correlation id", answer.correlationId ?? "none"],
+          ["Reply to", answer.replyTo ?? "nowhere"],
+        ]}
+      />
+      <Section title="Request id">
+        <Copyable text={answer.requestId} what="request id" />
+      </Section>
+      <Section title="Records" aside={<CountsLine counts={answer.counts} />}>
+        <RecordFilters />
+        {answer.records.length === 0 ? (
+          <NoRecords counts={answer.counts} />
+        ) : (
+          <RecordTable requestId={answer.requestId} answer={answer} />
+        )}
+        <Pager nextCursor={answer.nextCursor} shown={`${writeMany(answer.records.length, "record")} shown`} />
+      </Section>
+    </>
+  );
+}
+
+function CountsLine({ counts }: { readonly counts: RequestCounts }) {
+  const parts = (["pending", ...OUTCOMES] as const)
+    .filter((outcome) => counts[outcome] > 0)
+    .map((outcome) => `${writeCount(counts[outcome])} ${outcome}`);
+  return <p>{[writeMany(counts.records, "record"), ...parts].join(" · ")}</p>;
+}
+
+function RecordFilters() {
+  const { filters, change } = useFilters();
+  const outcome = filters.get("outcome") ?? "";
+  return (
+    <search className="filters">
+      <Choice
+        label="Show"
+        value={outcome !== "" || filters.get("records") === "all" ? "all" : "notable"}
+        options={[
+          ["notable", "Notable"],
+          ["all", "All"],
+        ]}
+        onChange={(records) => change({ records: records === "all" ? "all" : undefined, outcome: undefined })}
+      />
+      <SelectField
+        label="Outcome"
+        value={outcome}
+        options={[["", "Any"], ...OUTCOMES.map((each) => [each, each] as const)]}
+        onChange={(next) => change({ outcome: next, records: next === "" ? undefined : "all" })}
+      />
+    </search>
+  );
+}
+
+function NoRecords({ counts }: { readonly counts: RequestCounts }) {
+  const { filters } = useFilters();
+  if (filters.size > 0) return <Empty title="No record of this batch has that outcome" />;
+  return (
+    <Empty
+      title={`${counts.records === 1 ? "The record was" : `All ${writeCount(counts.records)} records were`} plainly applied`}
+    >
+      Nothing to look at: no warning, nothing held, nothing refused. “All” lists them.
+    </Empty>
+  );
+}
+
+function RecordTable({ requestId, answer }: { readonly requestId: string; readonly answer: RequestAnswer }) {
+  const columns: readonly Column<RecordItem>[] = [
+    {
+      head: "Record",
+      lead: true,
+      cell: ({ index, key }) => (
+        <Link to={`/requests/${requestId}/${index}`}>{key ?? `record ${index}`}</Link>
+      ),
+    },
+    { head: "Place", end: true, cell: ({ index }) => index },
+    {
+      head: "Property",
+      cell: ({ clientCode, propertyCode }) =>
+        clientCode === null || propertyCode === null ? (
+          <span className="muted">not read</span>
+        ) : (
+          <Link to={propertyPath("/property", { clientCode, propertyCode })}>
+            {clientCode} / {propertyCode}
+          </Link>
+        ),
+    },
+    { head: "Outcome", cell: (record) => <RecordOutcome record={record} /> },
+    { head: "Why", cell: (record) => <Why record={record} /> },
+  ];
+  return (
+    <Table
+      caption="Records of this request"
+      columns={columns}
+      rows={answer.records}
+      keyOf={({ index }) => String(index)}
+    />
+  );
+}
+
+function RecordOutcome({ record }: { readonly record: RecordItem }) {
+  return (
+    <span className="badges">
+      <OutcomeBadge outcome={record.outcome} />
+      {record.warnings.length > 0 ? (
+        <Badge tone="warn">{writeMany(record.warnings.length, "warning")}</Badge>
+      ) : null}
+    </span>
+  );
+}
+
+function Why({ record }: { readonly record: RecordItem }) {
+  const told = record.violations ?? record.warnings;
+  const first = told[0];
+  return (
+    <>
+      {record.message ?? first?.message ?? ""}
+      {told.length > 1 ? <span className="muted"> and {told.length - 1} more</span> : null}
+    </>
+  );
+}
+
+function toRows(records: readonly RecordItem[]): (string | number | null)[][] {
+  return [
+    ["index", "clientCode", "propertyCode", "key", "outcome", "code", "pointer", "message", "warnings"],
+    ...records.map((record) => [
+      record.index,
+      record.clientCode,
+      record.propertyCode,
+      record.key,
+      record.outcome,
+      record.code,
+      record.pointer,
+      record.message,
+      record.warnings.map(({ pointer, code }) => `${pointer} ${code}`).join("; "),
+    ]),
+  ];
+}

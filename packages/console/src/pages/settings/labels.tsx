@@ -1,0 +1,117 @@
+import type { LabelItem, LabelRequest, LabelsAnswer } from "../../contract.ts";
+import { addressOf, tell } from "../../data/call.ts";
+import { useAnswer } from "../../data/use-answer.ts";
+import { writeCount, writeMany } from "../../field/amounts.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Choice } from "../../parts/field.tsx";
+import { Section } from "../../parts/page.tsx";
+import { Answered, Empty, Failure, Notice } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { useSay } from "../../parts/toast.tsx";
+import { type Deed, useDeed } from "../../parts/use-deed.ts";
+
+/** What the status labels of a client code mean: whether rooms under them are on the books. */
+export function Labels({ clientCode }: { readonly clientCode: string }) {
+  const asked = useAnswer<LabelsAnswer>(addressOf("labels", { clientCode }));
+  const deed = useDeed();
+  return (
+    <Section
+      title={`Status labels of ${clientCode}`}
+      aside={<p>A label that deducts holds rooms on the books.</p>}
+    >
+      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Answered asked={asked} lines={6}>
+        {({ items }) => (
+          <>
+            <UnmappedNotice items={items} />
+            {items.length === 0 ? (
+              <Empty title="No record carries a label yet" />
+            ) : (
+              <LabelTable clientCode={clientCode} items={items} deed={deed} onDone={asked.ask} />
+            )}
+          </>
+        )}
+      </Answered>
+    </Section>
+  );
+}
+
+function UnmappedNotice({ items }: { readonly items: readonly LabelItem[] }) {
+  const unmapped = items.filter(({ by }) => by === "unmapped");
+  if (unmapped.length === 0) return null;
+  const records = unmapped.reduce((sum, item) => sum + item.records, 0);
+  return (
+    <Notice tone="warn" title={`${writeMany(unmapped.length, "label means", "labels mean")} nothing yet`}>
+      {writeMany(records, "record")} under them {records === 1 ? "is" : "are"} not on the books until you say
+      whether they deduct.
+    </Notice>
+  );
+}
+
+interface LabelTableProps {
+  readonly clientCode: string;
+  readonly items: readonly LabelItem[];
+  readonly deed: Deed;
+  readonly onDone: () => void;
+}
+
+function LabelTable({ clientCode, items, deed, onDone }: LabelTableProps) {
+  const say = useSay();
+  const send = (path: "labels/set" | "labels/unset", { resource, label }: LabelItem, deducts?: boolean) =>
+    deed.run(async () => {
+      const request: LabelRequest = {
+        clientCode,
+        resource,
+        label,
+        ...(deducts === undefined ? {} : { deducts }),
+      };
+      await tell<LabelsAnswer>(path, request);
+      say(`${label} is changed.`);
+      onDone();
+    });
+  return (
+    <Table
+      caption={`Status labels of ${clientCode}`}
+      rows={items}
+      keyOf={({ resource, label }) => `${resource} ${label}`}
+      columns={[
+        { head: "Label", lead: true, cell: ({ label }) => <span className="break">{label}</span> },
+        { head: "Resource", cell: ({ resource }) => resource },
+        { head: "Current records", end: true, cell: ({ records }) => writeCount(records) },
+        { head: "Known as", cell: ({ canonical }) => canonical ?? <span className="muted">–</span> },
+        { head: "Said by", cell: ({ by }) => <SaidBy by={by} /> },
+        {
+          head: "Deducts",
+          cell: (item) => (
+            <Choice
+              label={`Whether ${item.label} deducts`}
+              labelUnseen
+              value={item.by === "unmapped" ? "" : item.deducts ? "yes" : "no"}
+              options={[
+                ["yes", "Yes"],
+                ["no", "No"],
+              ]}
+              onChange={(next) => send("labels/set", item, next === "yes")}
+            />
+          ),
+        },
+        {
+          head: "Change",
+          end: true,
+          cell: (item) =>
+            item.by === "mapping" ? (
+              <Button kind="quiet" busy={deed.busy} onClick={() => send("labels/unset", item)}>
+                Take it back
+              </Button>
+            ) : null,
+        },
+      ]}
+    />
+  );
+}
+
+function SaidBy({ by }: { readonly by: LabelItem["by"] }) {
+  if (by === "unmapped") return <Badge tone="warn">unmapped</Badge>;
+  return by === "mapping" ? <Badge tone="accent">mapping</Badge> : <span className="muted">default</span>;
+}

@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+
+export interface Figure {
+  readonly name: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
+  readonly tone?: "bad" | "warn";
+}
+
+/** A few figures that say how it stands. */
+export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+  return (
+    <dl className="figures">
+      {figures.map(({ name, value, note, tone }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className={tone}>{value}</dd>
+          {note === undefined ? null : <dd className="note">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Names and values of one thing. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,85 @@
+import { type ReactNode, useEffect, useRef } from "react";
+import { usePath } from "../routing/address.ts";
+import { Link } from "../routing/link.tsx";
+
+/** A step on the way to a page. */
+export interface Crumb {
+  readonly to: string;
+  readonly text: string;
+}
+
+interface PageProps {
+  readonly title: string;
+  /** The title as it is shown, where it is more than text. */
+  readonly heading?: ReactNode;
+  readonly lead?: ReactNode;
+  readonly crumbs?: readonly Crumb[];
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame of a page. Whoever goes to another page lands on its heading, by eye and by screen reader. */
+export function Page({ title, heading = title, lead, crumbs = [], actions, children }: PageProps) {
+  const head = useRef<HTMLHeadingElement>(null);
+  const path = usePath();
+  useEffect(() => {
+    document.title = `${title} · Bellhop console`;
+  }, [title]);
+  useArrival(path, head);
+  return (
+    <>
+      <header className="page-head">
+        <div className="titles">
+          {crumbs.length === 0 ? null : (
+            <nav aria-label="Where this is">
+              <ol className="crumbs">
+                {crumbs.map(({ to, text }) => (
+                  <li key={to}>
+                    <Link to={to}>{text}</Link>
+                  </li>
+                ))}
+              </ol>
+            </nav>
+          )}
+          <h1 ref={head} tabIndex={-1}>
+            {heading}
+          </h1>
+          {lead === undefined ? null : <p className="lead">{lead}</p>}
+        </div>
+        {actions === undefined ? null : <div className="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+let arrivedAt: string | undefined;
+
+/** Not for the first page of all: there the browser's own beginning is right. */
+function useArrival(path: string, head: { readonly current: HTMLElement | null }): void {
+  useEffect(() => {
+    if (arrivedAt !== undefined && arrivedAt !== path) {
+      head.current?.focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+    arrivedAt = path;
+  }, [path, head]);
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Section({ title, aside, children }: SectionProps) {
+  return (
+    <section className="section">
+      <div className="section-head">
+        <h2>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,115 @@
+import { useEffect, useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { go } from "../routing/address.ts";
+import { PLACES } from "./places.ts";
+
+const STORED_AS = "bellhop.shortcuts";
+/** After `g`, so long for the second key. */
+const SECOND_KEY_MS = 1500;
+
+function areOn(): boolean {
+  try {
+    return localStorage.getItem(STORED_AS) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+/** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
+export function Shortcuts({
+  open,
+  onOpen,
+}: {
+  readonly open: boolean;
+  readonly onOpen: (open: boolean) => void;
+}) {
+  const [on, setOn] = useState(areOn);
+  useEffect(() => (on ? listen(() => onOpen(true)) : undefined), [on, onOpen]);
+  if (!open) return null;
+  const put = (next: boolean) => {
+    setOn(next);
+    try {
+      localStorage.setItem(STORED_AS, next ? "on" : "off");
+    } catch {
+      // Storage may be forbidden; the choice then lasts as long as the page.
+    }
+  };
+  return (
+    <Dialog title="Keyboard" onClose={() => onOpen(false)}>
+      <div className="stack">
+        <dl className="keys">
+          {KEYS.map(([keys, what]) => (
+            <div key={what}>
+              <dt>
+                {keys.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <label className="check">
+          <input type="checkbox" checked={on} onChange={(event) => put(event.target.checked)} />
+          Single keys do this
+        </label>
+        <div className="form-actions">
+          <Button kind="main" onClick={() => onOpen(false)}>
+            Close
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["?"], "this list"],
+  [["/"], "to the first filter of the page"],
+  [["j"], "to the next row"],
+  [["k"], "to the row before"],
+  [["Enter"], "open the row"],
+  ...PLACES.flatMap(({ places }) => places).map(({ key, text }) => [["g", key], text] as const),
+  [["←", "→"], "along a chart, once it has the focus"],
+  [["Esc"], "close a dialog"],
+];
+
+function listen(showList: () => void): () => void {
+  let armedUntil = 0;
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    const place = PLACES.flatMap(({ places }) => places).find(({ key }) => key === event.key);
+    if (event.timeStamp < armedUntil && place !== undefined) go(place.to);
+    else if (event.key === "?") showList();
+    else if (event.key === "/") document.querySelector<HTMLElement>("[data-first-filter]")?.focus();
+    else if (event.key === "j") moveRow(1);
+    else if (event.key === "k") moveRow(-1);
+    else if (event.key === "g") {
+      armedUntil = event.timeStamp + SECOND_KEY_MS;
+      return;
+    } else return;
+    armedUntil = 0;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.closest("input, select, textarea, [contenteditable]") !== null
+  );
+}
+
+/** Focus goes to the first link of the row, so that Enter opens it. */
+function moveRow(step: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>("main tbody tr")].flatMap((row) => {
+    const link = row.querySelector<HTMLElement>("a[href]");
+    return link === null ? [] : [link];
+  });
+  const here = links.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
+  const next = here === -1 ? (step === 1 ? 0 : links.length - 1) : here + step;
+  links[next]?.focus();
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { createOperator } from "../../src/auth/operator-admin.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { NoChromium, openBrowser, openWindow } from "./chromium.ts";
+import { fillHotel, type Hotel } from "./hotel.ts";
+import { logInByHand, settled } from "./pages.ts";
+
+export const PASSWORD = "a long enough password";
+
+/** What a test changes of its window. */
+export interface WindowOptions {
+  readonly dark?: boolean;
+  readonly phone?: boolean;
+  /** Nobody is logged in. */
+  readonly loggedOut?: boolean;
+}
+
+/** A service with the hotel of the tests, one operator, `anna`, and a Chromium. */
+export interface ConsoleFixture {
+  readonly service: () => TestService;
+  readonly hotel: () => Hotel;
+  /** A test in a window of its own; whatever goes wrong in it (scripts, policy, loads) fails the test, but for what is expected. */
+  inWindow(
+    name: string,
+    run: (page: Page, complaints: string[]) => Promise<void>,
+    options?: WindowOptions,
+  ): void;
+  /** Goes to a page of the console and waits until all of it is there. */
+  visit(page: Page, path: string): Promise<void>;
+}
+
+/** Starts it all before the tests of a file, which are skipped where this machine has no Chromium. */
+export function consoleFixture(): ConsoleFixture {
+  let service: TestService;
+  let browser: Browser;
+  let hotel: Hotel;
+  let cookies: Parameters<Awaited<ReturnType<typeof openWindow>>["context"]["addCookies"]>[0];
+  let withoutBrowser: string | undefined;
+
+  before(async () => {
+    try {
+      browser = await openBrowser();
+    } catch (error) {
+      if (!(error instanceof NoChromium)) throw error;
+      withoutBrowser = error.message;
+      return;
+    }
+    service = await startTestService();
+    await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD);
+    hotel = await fillHotel(service);
+    const { context, page } = await openWindow(browser, {});
+    await page.goto(`${service.address}/console/`);
+    await logInByHand(page, "anna", PASSWORD);
+    await page.getByRole("heading", { name: "Live intake" }).waitFor();
+    cookies = await context.cookies();
+    await context.close();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const inWindow: ConsoleFixture["inWindow"] = (name, run, options = {}) => {
+    test(name, async (t) => {
+      if (withoutBrowser !== undefined) return t.skip(withoutBrowser);
+      const { context, page, complaints } = await openWindow(browser, {
+        colorScheme: options.dark === true ? "dark" : "light",
+        ...(options.phone === true ? { viewport: { width: 390, height: 844 } } : {}),
+      });
+      if (options.loggedOut !== true) await context.addCookies(cookies);
+      await run(page, complaints);
+      await context.close();
+      assert.deepEqual(complaints, []);
+    });
+  };
+  const visit: ConsoleFixture["visit"] = async (page, path) => {
+    await page.goto(`${service.address}/console${path}`);
+    await settled(page);
+  };
+  return { service: () => service, hotel: () => hotel, inWindow, visit };
+}

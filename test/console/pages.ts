@@ -1,0 +1,38 @@
+import type { Page } from "playwright-core";
+import type { Hotel } from "./hotel.ts";
+
+/** Every page of the console as it is for the hotel of the tests: a name, and the address within the console. */
+export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [name: string, path: string])[] {
+  const { clientCode, propertyCode, heldRequestId, lenientRequestId, changedKey } = hotel;
+  const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
+  return [
+    ["intake", "/"],
+    ["requests", "/requests?outcome=failed"],
+    ["request", `/requests/${lenientRequestId}`],
+    ["record", `/requests/${lenientRequestId}/1`],
+    ["quarantine", "/quarantine"],
+    ["held-record", `/quarantine/${heldRequestId}/1`],
+    ["properties", "/properties"],
+    ["history", `/history?${codes}&resource=reservations&key=${changedKey}`],
+    ["clients", "/clients"],
+    ["client", `/clients/${clientId}`],
+    ["new-client", "/clients/new"],
+    ["settings", "/settings"],
+    ["audit", "/audit"],
+    ["account", "/account"],
+  ];
+}
+
+/** Nothing is on its way any more: no skeleton, no chart that is yet to be drawn, all fonts there. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForSelector("h1");
+  await page.locator(".waiting, .chart-space").first().waitFor({ state: "detached" });
+  await page.evaluate("document.fonts.ready.then(() => undefined)");
+}
+
+/** Logs in as an operator would. */
+export async function logInByHand(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel("Operator").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Log in" }).click();
+}
