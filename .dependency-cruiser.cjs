@@ -2,7 +2,7 @@
 const allowed = {
   main: null,
   threads: null,
-  http: ["auth", "contract", "accept", "state", "read", "console", "settings", "feed", "errors", "observe", "db", "memory"],
+  http: ["auth", "contract", "accept", "state", "read", "insight", "console", "settings", "feed", "errors", "observe", "db", "memory"],
   auth: ["db", "errors", "observe", "memory"],
   accept: ["contract", "db", "errors", "observe", "memory"],
   apply: ["contract", "state", "ledger", "accept", "db", "errors", "observe", "memory"],

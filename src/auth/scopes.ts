@@ -1,5 +1,11 @@
 /** What a token can allow, each named after the resource it opens (contract: "Whoever may push what"). */
-export const TOKEN_SCOPES = ["inventories:write", "reservations:write", "groups:write", "read"] as const;
+export const TOKEN_SCOPES = [
+  "inventories:write",
+  "reservations:write",
+  "groups:write",
+  "read",
+  "insight:read",
+] as const;
 
 /** What a client's own credentials can allow, without any token: asking whether a token is good (RFC 7662). */
 const CREDENTIAL_SCOPES = ["introspect"] as const;

@@ -46,13 +46,16 @@ export function announceRate(reply: FastifyReply, principal: Principal, rate: Ra
   reply.header("ratelimit-policy", policy).header("ratelimit", limit);
 }
 
+/** Scopes of what the nodes answer that are there for reading. */
+const READING: ReadonlySet<string> = new Set(["read", "insight:read"]);
+
 /** Takes one request of the client's rate, of which each node that has its kind of requests gives a part. */
 export function takeRate(
   { nodes, rateLimiter }: HttpContext,
   { clientId, requestRate, requestBurst }: Principal,
   scope: string,
 ): RateResult {
-  return rateLimiter.take(clientId, requestRate, requestBurst, nodes(scope === "read" ? "read" : "accept"));
+  return rateLimiter.take(clientId, requestRate, requestBurst, nodes(READING.has(scope) ? "read" : "accept"));
 }
 
 /** Answers a request that may not pass: 401 no bearer token, 403 token, 403 scope, 429 rate. Undefined when it may. */

@@ -63,17 +63,17 @@ function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
   return handling === "lenient" || handling === "strict" ? handling : null;
 }
 
-/** True when the client would rather have the bare UUID than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
-export function prefersPlainText(accept: string | undefined): boolean {
+/** True when the client would rather have another type of text than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
+export function prefersText(accept: string | undefined, type: "text/plain" | "text/csv"): boolean {
   if (accept === undefined || accept === "*/*" || accept === "application/json") return false;
   const weights = new Map<string, number>();
-  for (const range of accept.split(",")) {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+  for (const part of accept.split(",")) {
+    const [range = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith("q="));
     const q = weight === undefined ? 1 : Number(weight.slice(2));
-    weights.set(type, Number.isFinite(q) ? q : 0);
+    weights.set(range, Number.isFinite(q) ? q : 0);
   }
-  const weigh = (type: string, family: string) =>
-    weights.get(type) ?? weights.get(family) ?? weights.get("*/*") ?? 0;
-  return weigh("text/plain", "text/*") > weigh("application/json", "application/*");
+  const weigh = (exact: string, family: string) =>
+    weights.get(exact) ?? weights.get(family) ?? weights.get("*/*") ?? 0;
+  return weigh(type, "text/*") > weigh("application/json", "application/*");
 }

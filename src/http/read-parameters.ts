@@ -109,14 +109,19 @@ export class QueryParameters {
     return word;
   }
 
+  /** A whole number between two bounds, both included. */
+  whole(name: string, least: number, most: number): number | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    const isShort = /^\d+$/.test(value) && value.length <= String(most).length;
+    if (!isShort || Number(value) < least || Number(value) > most)
+      throw invalidParameter(`${name} takes a whole number from ${least} to ${most}.`);
+    return Number(value);
+  }
+
   /** How many items a page has at most: 100, or 1 to 1,000 as asked. */
   limit(): number {
-    const value = this.#values.get("limit");
-    if (value === undefined) return LIMIT_DEFAULT;
-    const limit = /^\d{1,4}$/.test(value) ? Number(value) : 0;
-    if (limit < 1 || limit > LIMIT_MAX)
-      throw invalidParameter(`limit takes a whole number from 1 to ${LIMIT_MAX}.`);
-    return limit;
+    return this.whole("limit", 1, LIMIT_MAX) ?? LIMIT_DEFAULT;
   }
 
   cursor(): string | undefined {

@@ -19,6 +19,7 @@ import type { HttpContext } from "../http/context.ts";
 import { registerDataRoutes } from "../http/data-routes.ts";
 import { registerDocsRoutes } from "../http/docs-routes.ts";
 import { registerHealthRoutes } from "../http/health-routes.ts";
+import { registerInsightRoutes } from "../http/insight-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
@@ -81,7 +82,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const requestLog = new RequestLog(context);
   const app = buildApp(context, requestLog);
   if (roles.has("accept")) registerDataRoutes(app, context, requestLog);
-  if (roles.has("read")) registerReadRoutes(app, context);
+  if (roles.has("read")) {
+    registerReadRoutes(app, context);
+    registerInsightRoutes(app, context);
+  }
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;

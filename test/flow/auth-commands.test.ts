@@ -58,7 +58,13 @@ describe("the commands on clients, tokens and keys", () => {
 
   it("gives every scope of tokens when none is named", async () => {
     const made = await runJson(clientCommand, "create", "--name", "A", "--grant", "ACME/*");
-    assert.deepEqual(made["scopes"], ["inventories:write", "reservations:write", "groups:write", "read"]);
+    assert.deepEqual(made["scopes"], [
+      "inventories:write",
+      "reservations:write",
+      "groups:write",
+      "read",
+      "insight:read",
+    ]);
   });
 
   it("shows a secret to people once, and never again", async () => {
@@ -215,7 +221,7 @@ describe("the commands on clients, tokens and keys", () => {
     assert.match(unknown.err, /client list/);
     const scope = await run(clientCommand, "create", "--name", "A", "--grant", "A/*", "--scope", "write");
     assert.equal(scope.code, 1);
-    assert.match(scope.err, /inventories:write, reservations:write, groups:write, read, introspect/);
+    assert.match(scope.err, /inventories:write, reservations:write, groups:write, read, insight:read, introspect/);
     assert.equal((await run(clientCommand, "create", "--name", "A")).code, 1);
     assert.equal((await run(clientCommand, "create", "--help")).code, 0);
   });

@@ -5,6 +5,8 @@ import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "./data-operations.
 import { ERROR_ANSWERS, ERROR_SCHEMAS } from "./errors.ts";
 import { introduction, TAGS } from "./guide.ts";
 import { HEADER_PARAMETERS, HEADERS } from "./headers.ts";
+import { insightOperations } from "./insight-operations.ts";
+import { INSIGHT_SCHEMAS } from "./insight-schemas.ts";
 import type { OpenApiDocument, PathItem, SecurityScheme, Server } from "./model.ts";
 import type { DocumentOptions } from "./options.ts";
 import { readOperations } from "./read-operations.ts";
@@ -20,6 +22,7 @@ const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   "reservations:write": "Push reservations.",
   "groups:write": "Push group block masters.",
   read: "Read requests, records and histories.",
+  "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
   introspect: "Ask whether a token is good; no token carries it.",
 };
 
@@ -96,7 +99,13 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
     },
     servers: serversOf(baseUrl === "" ? "/" : baseUrl),
     tags: TAGS,
-    paths: mergePaths(authOperations, dataOperations(options), readOperations(), SERVICE_OPERATIONS),
+    paths: mergePaths(
+      authOperations,
+      dataOperations(options),
+      readOperations(),
+      insightOperations(),
+      SERVICE_OPERATIONS,
+    ),
     components: {
       securitySchemes: securitySchemes(authUrl),
       parameters: HEADER_PARAMETERS,
@@ -106,6 +115,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
         ...recordSchemas(),
         ...dataSchemas(options),
         ...READ_SCHEMAS,
+        ...INSIGHT_SCHEMAS,
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,
         ...SERVICE_SCHEMAS,

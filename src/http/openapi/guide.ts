@@ -54,5 +54,10 @@ export const TAGS: readonly Tag[] = [
     description:
       "What is known now, what was known at an earlier moment, and every version in between. Lists come in pages: follow `nextCursor` until it is null.",
   },
+  {
+    name: "Insight",
+    description:
+      "What the records amount to: rooms and revenue by night, at any instant of either clock. Money is decimal text, exact; amounts of different currencies are never added. Each has `text/csv`, too. What a figure means stands in docs/insight.md.",
+  },
   { name: "Service", description: "For whoever runs or monitors this deployment. No token is needed." },
 ];

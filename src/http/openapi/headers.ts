@@ -85,6 +85,29 @@ export const HEADERS = {
     description: "On 405, the methods that this address takes.",
     schema: { type: "string", maxLength: 128, pattern: "^[A-Z]+(, [A-Z]+)*$", examples: ["POST"] },
   },
+  Link: {
+    description:
+      'With CSV, which has no place for a cursor: the address of the next page, as `<…>; rel="next"`.',
+    schema: {
+      type: "string",
+      maxLength: 16_384,
+      pattern: '^<[^<>]+>; rel="next"$',
+      examples: ['</api/insight/v1/on-the-books?cursor=WyJIVXgwN1dTT0dJX2YyX2Zt>; rel="next"'],
+    },
+  },
+  "X-Watermark": {
+    description: "With CSV: the `watermark` of the answer, where it has one.",
+    schema: {
+      type: "string",
+      format: "date-time",
+      maxLength: 27,
+      examples: ["2026-06-01T08:30:02.052927Z"],
+    },
+  },
+  "X-Settings-Version": {
+    description: "With CSV: the `settingsVersion` of the answer.",
+    schema: { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, examples: [3] },
+  },
   "Cache-Control": {
     description: "`no-store`: the answer is for you alone and for now.",
     required: true,

@@ -4,19 +4,23 @@ import type { Parameter, Schema } from "./model.ts";
 import { schemaOf } from "./model.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "./record-examples.ts";
 
-function query(name: string, description: string, schema: Schema, required = false): Parameter {
+/** A parameter of the query. */
+export function query(name: string, description: string, schema: Schema, required = false): Parameter {
   return { name, in: "query", description, ...(required ? { required } : {}), schema };
 }
 
-function code(example: string): Schema {
+/** The schema of a code, id or label. */
+export function code(example: string): Schema {
   return { type: "string", minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", examples: [example] };
 }
 
-function date(example: string): Schema {
+/** The schema of a calendar date. */
+export function date(example: string): Schema {
   return { type: "string", format: "date", minLength: 10, maxLength: 10, examples: [example] };
 }
 
-function instant(example: string): Schema {
+/** The schema of a UTC time. */
+export function instant(example: string): Schema {
   return { ...schemaOf("Timestamp"), examples: [example] };
 }
 
@@ -35,18 +39,24 @@ const limit = query(
   },
 );
 
-const cursor = query("cursor", "The `nextCursor` of the page before, to this same query. It is opaque.", {
-  type: "string",
-  minLength: 1,
-  maxLength: 2048,
-  pattern: "^[A-Za-z0-9_-]+$",
-  examples: ["WyJIVXgwN1dTT0dJX2YyX2ZtIiwiUi00ODIxMyJd"],
-});
+/** Where a list goes on. */
+export const CURSOR_PARAMETER = query(
+  "cursor",
+  "The `nextCursor` of the page before, to this same query. It is opaque.",
+  {
+    type: "string",
+    minLength: 1,
+    maxLength: 2048,
+    pattern: "^[A-Za-z0-9_-]+$",
+    examples: ["WyJIVXgwN1dTT0dJX2YyX2ZtIiwiUi00ODIxMyJd"],
+  },
+);
 
 /** The parameters of the pages of every list. */
-export const PAGE_PARAMETERS: readonly Parameter[] = [limit, cursor];
+export const PAGE_PARAMETERS: readonly Parameter[] = [limit, CURSOR_PARAMETER];
 
-const property = [
+/** Which property. */
+export const PROPERTY_PARAMETERS = [
   query("clientCode", "The client code of the property.", code(EXAMPLE_CLIENT), true),
   query("propertyCode", "The property code.", code(EXAMPLE_PROPERTY), true),
 ];
@@ -122,7 +132,7 @@ function keyParameter(resource: Resource, required: boolean): Parameter {
 export function recordListParameters(resource: Resource): readonly Parameter[] {
   const status = query("status", "Only records with this status, as it was sent.", code("CONFIRMED"));
   return [
-    ...property,
+    ...PROPERTY_PARAMETERS,
     keyParameter(resource, false),
     query("from", `${DATES_OF[resource]} on or after this.`, date("2026-07-01")),
     query("to", `${DATES_OF[resource]} on or before this.`, date("2026-07-31")),
@@ -139,5 +149,5 @@ export function recordListParameters(resource: Resource): readonly Parameter[] {
 
 /** The parameters of a resource's history. */
 export function historyParameters(resource: Resource): readonly Parameter[] {
-  return [...property, keyParameter(resource, true), ...PAGE_PARAMETERS];
+  return [...PROPERTY_PARAMETERS, keyParameter(resource, true), ...PAGE_PARAMETERS];
 }

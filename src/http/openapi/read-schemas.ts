@@ -126,7 +126,8 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
   },
 };
 
-const NEXT_CURSOR: Schema = {
+/** The `nextCursor` of every page. */
+export const NEXT_CURSOR: Schema = {
   type: ["string", "null"],
   maxLength: 2048,
   pattern: "^[A-Za-z0-9_-]+$",
@@ -156,7 +157,8 @@ const VERSION: Readonly<Record<string, Schema>> = {
   },
 };
 
-function objectOf(
+/** An object all of whose fields are always there but for those that are named. */
+export function objectOf(
   description: string,
   properties: Readonly<Record<string, Schema>>,
   ...optional: string[]

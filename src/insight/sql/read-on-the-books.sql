@@ -12,12 +12,12 @@
 with kind as materialized (
   select
     dimension,
-    dense_rank() over (order by room_type_code, coalesce(currency_code, $9)) as cell,
+    dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $9)) as cell,
     row_number() over (
       order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel,
         currency_code, dimension
     ) as place,
-    room_type_code as unit,
+    room_type_code /* by */ as unit,
     coalesce(currency_code, $9) as currency,
     (status = any ($6::text[])) is true as deducts,
     (status = any ($7::text[])) is true as is_off,
@@ -48,12 +48,12 @@ change_of_own as (
       select first_night, nights, rooms, adults, children, room_revenue, gross_room_revenue, dimension, share_id
       from bellhop_state.night_entry as t
       where property_id = $2 /* and its bucket */ and nights <= 31
-        and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date and source_time <= $5
+        and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
       union all
       select first_night, nights, rooms, adults, children, room_revenue, gross_room_revenue, dimension, share_id
       from bellhop_state.night_entry as t
       where property_id = $2 /* and its bucket */ and nights > 31
-        and first_night <= $4::date and first_night + nights > $3::date and source_time <= $5
+        and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
     ) as entry
     join kind on kind.dimension = entry.dimension and not kind.is_off
   ) as run
@@ -65,8 +65,8 @@ shared_run as (
     greatest(entry.first_night, $3::date) as first_night, least(entry.first_night + entry.nights, $4::date + 1) as end_night
   from bellhop_state.night_entry as entry
   join kind on kind.dimension = entry.dimension and kind.deducts
-  where entry.property_id = $2 and entry.share_id is not null and entry.first_night <= $4::date
-    and entry.first_night + entry.nights > $3::date and source_time <= $5
+  where entry.property_id = $2 and entry.bucket = $1 and entry.share_id is not null and entry.first_night <= $4::date
+    and entry.first_night + entry.nights > $3::date and source_time /* clock */ <= $5
 ),
 sharer_night as (
   select share_id, key as sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
@@ -93,12 +93,12 @@ block_change as (
     select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0) - coalesce(picked_up, 0) as blocks
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights > $3::date and source_time <= $5
+      and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
     union all
     select key, dimension, first_night + nights, coalesce(picked_up, 0) - coalesce(blocks, 0)
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and source_time <= $5
+      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and source_time /* clock */ <= $5
   ) as ends
   group by key, dimension, night
 ),

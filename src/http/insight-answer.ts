@@ -1,0 +1,70 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { prefersText } from "./header-parameters.ts";
+import type { Schema } from "./openapi/model.ts";
+
+/** What a page of an insight is, beside its items. */
+export interface InsightAnswer {
+  readonly items: readonly object[];
+  readonly nextCursor: string | null;
+  readonly clock: string;
+  readonly asOf: string | null;
+  readonly watermark: string | null;
+  readonly settingsVersion: number;
+}
+
+/** What spreadsheets read a formula from, at the beginning of a cell; some leave out what is blank before it. */
+const FORMULA = /^[\s]*[=+\-@\t\r]/;
+const TO_QUOTE = /[",\r\n]/;
+
+/** Text that is somebody's own, and may be a formula: dates and decimals are ours. */
+function isForeign({ type, format }: Schema): boolean {
+  return [type].flat().includes("string") && format === undefined;
+}
+
+function cellOf(value: unknown, isForeignText: boolean): string {
+  if (value === null || value === undefined) return "";
+  const text = isForeignText && FORMULA.test(String(value)) ? `'${String(value)}` : String(value);
+  return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
+ * told is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
+ */
+export function csvOf(items: readonly object[], schema: Schema, leftOut: readonly string[]): string {
+  const columns = Object.entries(schema.properties ?? {}).filter(([name]) => !leftOut.includes(name));
+  const lines = [columns.map(([name]) => name).join(",")];
+  for (const item of items) {
+    const values = item as Readonly<Record<string, unknown>>;
+    lines.push(columns.map(([name, column]) => cellOf(values[name], isForeign(column))).join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+/** The address of the next page: this one with another cursor. */
+function nextAddress(request: FastifyRequest, cursor: string): string {
+  const [path = "", query = ""] = (request.raw.url ?? "").split("?", 2);
+  const kept = query.split("&").filter((pair) => pair !== "" && !/^cursor(=|$)/.test(pair));
+  // What no address may have in it (RFC 3986), and would end the link.
+  return `${path}?${[...kept, `cursor=${cursor}`].join("&")}`.replace(/[<>"\s]/g, encodeURIComponent);
+}
+
+/** Sends a page as JSON or, to who would rather have that, as CSV. */
+export function sendInsight(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: InsightAnswer,
+  schema: Schema,
+  leftOut: readonly string[],
+): FastifyReply {
+  reply.header("cache-control", "no-store").header("vary", "accept");
+  if (!prefersText(request.headers.accept, "text/csv"))
+    return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer));
+  const { items, nextCursor, watermark, settingsVersion } = answer;
+  if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
+  if (watermark !== null) reply.header("x-watermark", watermark);
+  return reply
+    .header("x-settings-version", String(settingsVersion))
+    .type("text/csv; charset=utf-8; header=present")
+    .send(csvOf(items, schema, leftOut));
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
+
+test("amounts have the digits of their currency, and more only where they say something", () => {
+  for (const [text, digits, told] of [
+    ["75.5", 2, "75.50"],
+    ["75", 2, "75.00"],
+    ["75.125000", 2, "75.125"],
+    ["-0.50", 0, "-0.5"],
+    ["0.000", 0, "0"],
+    ["100", 0, "100"],
+  ] as const)
+    assert.equal(withDigits(text, digits), told);
+  assert.deepEqual(["EUR", "JPY", "KWD", "constructor", null].map(digitsOf), [2, 0, 3, 2, 2]);
+});
+
+test("halves are rounded away from zero, whatever binary floating point would make of them", () => {
+  for (const [text, by, digits, told] of [
+    ["1.005", 1n, 2, "1.01"],
+    ["-1.005", 1n, 2, "-1.01"],
+    ["100.01", 2n, 2, "50.01"],
+    ["1", 3n, 4, "0.3333"],
+    ["2", 3n, 4, "0.6667"],
+    ["5", 2n, 0, "3"],
+    ["0", 7n, 2, "0.00"],
+    ["99999999999999999999.99", 1n, 2, "99999999999999999999.99"],
+  ] as const)
+    assert.equal(dividedBy(text, by, digits), told, `${text} by ${by}`);
+});
+
+test("sums are exact, and what is not told adds nothing", () => {
+  const cents = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
+  const text = (units: bigint) => {
+    const digits = String(units < 0n ? -units : units).padStart(3, "0");
+    return `${units < 0n ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+  };
+  fc.assert(
+    fc.property(cents, cents, (left, right) => {
+      assert.equal(plus(text(left), text(right)), text(left + right));
+      assert.equal(withDigits(`${plus(text(left), null)}0`, 2), text(left));
+    }),
+  );
+  assert.equal(plus(null, null), null);
+  assert.equal(plus("1.5", "1"), "2.5");
+});

@@ -1,0 +1,84 @@
+/** An exact decimal: `units` of 10^-`scale`. */
+interface Amount {
+  readonly units: bigint;
+  readonly scale: number;
+}
+
+/** ISO 4217: the currencies that have other than two digits after the point. */
+const DIGITS: Readonly<Record<string, number>> = {
+  ...{
+    BIF: 0,
+    CLP: 0,
+    DJF: 0,
+    GNF: 0,
+    ISK: 0,
+    JPY: 0,
+    KMF: 0,
+    KRW: 0,
+    PYG: 0,
+    RWF: 0,
+    UGX: 0,
+    UYI: 0,
+    VND: 0,
+  },
+  ...{
+    VUV: 0,
+    XAF: 0,
+    XOF: 0,
+    XPF: 0,
+    BHD: 3,
+    IQD: 3,
+    JOD: 3,
+    KWD: 3,
+    LYD: 3,
+    OMR: 3,
+    TND: 3,
+    CLF: 4,
+    UYW: 4,
+  },
+};
+const DIGITS_OF_MOST = 2;
+
+/** Digits after the point in which amounts of a currency are told; of one that is not told or not known, two. */
+export function digitsOf(currency: string | null): number {
+  return currency !== null && Object.hasOwn(DIGITS, currency) ? (DIGITS[currency] as number) : DIGITS_OF_MOST;
+}
+
+function amountOf(text: string): Amount {
+  const point = text.indexOf(".");
+  if (point === -1) return { units: BigInt(text), scale: 0 };
+  return { units: BigInt(text.slice(0, point) + text.slice(point + 1)), scale: text.length - point - 1 };
+}
+
+function textOf(units: bigint, scale: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
+  const sign = units < 0n ? "-" : "";
+  if (scale === 0) return sign + digits;
+  const point = digits.length - scale;
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+/** A decimal with at least so many digits after the point, and more only where they say something: `75.5` is `75.50`. */
+export function withDigits(text: string, digits: number): string {
+  let { units, scale } = amountOf(text);
+  while (scale > digits && units % 10n === 0n) [units, scale] = [units / 10n, scale - 1];
+  return scale >= digits ? textOf(units, scale) : textOf(units * 10n ** BigInt(digits - scale), digits);
+}
+
+/** A decimal divided by a whole number above 0, to so many digits: halves are rounded away from zero. */
+export function dividedBy(text: string, by: bigint, digits: number): string {
+  const { units, scale } = amountOf(text);
+  const divisor = by * 10n ** BigInt(scale);
+  const scaled = (units < 0n ? -units : units) * 10n ** BigInt(digits);
+  const quotient = (scaled * 2n + divisor) / (divisor * 2n);
+  return textOf(units < 0n ? -quotient : quotient, digits);
+}
+
+/** The sum of two decimals; where one is not told, the other. */
+export function plus(left: string | null, right: string | null): string | null {
+  if (left === null || right === null) return left ?? right;
+  const [one, other] = [amountOf(left), amountOf(right)];
+  const scale = Math.max(one.scale, other.scale);
+  const unitsOf = ({ units, scale: own }: Amount) => units * 10n ** BigInt(scale - own);
+  return textOf(unitsOf(one) + unitsOf(other), scale);
+}

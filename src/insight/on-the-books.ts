@@ -1,0 +1,177 @@
+import type pg from "pg";
+import type { Position } from "../read/position.ts";
+import {
+  afterPlace,
+  BEFORE_ALL,
+  type BooksPlace,
+  compareCodes,
+  firstNightAfter,
+  placeOf,
+  positionOf,
+} from "./books-position.ts";
+import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
+import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
+import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
+import type { Scene } from "./scene.ts";
+import { readVariants } from "./statement-variants.ts";
+import { readStock, type Stock } from "./stock.ts";
+
+const readOnTheBooksOf = readVariants(new URL("./sql/read-on-the-books.sql", import.meta.url));
+
+/** Digits after the point of an occupancy: hundredths of a per cent. */
+const OCCUPANCY_DIGITS = 4;
+
+/** What is on the books of a night, of one group of the grouping and one currency. Money is decimal text. */
+export interface OnTheBooksItem {
+  readonly stayDate: string;
+  /** Under the grouping's own name; not there where nothing is grouped by. */
+  readonly [grouping: string]: string | number | null;
+  readonly rooms: number;
+  readonly roomRevenue: string | null;
+  readonly grossRoomRevenue: string | null;
+  readonly adults: number;
+  readonly children: number;
+  readonly capacity: number | null;
+  readonly outOfOrder: number | null;
+  readonly occupancy: string | null;
+  readonly adr: string | null;
+  readonly revpar: string | null;
+  readonly currency: string | null;
+  readonly blocksRemaining: number;
+  readonly unmappedRooms: number;
+  readonly soldReported: number | null;
+}
+
+/** Some items, and where the next go on: null at the end. */
+export interface InsightPage<Item> {
+  readonly items: readonly Item[];
+  readonly next: Position | null;
+}
+
+/** A row of the books, as the statement answers it: numbers as text, since sums have no bound. */
+interface BooksRow extends BooksPlace {
+  readonly rooms: string;
+  readonly unmapped_rooms: string;
+  readonly adults: string;
+  readonly children: string;
+  readonly room_revenue: string | null;
+  readonly gross_room_revenue: string | null;
+  readonly blocks: string;
+}
+
+interface Cell extends BooksPlace {
+  readonly books: BooksRow | undefined;
+  readonly stock: Stock | undefined;
+}
+
+function ratio(of: string | null, by: bigint | null, digits: number): string | null {
+  return of === null || by === null || by <= 0n ? null : dividedBy(of, by, digits);
+}
+
+function itemOf({ night, unit, currency, books, stock }: Cell, by: Grouping, scene: Scene): OnTheBooksItem {
+  const digits = digitsOf(currency);
+  const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
+  const rooms = books?.rooms ?? "0";
+  const roomRevenue = books?.room_revenue ?? null;
+  const isOfAvailable = scene.settings.occupancyBase === "available";
+  const base = stock === undefined ? null : BigInt(stock.capacity) - (isOfAvailable ? BigInt(stock.off) : 0n);
+  return {
+    stayDate: night,
+    ...(by === "none" ? {} : { [by]: unit }),
+    rooms: Number(rooms),
+    roomRevenue: money(roomRevenue),
+    grossRoomRevenue: money(books?.gross_room_revenue),
+    adults: Number(books?.adults ?? 0),
+    children: Number(books?.children ?? 0),
+    capacity: stock === undefined ? null : Number(stock.capacity),
+    outOfOrder: stock === undefined ? null : Number(stock.off),
+    occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
+    adr: ratio(roomRevenue, BigInt(rooms), digits),
+    revpar: ratio(roomRevenue, base, digits),
+    currency,
+    blocksRemaining: Number(books?.blocks ?? 0),
+    unmappedRooms: Number(books?.unmapped_rooms ?? 0),
+    soldReported: stock === undefined ? null : Number(stock.sold),
+  };
+}
+
+function compareCells(left: BooksPlace, right: BooksPlace): number {
+  if (left.night !== right.night) return left.night < right.night ? -1 : 1;
+  return compareCodes(left.unit, right.unit) || compareCodes(left.currency, right.currency);
+}
+
+/** Rows of the books beside what inventory tells of the same night and group; what has nothing on the books is there too. */
+function joined(
+  books: readonly BooksRow[],
+  stock: readonly Stock[],
+  after: BooksPlace,
+  currency: string | null,
+): Cell[] {
+  const placeOfStock = ({ night, unit }: { night: string; unit: string | null }) =>
+    JSON.stringify([night, unit]);
+  const left = new Map(stock.map((one) => [placeOfStock(one), one]));
+  const cells = books.map((row): Cell => ({ ...row, books: row, stock: left.get(placeOfStock(row)) }));
+  for (const row of books) left.delete(placeOfStock(row));
+  // The group that the page before ended in has been told.
+  left.delete(placeOfStock(after));
+  for (const one of left.values())
+    cells.push({ night: one.night, unit: one.unit, currency, books: undefined, stock: one });
+  return cells.sort(compareCells);
+}
+
+/** Inventory knows room types, and nothing else that nights are grouped by. */
+const hasStock = ({ by }: StayQuestion) => by === "none" || by === "roomType";
+
+async function readWindow(
+  client: pg.ClientBase,
+  question: StayQuestion,
+  scene: Scene,
+  window: NightWindow,
+  after: BooksPlace,
+  limit: number,
+): Promise<Cell[]> {
+  const { property, by, clock, asOf } = question;
+  const { reservations, groups } = scene.labels;
+  const statement = await readOnTheBooksOf(client, by, clock);
+  const { rows } = await client.query<BooksRow>({
+    ...statement,
+    values: [
+      ...[property.bucket, property.propertyId, window.first, window.last, boundOf(asOf)],
+      ...[reservations.deducting, reservations.off, groups.deducting, scene.settings.currency, limit],
+      ...afterPlace(after),
+    ],
+  });
+  const stock = hasStock(question) ? await readStock(client, question, window, after, limit + 1) : [];
+  return joined(rows, stock, after, scene.settings.currency).slice(0, limit);
+}
+
+/**
+ * What is on the books of each night of a range, in the order of nights, groups and currencies: at most `limit` rows after a
+ * position. A page ends early where it has looked at very many nights without any.
+ */
+export async function onTheBooks(
+  client: pg.ClientBase,
+  question: StayQuestion,
+  scene: Scene,
+  start: Position | null,
+  limit: number,
+): Promise<InsightPage<OnTheBooksItem>> {
+  let after = start === null ? BEFORE_ALL : placeOf(start);
+  const from = firstNightAfter(after, question);
+  if (from === undefined) return { items: [], next: null };
+  const cells: Cell[] = [];
+  const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
+  for (let count = 0; count < WINDOWS_MAX; count += 1) {
+    const window = windows.next();
+    if (window === undefined || cells.length > limit) break;
+    const wanted = limit + 1 - cells.length;
+    const found = await readWindow(client, question, scene, window, after, wanted);
+    cells.push(...found);
+    windows.passed(window, found.length, wanted - found.length);
+    if (found.length === 0) await windows.skip(client, question.property, hasStock(question));
+    after = { night: window.last, unit: null, currency: null };
+  }
+  const items = cells.slice(0, limit).map((cell) => itemOf(cell, question.by, scene));
+  if (cells.length > limit) return { items, next: positionOf(cells[limit - 1] as Cell) };
+  return { items, next: windows.next() === undefined ? null : positionOf(after) };
+}

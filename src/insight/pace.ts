@@ -1,0 +1,215 @@
+import type pg from "pg";
+import type { Position, PositionShape } from "../read/position.ts";
+import { type BusinessDay, businessDayOf } from "../settings/business-day.ts";
+import { bookingCurve, type CurveChange, type CurvePoint } from "./booking-curve.ts";
+import { BOOKS_POSITION, compareCodes } from "./books-position.ts";
+import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
+import type { InsightPage } from "./on-the-books.ts";
+import { boundOf, type StayQuestion } from "./question.ts";
+import type { Scene } from "./scene.ts";
+import { readVariants } from "./statement-variants.ts";
+import { daysBetween } from "./stay-date.ts";
+
+const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
+
+/** The same weekday of the year before: 52 weeks. */
+export const LAST_YEAR_DAYS = 364;
+
+/** What pace asks beside what every question asks. */
+export interface PaceQuestion extends StayQuestion {
+  /** The curve begins so many days before the night. */
+  readonly daysBefore: number;
+}
+
+/** A point of a booking curve: what was on the books of all nights together so many days before each. Money is decimal text. */
+export interface PaceItem {
+  readonly daysBefore: number;
+  /** Under the grouping's own name. */
+  readonly [grouping: string]: string | number | null;
+  /** Null: some of the nights have not come so near yet. */
+  readonly rooms: number | null;
+  readonly roomRevenue: string | null;
+  readonly grossRoomRevenue: string | null;
+  readonly adr: string | null;
+  readonly lastYearRooms: number | null;
+  readonly lastYearRoomRevenue: string | null;
+  readonly lastYearGrossRoomRevenue: string | null;
+  readonly lastYearAdr: string | null;
+  readonly currency: string | null;
+}
+
+interface PaceRow extends CurveChange {
+  readonly unit: string | null;
+  readonly currency: string | null;
+}
+
+interface PaceCell {
+  readonly unit: string | null;
+  readonly currency: string | null;
+  readonly thisYear: PaceRow[];
+  readonly lastYear: PaceRow[];
+}
+
+/** Group, currency and day of the last point. */
+export const PACE_POSITION: PositionShape = [
+  ...BOOKS_POSITION.slice(1),
+  (part) => typeof part === "number" && Number.isInteger(part) && part >= 0,
+];
+
+const FIRST_DAY_MS = Date.parse("0001-01-01T00:00:00Z");
+const DAY_MS = 86_400_000;
+
+/** A night so many days before another, as PostgreSQL reads it; before the calendar begins there is none. */
+function daysEarlier(night: string, days: number): string {
+  const ms = Date.parse(night) - days * DAY_MS;
+  return ms < FIRST_DAY_MS ? "-infinity" : new Date(ms).toISOString().slice(0, 10);
+}
+
+type CellName = Pick<PaceCell, "unit" | "currency">;
+
+function compareCells(left: CellName, right: CellName): number {
+  return compareCodes(left.unit, right.unit) || compareCodes(left.currency, right.currency);
+}
+
+const NOON_MINUTES = 12 * 60;
+const DAY_MINUTES = 24 * 60;
+
+/** How many minutes after midnight a business day ends, which is before it for one that ends in the evening. */
+function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
+  const [hours = 0, minutes = 0] = businessDayEnd.split(":").map(Number);
+  const end = hours * 60 + minutes;
+  return end < NOON_MINUTES ? end : end - DAY_MINUTES;
+}
+
+async function readYear(
+  client: pg.ClientBase,
+  question: PaceQuestion,
+  { settings, labels }: Scene,
+  shiftDays: number,
+  after: readonly (string | number | boolean)[],
+  cells: number,
+): Promise<PaceRow[]> {
+  const { property, by, clock, asOf, daysBefore } = question;
+  const [from, to] = [daysEarlier(question.from, shiftDays), daysEarlier(question.to, shiftDays)];
+  // No night of a range that ends before the calendar begins has entries.
+  if (to === "-infinity") return [];
+  const statement = await readPace(client, by, clock);
+  const { rows } = await client.query<PaceRow>({
+    ...statement,
+    values: [
+      ...[
+        property.bucket,
+        property.propertyId,
+        from === "-infinity" ? "0001-01-01" : from,
+        to,
+        boundOf(asOf),
+      ],
+      ...[
+        labels.reservations.deducting,
+        settings.currency,
+        settings.timeZone,
+        minutesAfterMidnight(settings),
+      ],
+      ...[daysBefore, ...after, cells],
+    ],
+  });
+  return rows;
+}
+
+/** The cells of both years, in order: of each only the first so many were asked for, and so many of both together are whole. */
+function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], count: number): PaceCell[] {
+  const cells = new Map<string, PaceCell>();
+  const cellOf = ({ unit, currency }: PaceRow): PaceCell => {
+    const key = JSON.stringify([unit, currency]);
+    const known = cells.get(key) ?? { unit, currency, thisYear: [], lastYear: [] };
+    cells.set(key, known);
+    return known;
+  };
+  for (const row of thisYear) cellOf(row).thisYear.push(row);
+  for (const row of lastYear) cellOf(row).lastYear.push(row);
+  return [...cells.values()].sort(compareCells).slice(0, count);
+}
+
+function moneyOf(point: CurvePoint | undefined, currency: string | null) {
+  const digits = digitsOf(currency);
+  const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
+  const { rooms, roomRevenue = null } = point ?? { rooms: 0n };
+  return {
+    rooms: point === undefined ? null : Number(point.rooms),
+    roomRevenue: money(roomRevenue),
+    grossRoomRevenue: money(point?.grossRoomRevenue),
+    adr: roomRevenue === null || rooms <= 0n ? null : dividedBy(roomRevenue, rooms, digits),
+  };
+}
+
+function itemOf(
+  daysBefore: number,
+  { unit, currency }: PaceCell,
+  by: StayQuestion["by"],
+  thisYear: CurvePoint | undefined,
+  lastYear: CurvePoint | undefined,
+): PaceItem {
+  const last = moneyOf(lastYear, currency);
+  return {
+    daysBefore,
+    ...(by === "none" ? {} : { [by]: unit }),
+    ...moneyOf(thisYear, currency),
+    lastYearRooms: last.rooms,
+    lastYearRoomRevenue: last.roomRevenue,
+    lastYearGrossRoomRevenue: last.grossRoomRevenue,
+    lastYearAdr: last.adr,
+    currency,
+  };
+}
+
+function startOf(start: Position | null): CellName {
+  const [noUnit, unit, noCurrency, currency] = start ?? [];
+  return {
+    unit: noUnit === 1 ? null : String(unit),
+    currency: noCurrency === 1 ? null : String(currency),
+  };
+}
+
+function positionAfter({ unit, currency }: PaceCell, items: readonly PaceItem[]): Position {
+  const days = items.at(-1)?.daysBefore ?? 0;
+  return [unit === null ? 1 : 0, unit ?? "", currency === null ? 1 : 0, currency ?? "", days];
+}
+
+/**
+ * The booking curve of all nights of a range together, from so many days before each down to the night itself, beside that of
+ * the same weekdays a year before (364 days). A point is what was on the books at the end of the business day that is so
+ * many days before each night, as it is known at the instant of the question; there is none before the last of the nights
+ * has come so near. Ordered by group and currency, then by falling days.
+ */
+export async function pace(
+  client: pg.ClientBase,
+  question: PaceQuestion,
+  scene: Scene,
+  start: Position | null,
+  limit: number,
+): Promise<InsightPage<PaceItem>> {
+  const { by, daysBefore, asOf, to } = question;
+  const [noUnit = 0, unit = "", noCurrency = 0, currency = "", lastDays = null] = start ?? [];
+  const from = [noUnit === 1, unit, noCurrency === 1, currency];
+  // The cell that the page before ended in, and one that shows that there is more.
+  const count = Math.ceil(limit / (daysBefore + 1)) + 2;
+  const thisYear = await readYear(client, question, scene, 0, from, count);
+  const lastYear = await readYear(client, question, scene, LAST_YEAR_DAYS, from, count);
+  const businessDay = businessDayOf(asOf === null ? new Date() : new Date(asOf), scene.settings);
+  const daysToLast = daysBetween(businessDay, to);
+  const items: PaceItem[] = [];
+  const isStarted = (cell: PaceCell) => lastDays !== null && compareCells(cell, startOf(start)) === 0;
+  let last: PaceCell | undefined;
+  for (const cell of cellsOf(thisYear, lastYear, count)) {
+    const curve = bookingCurve(cell.thisYear, daysBefore);
+    const former = bookingCurve(cell.lastYear, daysBefore);
+    for (let days = isStarted(cell) ? Number(lastDays) - 1 : daysBefore; days >= 0; days -= 1) {
+      if (items.length === limit) return { items, next: positionAfter(last ?? cell, items) };
+      last = cell;
+      const now = daysToLast <= days ? curve[days] : undefined;
+      const then = daysToLast - LAST_YEAR_DAYS <= days ? former[days] : undefined;
+      items.push(itemOf(days, cell, by, now, then));
+    }
+  }
+  return { items, next: null };
+}

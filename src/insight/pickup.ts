@@ -1,0 +1,115 @@
+import type pg from "pg";
+import type { Position } from "../read/position.ts";
+import {
+  afterPlace,
+  BEFORE_ALL,
+  type BooksPlace,
+  firstNightAfter,
+  placeOf,
+  positionOf,
+} from "./books-position.ts";
+import { digitsOf, withDigits } from "./exact-amount.ts";
+import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
+import type { InsightPage } from "./on-the-books.ts";
+import { boundOf, type StayQuestion } from "./question.ts";
+import type { Scene } from "./scene.ts";
+import { readVariants } from "./statement-variants.ts";
+
+const readPickup = readVariants(new URL("./sql/read-pickup.sql", import.meta.url));
+
+/** What pickup asks beside what every question asks. */
+export interface PickupQuestion extends StayQuestion {
+  /** The instant from which changes count, itself not included; ISO 8601 UTC to the microsecond. */
+  readonly since: string;
+}
+
+/** What came onto the books of a night between two instants, of one group and currency: signed. Money is decimal text. */
+export interface PickupItem {
+  readonly stayDate: string;
+  /** Under the grouping's own name. */
+  readonly [grouping: string]: string | number | null;
+  /** Booked less cancelled. */
+  readonly rooms: number;
+  readonly booked: number;
+  readonly cancelled: number;
+  readonly roomRevenue: string | null;
+  readonly grossRoomRevenue: string | null;
+  readonly adults: number;
+  readonly children: number;
+  readonly currency: string | null;
+}
+
+/** A row, as the statement answers it: numbers as text, since sums have no bound. */
+interface PickupRow extends BooksPlace {
+  readonly booked: string;
+  readonly cancelled: string;
+  readonly adults: string;
+  readonly children: string;
+  readonly room_revenue: string | null;
+  readonly gross_room_revenue: string | null;
+}
+
+function itemOf(row: PickupRow, by: StayQuestion["by"]): PickupItem {
+  const { night, unit, currency, room_revenue, gross_room_revenue } = row;
+  const digits = digitsOf(currency);
+  const [booked, cancelled] = [Number(row.booked), Number(row.cancelled)];
+  return {
+    stayDate: night,
+    ...(by === "none" ? {} : { [by]: unit }),
+    ...{ rooms: booked - cancelled, booked, cancelled },
+    roomRevenue: room_revenue === null ? null : withDigits(room_revenue, digits),
+    grossRoomRevenue: gross_room_revenue === null ? null : withDigits(gross_room_revenue, digits),
+    ...{ adults: Number(row.adults), children: Number(row.children), currency },
+  };
+}
+
+async function readWindow(
+  client: pg.ClientBase,
+  question: PickupQuestion,
+  { settings, labels }: Scene,
+  { first, last }: NightWindow,
+  after: BooksPlace,
+  limit: number,
+): Promise<PickupRow[]> {
+  const { property, by, clock, since, asOf } = question;
+  const statement = await readPickup(client, by, clock);
+  const { rows } = await client.query<PickupRow>({
+    ...statement,
+    values: [
+      ...[property.bucket, property.propertyId, first, last, since, boundOf(asOf)],
+      ...[labels.reservations.deducting, settings.currency, limit, ...afterPlace(after)],
+    ],
+  });
+  return rows;
+}
+
+/**
+ * What came onto the books of each night of a range between two instants, in the order of nights, groups and currencies: at
+ * most `limit` rows after a position, none for what did not change. A page may end early, as those of `onTheBooks`.
+ */
+export async function pickup(
+  client: pg.ClientBase,
+  question: PickupQuestion,
+  scene: Scene,
+  start: Position | null,
+  limit: number,
+): Promise<InsightPage<PickupItem>> {
+  let after = start === null ? BEFORE_ALL : placeOf(start);
+  const from = firstNightAfter(after, question);
+  if (from === undefined) return { items: [], next: null };
+  const found: PickupRow[] = [];
+  const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
+  for (let count = 0; count < WINDOWS_MAX; count += 1) {
+    const window = windows.next();
+    if (window === undefined || found.length > limit) break;
+    const wanted = limit + 1 - found.length;
+    const rows = await readWindow(client, question, scene, window, after, wanted);
+    found.push(...rows);
+    windows.passed(window, rows.length, wanted - rows.length);
+    if (rows.length === 0) await windows.skip(client, question.property, false);
+    after = { night: window.last, unit: null, currency: null };
+  }
+  const items = found.slice(0, limit).map((row) => itemOf(row, question.by));
+  if (found.length > limit) return { items, next: positionOf(found[limit - 1] as PickupRow) };
+  return { items, next: windows.next() === undefined ? null : positionOf(after) };
+}

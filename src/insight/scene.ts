@@ -1,0 +1,37 @@
+import type pg from "pg";
+import { withTransaction } from "../db/transaction.ts";
+import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import { type LabelMeanings, labelMeaningsOf } from "./label-meanings.ts";
+import type { StayQuestion } from "./question.ts";
+import { watermarkOf } from "./watermark.ts";
+
+/** What a question is answered by, beside the entries: all of it as of one moment. */
+export interface Scene {
+  readonly settings: PropertySettings;
+  readonly labels: Readonly<Record<"reservations" | "groups", LabelMeanings>>;
+  /** By the clock of receipt: at or below it no answer changes any more. Null by the source clock. */
+  readonly watermark: string | null;
+}
+
+/**
+ * Answers a question from one snapshot: settings, meanings of labels and the watermark are read first, then whatever `ask`
+ * reads is at least as new. Read only; nothing waits for it and it waits for nothing.
+ */
+export function onScene<Answer>(
+  pool: pg.Pool,
+  question: StayQuestion,
+  ask: (client: pg.ClientBase, scene: Scene) => Promise<Answer>,
+): Promise<{ readonly scene: Scene; readonly answer: Answer }> {
+  const { clientCode, propertyCode, property, clock } = question;
+  return withTransaction(
+    pool,
+    async (client) => {
+      const watermark = clock === "receipt" ? await watermarkOf(client, property) : null;
+      const settings = await settingsOf(client, clientCode, propertyCode);
+      const labels = await labelMeaningsOf(client, clientCode, property);
+      const scene = { settings, labels, watermark };
+      return { scene, answer: await ask(client, scene) };
+    },
+    { isolation: "repeatable read", readOnly: true },
+  );
+}

@@ -1,0 +1,134 @@
+-- What came onto the books of each night from $3 to $4 after one instant ($5) and up to another ($6), by one grouping and by
+-- currency: at most $9 rows after the row ($10 … $14). Written for room types and the source clock (src/insight/statement-variants.ts);
+-- $7 are the labels that deduct, $8 is the currency of what names none.
+-- Booked and cancelled are told by the difference of the two states, one reservation at a time (one share at a time for a shared
+-- room): what it has more on a night in a group is booked, what it has less is cancelled. What happened in between and was
+-- taken back is nothing. A reservation whose night moves from one group to another is cancelled there and booked here.
+-- Plan: as read-on-the-books; running sums by reservation and cell, then by cell. Shared rooms by night_entry_shared.
+with kind as materialized (
+  select
+    dimension,
+    dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $8)) as cell,
+    row_number() over (
+      order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel,
+        currency_code, dimension
+    ) as place,
+    room_type_code /* by */ as unit,
+    coalesce(currency_code, $8) as currency
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2 and status = any ($7::text[])
+),
+run as materialized (
+  select
+    kind.cell, entry.key, greatest(entry.first_night, $3::date) as first_night,
+    least(entry.first_night + entry.nights, $4::date + 1) as end_night,
+    case when entry.share_id is null then entry.rooms else 0 end as rooms,
+    entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
+  from (
+    select * from bellhop_state.night_entry as t
+    where property_id = $2 /* and its bucket */ and nights <= 31
+      and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date
+      and source_time /* clock */ > $5 and source_time /* clock */ <= $6
+    union all
+    select * from bellhop_state.night_entry as t
+    where property_id = $2 /* and its bucket */ and nights > 31
+      and first_night <= $4::date and first_night + nights > $3::date
+      and source_time /* clock */ > $5 and source_time /* clock */ <= $6
+  ) as entry
+  join kind on kind.dimension = entry.dimension
+),
+key_change as (
+  select key, cell, night, sum(rooms) as rooms
+  from (
+    select key, cell, first_night as night, rooms from run where rooms <> 0
+    union all
+    select key, cell, end_night, -rooms from run where rooms <> 0
+  ) as ends
+  group by key, cell, night
+  having sum(rooms) <> 0
+),
+key_stretch as (
+  select
+    cell, night, lead(night) over so_far as end_night, sum(rooms) over so_far as rooms
+  from key_change
+  window so_far as (partition by key, cell order by night)
+),
+sharer_night as (
+  select
+    is_after, share_id, sharer, cell, place, night, sum(rooms) as rooms
+  from (
+    select
+      entry.share_id, entry.key as sharer, kind.cell, kind.place, entry.rooms, greatest(entry.first_night, $3::date) + passed as night,
+      entry.source_time /* clock */ <= $5 as is_before
+    from bellhop_state.night_entry as entry
+    join kind on kind.dimension = entry.dimension
+    cross join lateral generate_series(
+      0, least(entry.first_night + entry.nights, $4::date + 1) - greatest(entry.first_night, $3::date) - 1
+    ) as passed
+    where entry.property_id = $2 and entry.bucket = $1 and entry.share_id is not null and entry.first_night <= $4::date
+      and entry.first_night + entry.nights > $3::date and entry.source_time /* clock */ <= $6
+  ) as sharers
+  cross join (values (false), (true)) as instant (is_after)
+  where is_after or is_before
+  group by is_after, share_id, sharer, cell, place, night
+  having sum(rooms) <> 0
+),
+sharer as (
+  select
+    sharer_night.*,
+    min(sharer) over (partition by is_after, share_id, night) as holder,
+    sum(rooms) over (partition by is_after, share_id, night, sharer) as named,
+    place = min(place) over (partition by is_after, share_id, night, sharer) as is_first
+  from sharer_night
+),
+share_change as (
+  select
+    share_id, cell, night,
+    sum(case when is_after then 1 else -1 end * (rooms + case when is_first then most - named else 0 end)) as rooms
+  from (select sharer.*, max(named) over (partition by is_after, share_id, night) as most from sharer) as room
+  where sharer = holder
+  group by share_id, cell, night
+),
+change as (
+  select cell, first_night as night, 0 as booked, 0 as cancelled, sum(adults) as adults, sum(children) as children,
+    sum(room_revenue) as room_revenue, sum(gross_room_revenue) as gross_room_revenue,
+    count(room_revenue) as priced, count(gross_room_revenue) as gross_priced
+  from run group by cell, first_night
+  union all
+  select cell, end_night, 0, 0, -sum(adults), -sum(children), -sum(room_revenue), -sum(gross_room_revenue),
+    -count(room_revenue), -count(gross_room_revenue)
+  from run group by cell, end_night
+  union all
+  select cell, edge.night, sum(edge.sign * greatest(rooms, 0)), sum(edge.sign * greatest(-rooms, 0)), 0, 0, null, null, 0, 0
+  from key_stretch cross join lateral (values (night, 1), (end_night, -1)) as edge (night, sign)
+  where rooms <> 0
+  group by cell, edge.night
+  union all
+  select cell, edge.night, sum(edge.sign * greatest(rooms, 0)), sum(edge.sign * greatest(-rooms, 0)), 0, 0, null, null, 0, 0
+  from share_change cross join lateral (values (night, 1), (night + 1, -1)) as edge (night, sign)
+  group by cell, edge.night
+),
+stretch as (
+  select
+    cell, night, lead(night, 1, $4::date + 1) over passed as end_night,
+    sum(booked) over passed as booked, sum(cancelled) over passed as cancelled,
+    sum(adults) over passed as adults, sum(children) over passed as children,
+    sum(room_revenue) over passed as room_revenue, sum(gross_room_revenue) over passed as gross_room_revenue,
+    sum(priced) over passed as priced, sum(gross_priced) over passed as gross_priced
+  from change
+  -- The last of the rows of one night, in whatever order they come, has them all; the others have no night of their own.
+  window passed as (partition by cell order by night rows unbounded preceding)
+)
+select
+  (night + passed)::text as night, unit, currency, booked::text, cancelled::text, adults::text, children::text,
+  case when priced <> 0 then room_revenue::text end as room_revenue,
+  case when gross_priced <> 0 then gross_room_revenue::text end as gross_room_revenue
+from stretch
+join (select distinct cell, unit, currency from kind) as told using (cell)
+cross join lateral generate_series(0, end_night - night - 1) as passed
+where end_night > night
+  and (booked <> 0 or cancelled <> 0 or adults <> 0 or children <> 0 or room_revenue <> 0 or gross_room_revenue <> 0)
+  and (night + passed, unit is null, coalesce(unit, ''), currency is null, coalesce(currency, ''))
+    > ($10::date, $11::boolean, $12::text collate "C", $13::boolean, $14::text collate "C")
+order by night + passed, cell
+limit $9

@@ -1,0 +1,283 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import { timelineOf } from "../../src/ledger/timeline.ts";
+import { dateOfDay } from "../workload/calendar-day.ts";
+
+/** What nights of a run are grouped by. */
+export interface ModelCodes {
+  readonly status: string;
+  readonly roomType: string;
+  readonly bookedRoomType: string | null;
+  readonly marketSegment: string | null;
+  readonly group: string | null;
+  readonly rateCode: string | null;
+  readonly channel: string | null;
+  readonly currency: string | null;
+}
+
+/** Nights that follow each other, each with the same. Money is whole cents. */
+export interface ModelRun extends ModelCodes {
+  /** Days since 1970. */
+  readonly first: number;
+  readonly nights: number;
+  readonly rooms: number;
+  readonly adults: number;
+  readonly children: number;
+  readonly net: number | null;
+  readonly gross: number | null;
+}
+
+/** A version of a reservation. Times are ISO 8601 UTC with six digits after the point. */
+export interface ModelVersion {
+  readonly key: string;
+  readonly sourceTime: string;
+  readonly receivedAt: string;
+  readonly shareId: string | null;
+  readonly runs: readonly ModelRun[];
+}
+
+export interface ModelBlockRun extends ModelCodes {
+  readonly first: number;
+  readonly nights: number;
+  readonly blocks: number;
+  readonly pickedUp: number | null;
+}
+
+export interface ModelBlock {
+  readonly key: string;
+  readonly sourceTime: string;
+  readonly receivedAt: string;
+  readonly runs: readonly ModelBlockRun[];
+}
+
+interface Place {
+  readonly bucket: number;
+  readonly propertyId: number;
+}
+
+const codesOf = (run: ModelCodes) => [
+  ...[run.status, run.roomType, run.bookedRoomType, run.marketSegment],
+  ...[run.group, run.rateCode, run.channel, run.currency],
+];
+
+function dimensionOf(run: ModelCodes): string {
+  return String(hash("sha256", JSON.stringify(codesOf(run)), "buffer").readBigInt64BE(0));
+}
+
+async function writeDimensions(pool: pg.Pool, place: Place, runs: readonly ModelCodes[]): Promise<void> {
+  const rows = runs.map((run) => {
+    const [status, room, booked, segment, group, rate, channel, currency] = codesOf(run);
+    return { dimension: dimensionOf(run), status, room, booked, segment, group, rate, channel, currency };
+  });
+  await pool.query(
+    `insert into bellhop_state.night_dimension (bucket, property_id, dimension, status, room_type_code,
+       booked_room_type_code, market_segment_code, group_block_code, rate_code, channel, currency_code)
+     select $1, $2, dimension, status, room, booked, segment, "group", rate, channel, currency
+     from json_to_recordset($3) as sent (dimension bigint, status text, room text, booked text, segment text,
+       "group" text, rate text, channel text, currency text)
+     on conflict do nothing`,
+    [place.bucket, place.propertyId, JSON.stringify(rows)],
+  );
+}
+
+/** What each version of one key takes off and adds, by both clocks: contents are places in the list of versions. */
+function changesOf(versions: readonly { readonly sourceTime: string; readonly receivedAt: string }[]) {
+  return timelineOf(
+    versions.map(({ sourceTime, receivedAt }, at) => ({
+      ...{ sourceTime, requestId: receivedAt, index: 0, content: String(at) },
+    })),
+  ).flatMap(({ sourceTime, requestId: receivedAt, from, to }) => [
+    ...(from === null ? [] : [{ sourceTime, receivedAt, at: Number(from), sign: -1 }]),
+    ...(to === null ? [] : [{ sourceTime, receivedAt, at: Number(to), sign: 1 }]),
+  ]);
+}
+
+function byKey<Version extends { readonly key: string }>(versions: readonly Version[]): Version[][] {
+  return [...Map.groupBy(versions, ({ key }) => key).values()];
+}
+
+const cents = (amount: number | null, sign: number) =>
+  amount === null ? null : `${sign * amount < 0 ? "-" : ""}${(Math.abs(amount) / 100).toFixed(2)}`;
+
+/** Writes the entries that versions of reservations amount to. */
+export async function writeNights(
+  pool: pg.Pool,
+  place: Place,
+  versions: readonly ModelVersion[],
+): Promise<void> {
+  await writeDimensions(
+    pool,
+    place,
+    versions.flatMap(({ runs }) => runs),
+  );
+  const entries = byKey(versions).flatMap((ofKey) =>
+    changesOf(ofKey).flatMap(({ sourceTime, receivedAt, at, sign }) => {
+      const { key, shareId, runs } = ofKey[at] as ModelVersion;
+      return runs.map((run) => ({
+        ...{ source_time: sourceTime, received_at: receivedAt, dimension: dimensionOf(run), key },
+        ...{ share_id: shareId, first_night: dateOfDay(run.first), nights: run.nights },
+        ...{ rooms: sign * run.rooms, adults: sign * run.adults, children: sign * run.children },
+        ...{ room_revenue: cents(run.net, sign), gross_room_revenue: cents(run.gross, sign) },
+      }));
+    }),
+  );
+  await pool.query(
+    `insert into bellhop_state.night_entry (bucket, property_id, source_time, received_at, dimension, first_night, nights,
+       rooms, adults, children, room_revenue, gross_room_revenue, key, share_id)
+     select $1, $2, source_time, received_at, dimension, first_night, nights, rooms, adults, children, room_revenue,
+       gross_room_revenue, key, share_id
+     from json_populate_recordset(null::bellhop_state.night_entry, $3)`,
+    [place.bucket, place.propertyId, JSON.stringify(entries)],
+  );
+}
+
+/** Writes the entries that versions of group block masters amount to. */
+export async function writeBlocks(
+  pool: pg.Pool,
+  place: Place,
+  versions: readonly ModelBlock[],
+): Promise<void> {
+  await writeDimensions(
+    pool,
+    place,
+    versions.flatMap(({ runs }) => runs),
+  );
+  const entries = byKey(versions).flatMap((ofKey) =>
+    changesOf(ofKey).flatMap(({ sourceTime, receivedAt, at, sign }) => {
+      const { key, runs } = ofKey[at] as ModelBlock;
+      return runs.map((run) => ({
+        ...{ source_time: sourceTime, received_at: receivedAt, dimension: dimensionOf(run), key },
+        ...{ first_night: dateOfDay(run.first), nights: run.nights, blocks: sign * run.blocks },
+        picked_up: run.pickedUp === null ? null : sign * run.pickedUp,
+      }));
+    }),
+  );
+  await pool.query(
+    `insert into bellhop_state.block_entry (bucket, property_id, source_time, received_at, dimension, first_night, nights,
+       blocks, picked_up, key)
+     select $1, $2, source_time, received_at, dimension, first_night, nights, blocks, picked_up, key
+     from json_populate_recordset(null::bellhop_state.block_entry, $3)`,
+    [place.bucket, place.propertyId, JSON.stringify(entries)],
+  );
+}
+
+/** The version of each key that counts, of those that are known: the newest by source time, then receipt. */
+export function countingOf<
+  Version extends { readonly key: string; readonly sourceTime: string; readonly receivedAt: string },
+>(versions: readonly Version[], isKnown: (version: Version) => boolean): Version[] {
+  return byKey(versions.filter(isKnown)).map((ofKey) =>
+    ofKey.reduce((best, one) =>
+      one.sourceTime > best.sourceTime ||
+      (one.sourceTime === best.sourceTime && one.receivedAt > best.receivedAt)
+        ? one
+        : best,
+    ),
+  );
+}
+
+/** What is on the books of one night, group and currency. Money in cents; null: nobody tells it. */
+export interface ModelCell {
+  rooms: number;
+  unmapped: number;
+  adults: number;
+  children: number;
+  net: number | null;
+  gross: number | null;
+  blocks: number;
+}
+
+export interface ModelLabels {
+  readonly deducting: ReadonlySet<string>;
+  readonly off: ReadonlySet<string>;
+  readonly holding: ReadonlySet<string>;
+}
+
+export type ModelBy = "none" | Exclude<keyof ModelCodes, "status" | "currency">;
+
+/** By night, group and currency as a JSON array. */
+export type ModelBooks = Map<string, ModelCell>;
+
+function cellOf(books: ModelBooks, night: number, run: ModelCodes, by: ModelBy): ModelCell {
+  const unit =
+    by === "none" ? null : by === "bookedRoomType" ? (run.bookedRoomType ?? run.roomType) : run[by];
+  const name = JSON.stringify([dateOfDay(night), unit, run.currency ?? "EUR"]);
+  const cell = books.get(name) ?? {
+    ...{ rooms: 0, unmapped: 0, adults: 0, children: 0, net: null, gross: null, blocks: 0 },
+  };
+  books.set(name, cell);
+  return cell;
+}
+
+interface Sharer {
+  readonly key: string;
+  readonly run: ModelRun;
+}
+
+const byCodes = (left: Sharer, right: Sharer) => {
+  const order = (run: ModelCodes) => [
+    ...[
+      run.roomType,
+      run.bookedRoomType,
+      run.marketSegment,
+      run.group,
+      run.rateCode,
+      run.channel,
+      run.currency,
+    ],
+  ];
+  const [one, other] = [order(left.run), order(right.run)];
+  for (const [at, code] of one.entries()) {
+    const another = other[at] ?? null;
+    if (code !== another) return code === null ? 1 : another === null ? -1 : code < another ? -1 : 1;
+  }
+  return 0;
+};
+
+/** One room of those who share it: the most rooms that any of them has, with the sharer of the smallest key. */
+function settle(books: ModelBooks, night: number, sharers: readonly Sharer[], by: ModelBy): void {
+  const rooms = Map.groupBy(sharers, ({ key }) => key);
+  const namedBy = (key: string) => (rooms.get(key) ?? []).reduce((sum, { run }) => sum + run.rooms, 0);
+  const holders = [...rooms.keys()].filter((key) => namedBy(key) !== 0).sort();
+  const [holder] = holders;
+  if (holder === undefined) return;
+  const most = Math.max(...holders.map(namedBy));
+  const runs = (rooms.get(holder) ?? []).filter(({ run }) => run.rooms !== 0).sort(byCodes);
+  for (const [at, { run }] of runs.entries())
+    cellOf(books, night, run, by).rooms += run.rooms + (at === 0 ? most - namedBy(holder) : 0);
+}
+
+const plus = (sum: number | null, more: number | null) => (more === null ? sum : (sum ?? 0) + more);
+
+/** What versions amount to, night by night, from their definition. */
+export function booksOf(
+  versions: readonly ModelVersion[],
+  blocks: readonly ModelBlock[],
+  { from, to, by }: { readonly from: number; readonly to: number; readonly by: ModelBy },
+  labels: ModelLabels,
+): ModelBooks {
+  const books: ModelBooks = new Map();
+  for (let night = from; night <= to; night += 1) {
+    const shares = new Map<string, Sharer[]>();
+    const covers = ({ first, nights }: { first: number; nights: number }) =>
+      first <= night && night < first + nights;
+    for (const { key, shareId, runs } of versions) {
+      for (const run of runs.filter(covers)) {
+        if (labels.deducting.has(run.status)) {
+          const cell = cellOf(books, night, run, by);
+          if (shareId === null) cell.rooms += run.rooms;
+          else shares.set(shareId, [...(shares.get(shareId) ?? []), { key, run }]);
+          cell.adults += run.adults;
+          cell.children += run.children;
+          cell.net = plus(cell.net, run.net);
+          cell.gross = plus(cell.gross, run.gross);
+        } else if (!labels.off.has(run.status)) cellOf(books, night, run, by).unmapped += run.rooms;
+      }
+    }
+    for (const sharers of shares.values()) settle(books, night, sharers, by);
+    for (const { runs } of blocks)
+      for (const run of runs.filter(covers))
+        if (labels.holding.has(run.status))
+          cellOf(books, night, run, by).blocks += Math.max(run.blocks - (run.pickedUp ?? 0), 0);
+  }
+  return books;
+}
