@@ -31,7 +31,7 @@ function cellOf(value: unknown, isForeignText: boolean): string {
  * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
  * told is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
  */
-export function csvOf(items: readonly object[], schema: Schema, leftOut: readonly string[]): string {
+function csvOf(items: readonly object[], schema: Schema, leftOut: readonly string[]): string {
   const columns = Object.entries(schema.properties ?? {}).filter(([name]) => !leftOut.includes(name));
   const lines = [columns.map(([name]) => name).join(",")];
   for (const item of items) {

@@ -13,7 +13,7 @@ import { daysBetween } from "./stay-date.ts";
 const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
 
 /** The same weekday of the year before: 52 weeks. */
-export const LAST_YEAR_DAYS = 364;
+const LAST_YEAR_DAYS = 364;
 
 /** What pace asks beside what every question asks. */
 export interface PaceQuestion extends StayQuestion {

@@ -3,7 +3,7 @@ import { withTransaction } from "../db/transaction.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import { type LabelMeanings, labelMeaningsOf } from "./label-meanings.ts";
 import type { StayQuestion } from "./question.ts";
-import { watermarkOf } from "./watermark.ts";
+import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 /** What a question is answered by, beside the entries: all of it as of one moment. */
 export interface Scene {
@@ -17,16 +17,17 @@ export interface Scene {
  * Answers a question from one snapshot: settings, meanings of labels and the watermark are read first, then whatever `ask`
  * reads is at least as new. Read only; nothing waits for it and it waits for nothing.
  */
-export function onScene<Answer>(
+export async function onScene<Answer>(
   pool: pg.Pool,
   question: StayQuestion,
   ask: (client: pg.ClientBase, scene: Scene) => Promise<Answer>,
 ): Promise<{ readonly scene: Scene; readonly answer: Answer }> {
   const { clientCode, propertyCode, property, clock } = question;
+  const settled = clock === "receipt" ? await settledReceipts(pool) : null;
   return withTransaction(
     pool,
     async (client) => {
-      const watermark = clock === "receipt" ? await watermarkOf(client, property) : null;
+      const watermark = await watermarkOf(client, property, settled);
       const settings = await settingsOf(client, clientCode, propertyCode);
       const labels = await labelMeaningsOf(client, clientCode, property);
       const scene = { settings, labels, watermark };

@@ -221,7 +221,10 @@ describe("the commands on clients, tokens and keys", () => {
     assert.match(unknown.err, /client list/);
     const scope = await run(clientCommand, "create", "--name", "A", "--grant", "A/*", "--scope", "write");
     assert.equal(scope.code, 1);
-    assert.match(scope.err, /inventories:write, reservations:write, groups:write, read, insight:read, introspect/);
+    assert.match(
+      scope.err,
+      /inventories:write, reservations:write, groups:write, read, insight:read, introspect/,
+    );
     assert.equal((await run(clientCommand, "create", "--name", "A")).code, 1);
     assert.equal((await run(clientCommand, "create", "--help")).code, 0);
   });

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { timelineOf } from "../../src/ledger/timeline.ts";
 import { dateOfDay } from "../workload/calendar-day.ts";
 
 /** What nights of a run are grouped by. */
@@ -80,16 +79,48 @@ async function writeDimensions(pool: pg.Pool, place: Place, runs: readonly Model
   );
 }
 
-/** What each version of one key takes off and adds, by both clocks: contents are places in the list of versions. */
-function changesOf(versions: readonly { readonly sourceTime: string; readonly receivedAt: string }[]) {
-  return timelineOf(
-    versions.map(({ sourceTime, receivedAt }, at) => ({
-      ...{ sourceTime, requestId: receivedAt, index: 0, content: String(at) },
-    })),
-  ).flatMap(({ sourceTime, requestId: receivedAt, from, to }) => [
-    ...(from === null ? [] : [{ sourceTime, receivedAt, at: Number(from), sign: -1 }]),
-    ...(to === null ? [] : [{ sourceTime, receivedAt, at: Number(to), sign: 1 }]),
-  ]);
+interface Timed {
+  readonly sourceTime: string;
+  readonly receivedAt: string;
+}
+
+/** The newest by source time, then receipt, of the versions of one key: its place in them; undefined where none is known. */
+function newestOf(versions: readonly Timed[], isKnown: (version: Timed) => boolean): number | undefined {
+  let newest: number | undefined;
+  for (const [at, version] of versions.entries()) {
+    const best = newest === undefined ? undefined : versions[newest];
+    const isNewer =
+      best === undefined ||
+      version.sourceTime > best.sourceTime ||
+      (version.sourceTime === best.sourceTime && version.receivedAt > best.receivedAt);
+    if (isKnown(version) && isNewer) newest = at;
+  }
+  return newest;
+}
+
+/**
+ * What each version of one key takes off and adds, by both clocks: the mixed second differences of what counts, straight from
+ * the definition and without the ledger's own way to them.
+ */
+function changesOf(versions: readonly Timed[]) {
+  const sourceTimes = [...new Set(versions.map(({ sourceTime }) => sourceTime))].sort();
+  const receipts = [...new Set(versions.map(({ receivedAt }) => receivedAt))].sort();
+  const countsAt = (source: number, receipt: number) =>
+    newestOf(
+      versions,
+      ({ sourceTime, receivedAt }) =>
+        sourceTime <= (sourceTimes[source] ?? "") && receivedAt <= (receipts[receipt] ?? ""),
+    );
+  return sourceTimes.flatMap((sourceTime, source) =>
+    receipts.flatMap((receivedAt, receipt) =>
+      [
+        { at: countsAt(source, receipt), sign: 1 },
+        { at: countsAt(source - 1, receipt), sign: -1 },
+        { at: countsAt(source, receipt - 1), sign: -1 },
+        { at: countsAt(source - 1, receipt - 1), sign: 1 },
+      ].flatMap(({ at, sign }) => (at === undefined ? [] : [{ sourceTime, receivedAt, at, sign }])),
+    ),
+  );
 }
 
 function byKey<Version extends { readonly key: string }>(versions: readonly Version[]): Version[][] {
@@ -161,18 +192,16 @@ export async function writeBlocks(
   );
 }
 
-/** The version of each key that counts, of those that are known: the newest by source time, then receipt. */
-export function countingOf<
-  Version extends { readonly key: string; readonly sourceTime: string; readonly receivedAt: string },
->(versions: readonly Version[], isKnown: (version: Version) => boolean): Version[] {
-  return byKey(versions.filter(isKnown)).map((ofKey) =>
-    ofKey.reduce((best, one) =>
-      one.sourceTime > best.sourceTime ||
-      (one.sourceTime === best.sourceTime && one.receivedAt > best.receivedAt)
-        ? one
-        : best,
-    ),
-  );
+/** The version of each key that counts, of those that are known. */
+export function countingOf<Version extends Timed & { readonly key: string }>(
+  versions: readonly Version[],
+  isKnown: (version: Version) => boolean,
+): Version[] {
+  return byKey(versions).flatMap((ofKey) => {
+    const known = ofKey.filter(isKnown);
+    const newest = newestOf(known, () => true);
+    return newest === undefined ? [] : known.slice(newest, newest + 1);
+  });
 }
 
 /** What is on the books of one night, group and currency. Money in cents; null: nobody tells it. */

@@ -4,9 +4,9 @@ import { CURSOR_PARAMETER, date, instant, PROPERTY_PARAMETERS, query } from "./r
 
 /** How many items an insight answers at most at once: a year of ten room types in one page. */
 export const INSIGHT_LIMIT_MAX = 10_000;
-export const INSIGHT_LIMIT_DEFAULT = 1_000;
-export const DAYS_BEFORE_MAX = 1_100;
-export const DAYS_BEFORE_DEFAULT = 365;
+const INSIGHT_LIMIT_DEFAULT = 1_000;
+const DAYS_BEFORE_MAX = 1_100;
+const DAYS_BEFORE_DEFAULT = 365;
 
 const from = query("from", "The first stay date.", date("2026-07-01"), true);
 const to = query("to", "The last stay date, included.", date("2026-07-31"), true);

@@ -137,7 +137,7 @@ function itemOf(description: string, properties: Readonly<Record<string, Schema>
 }
 
 /** A page of an insight: items, and what the answer is of. */
-export function insightPageOf(description: string, itemName: string): Schema {
+function insightPageOf(description: string, itemName: string): Schema {
   return objectOf(description, {
     items: {
       type: "array",
