@@ -56,11 +56,13 @@ export function sendInsight(
   answer: InsightAnswer,
   schema: Schema,
   leftOut: readonly string[],
+  itemsName = "items",
 ): FastifyReply {
+  const { items, ...of } = answer;
   reply.header("cache-control", "no-store").header("vary", "accept");
   if (!prefersText(request.headers.accept, "text/csv"))
-    return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer));
-  const { items, nextCursor, watermark, settingsVersion } = answer;
+    return reply.type("application/json; charset=utf-8").send(JSON.stringify({ [itemsName]: items, ...of }));
+  const { nextCursor, watermark, settingsVersion } = answer;
   if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
   if (watermark !== null) reply.header("x-watermark", watermark);
   return reply

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import type { Principal } from "../auth/principal.ts";
+import { BLOCKS_POSITION, blocks } from "../insight/blocks.ts";
 import { BOOKS_POSITION } from "../insight/books-position.ts";
 import { type InsightPage, onTheBooks } from "../insight/on-the-books.ts";
 import { PACE_POSITION, pace } from "../insight/pace.ts";
 import { pickup } from "../insight/pickup.ts";
-import { GROUPINGS, type StayQuestion } from "../insight/question.ts";
+import { GROUPINGS, type Grouping, type StayQuestion } from "../insight/question.ts";
+import { RECONCILIATION_POSITION, reconciliation } from "../insight/reconciliation.ts";
 import { onScene, type Scene } from "../insight/scene.ts";
 import type { Position, PositionShape } from "../read/position.ts";
 import { findProperty } from "../read/property.ts";
@@ -13,6 +15,7 @@ import { settingsOf } from "../settings/property-settings.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { sendInsight } from "./insight-answer.ts";
+import { answerFeedHealth, answerNight } from "./insight-night-routes.ts";
 import { InsightParameters } from "./insight-parameters.ts";
 import { INSIGHT_PATH, INSIGHTS, type InsightDefinition } from "./openapi/insight-operations.ts";
 import { INSIGHT_ITEMS } from "./openapi/insight-schemas.ts";
@@ -23,6 +26,8 @@ import { mayRead } from "./read-property.ts";
 export interface InsightRoute {
   readonly definition: InsightDefinition;
   readonly position: PositionShape;
+  /** Columns that CSV has not; by default the groupings that were not asked for. */
+  leftOut?(by: Grouping): readonly string[];
   answer(
     client: pg.ClientBase,
     question: StayQuestion,
@@ -53,13 +58,31 @@ const PACE: InsightRoute = {
     pace(client, { ...question, daysBefore: parameters.givenNumber("daysBefore") }, scene, start, limit),
 };
 
+const withoutRoomType = (by: Grouping) => (by === "roomType" ? [] : ["roomType"]);
+
+const BLOCKS: InsightRoute = {
+  definition: INSIGHTS.blocks,
+  position: BLOCKS_POSITION,
+  leftOut: withoutRoomType,
+  answer: (client, question, scene, start, limit, parameters) =>
+    blocks(client, { ...question, holding: parameters.givenText("holding") === "yes" }, scene, start, limit),
+};
+
+const RECONCILIATION: InsightRoute = {
+  definition: INSIGHTS.reconciliation,
+  position: RECONCILIATION_POSITION,
+  leftOut: withoutRoomType,
+  answer: reconciliation,
+};
+
 async function answer(
   context: HttpContext,
-  { definition, position, answer: ask }: InsightRoute,
+  route: InsightRoute,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { pool } = context;
+  const { definition, position } = route;
   const principal = request.principal as Principal;
   const parameters = new InsightParameters(request, definition.parameters);
   const { codes, by, clock } = parameters;
@@ -68,7 +91,7 @@ async function answer(
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const asOf = parameters.textOf("asOf") ?? null;
   const schema = INSIGHT_ITEMS[definition.itemName];
-  const leftOut = GROUPINGS.filter((grouping) => grouping !== by);
+  const leftOut = route.leftOut?.(by) ?? GROUPINGS.filter((grouping) => grouping !== by);
   const property = await findProperty(pool, codes.clientCode, codes.propertyCode);
   if (property === undefined) {
     // Nobody has ever named it: it has nothing, like any other list of its own.
@@ -82,7 +105,7 @@ async function answer(
   };
   const limit = parameters.givenNumber("limit");
   const { scene, answer: page } = await onScene(pool, question, (client, on) =>
-    ask(client, question, on, start, limit, parameters),
+    route.answer(client, question, on, start, limit, parameters),
   );
   const { items, next } = page;
   const nextCursor = next === null ? null : writeCursor(cursorOf, next);
@@ -94,8 +117,14 @@ async function answer(
 /** `GET` of every insight about the nights of a property, with the scope `insight:read`. */
 export function registerInsightRoutes(app: FastifyInstance, context: HttpContext): void {
   const options = { onRequest: authorize(context, "insight:read") };
-  for (const route of [ON_THE_BOOKS, PICKUP, PACE])
+  for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
     app.get(`${INSIGHT_PATH}/${route.definition.name}`, options, (request, reply) =>
       answer(context, route, request, reply),
     );
+  app.get(`${INSIGHT_PATH}/${INSIGHTS.night.name}`, options, (request, reply) =>
+    answerNight(context, request, reply),
+  );
+  app.get(`${INSIGHT_PATH}/${INSIGHTS.feedHealth.name}`, options, (request, reply) =>
+    answerFeedHealth(context, request, reply),
+  );
 }

@@ -11,9 +11,10 @@ export interface BooksPlace {
 }
 
 const CHARACTERS_MAX = 128;
-const isFlag = (part: string | number) => part === 0 || part === 1;
+/** Parts of positions: a flag, a code that may be empty, a night. */
+export const isFlag = (part: string | number) => part === 0 || part === 1;
 
-function isCode(part: string | number): boolean {
+export function isCode(part: string | number): boolean {
   return (
     typeof part === "string" &&
     part.length <= 2 * CHARACTERS_MAX &&
@@ -22,11 +23,10 @@ function isCode(part: string | number): boolean {
   );
 }
 
+export const isNight = (part: string | number) => typeof part === "string" && isCalendarDate(part);
+
 /** What a position of rows of nights looks like. */
-export const BOOKS_POSITION: PositionShape = [
-  (part) => typeof part === "string" && isCalendarDate(part),
-  ...[isFlag, isCode, isFlag, isCode],
-];
+export const BOOKS_POSITION: PositionShape = [...[isNight, isFlag, isCode, isFlag, isCode]];
 
 /** The position of a row, as a cursor holds it. */
 export function positionOf({ night, unit, currency }: BooksPlace): Position {

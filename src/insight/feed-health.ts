@@ -2,10 +2,11 @@ import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../co
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import { businessDayOf } from "../settings/business-day.ts";
-import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import type { PropertySettings } from "../settings/property-settings.ts";
 import { type Arrival, type FeedCounts, type FeedPulse, feedPulse } from "./feed-pulse.ts";
-import { labelMeaningsOf } from "./label-meanings.ts";
+import type { PropertyLabels } from "./label-meanings.ts";
 import { type InventoryNight, type MissingNights, missingNights } from "./missing-nights.ts";
+import type { Scene } from "./scene.ts";
 
 const statement = (name: string) => readStatement(new URL(`./sql/${name}.sql`, import.meta.url));
 const readArrivals = statement("read-feed-arrivals");
@@ -31,7 +32,6 @@ const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
 /** A property as the tables know it. */
 export interface FeedProperty {
-  readonly clientCode: string;
   readonly propertyCode: string;
   readonly propertyId: number;
   readonly bucket: number;
@@ -64,6 +64,7 @@ export interface FeedHealth {
   readonly warningRate: string | null;
   /** Records held now. */
   readonly quarantined: number;
+  readonly unmappedLabelCount: number;
   /** Labels that nobody has mapped, with the current records that carry them, most first; at most 100. */
   readonly unmappedLabels: readonly { readonly label: string; readonly records: number }[];
   /** Of inventories, from the business day on: the last night that is usually sent. */
@@ -78,12 +79,12 @@ export interface FeedHealth {
   readonly staleNightCount: number;
 }
 
-/** How all feeds of a property do, by the settings of that version. */
+/** How all feeds of a property do. */
 export interface PropertyFeedHealth {
   readonly items: readonly FeedHealth[];
-  readonly settingsVersion: number;
-  /** The property's business day. */
+  /** The property's business day, and the moment of the answer. */
   readonly businessDay: string;
+  readonly readAt: string;
 }
 
 const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -119,6 +120,7 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
   const expected = settings.cadence[resource];
   const sinceHours = lastReceivedMs === null ? 0 : (nowMs - lastReceivedMs) / HOUR_MS;
   const silent = expected !== null && sinceHours > expected;
+  const unmapped = labels.filter((one) => one.resource === resource);
   const waits = waiting.find((one) => resourceOf(one.resource) === resource);
   return {
     propertyCode: property.propertyCode,
@@ -139,10 +141,8 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
     rejectionRate: rateOf(counts.rejected, counts),
     warningRate: rateOf(counts.warned, counts),
     quarantined: held.get(resource) ?? 0,
-    unmappedLabels: labels
-      .filter((one) => one.resource === resource)
-      .slice(0, LISTED_LABELS_MAX)
-      .map(({ label, records }) => ({ label, records })),
+    unmappedLabelCount: unmapped.length,
+    unmappedLabels: unmapped.slice(0, LISTED_LABELS_MAX).map(({ label, records }) => ({ label, records })),
     nightsTo: nights.horizon,
     lastPushAt: resource === "inventories" ? isoOf(lastPush?.beganMs ?? null) : null,
     missingNights: nights.absent.slice(0, LISTED_NIGHTS_MAX),
@@ -153,8 +153,11 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
 }
 
 /** Current records under labels that mean nothing yet. Records are read only where the ledger knows such a label. */
-async function readUnmapped(on: Queryable, property: FeedProperty): Promise<Observed["labels"]> {
-  const { reservations, groups } = await labelMeaningsOf(on, property.clientCode, property);
+async function readUnmapped(
+  on: Queryable,
+  property: FeedProperty,
+  { reservations, groups }: PropertyLabels,
+): Promise<Observed["labels"]> {
   const unmapped = { reservations: new Set(reservations.unmapped), groups: new Set(groups.unmapped) };
   const either = [...new Set([...reservations.unmapped, ...groups.unmapped])];
   if (either.length === 0) return [];
@@ -168,9 +171,12 @@ async function readUnmapped(on: Queryable, property: FeedProperty): Promise<Obse
 }
 
 /** What is asked of the database, statement by statement, each bounded whatever the property has sent. */
-async function observe(on: Queryable, property: FeedProperty): Promise<Observed> {
-  const { bucket, propertyId, clientCode, propertyCode } = property;
-  const settings = await settingsOf(on, clientCode, propertyCode);
+async function observe(
+  on: Queryable,
+  property: FeedProperty,
+  { settings, labels }: Pick<Scene, "settings" | "labels">,
+): Promise<Observed> {
+  const { bucket, propertyId } = property;
   const lanes = await on.query<{ lane_id: string; now: Date }>(READ_LANES);
   const nowMs = lanes.rows[0]?.now.getTime() ?? Date.now();
   const which = [bucket, propertyId];
@@ -201,16 +207,21 @@ async function observe(on: Queryable, property: FeedProperty): Promise<Observed>
     ...{ property, settings, nowMs, pulses, waiting: waiting.rows },
     nights: missingNights(today, nights.rows, pushBegan, settings.cadence.inventories),
     held: new Map(held.rows.map(({ resource, records }) => [resourceOf(resource), records])),
-    labels: await readUnmapped(on, property),
+    labels: await readUnmapped(on, property, labels),
   };
 }
 
 /** How the feeds of a property do now: an item for each resource, also for those that it never sent. */
-export async function readFeedHealth(on: Queryable, property: FeedProperty): Promise<PropertyFeedHealth> {
-  const observed = await observe(on, property);
+export async function feedHealth(
+  on: Queryable,
+  property: FeedProperty,
+  scene: Pick<Scene, "settings" | "labels">,
+): Promise<PropertyFeedHealth> {
+  const observed = await observe(on, property, scene);
+  const now = new Date(observed.nowMs);
   return {
     items: RESOURCES.map((resource) => healthOf(resource, observed)),
-    settingsVersion: observed.settings.version,
-    businessDay: businessDayOf(new Date(observed.nowMs), observed.settings),
+    businessDay: businessDayOf(now, scene.settings),
+    readAt: now.toISOString(),
   };
 }

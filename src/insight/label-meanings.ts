@@ -1,4 +1,5 @@
 import { canonicalLabel } from "../contract/labels.ts";
+import { letterOf } from "../contract/resource.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { LabelledResource } from "../state/label-mapping.ts";
@@ -15,17 +16,19 @@ export interface LabelMeanings {
   readonly unmapped: readonly string[];
 }
 
-interface Row {
-  readonly label: string;
-  readonly of_reservations: boolean | null;
-  readonly of_groups: boolean | null;
+/** What labels mean to a client code. */
+export interface PropertyLabels extends Readonly<Record<LabelledResource, LabelMeanings>> {
+  /** Whether any label deducts; undefined where nobody has mapped it. */
+  deducts(resource: LabelledResource, label: string): boolean | undefined;
 }
 
-function meaningsOf(resource: LabelledResource, rows: readonly Row[]): LabelMeanings {
+function meaningsOf(
+  labels: readonly string[],
+  deductsOf: (label: string) => boolean | undefined,
+): LabelMeanings {
   const meanings = { deducting: [] as string[], off: [] as string[], unmapped: [] as string[] };
-  for (const { label, of_reservations, of_groups } of rows) {
-    const mapped = resource === "reservations" ? of_reservations : of_groups;
-    const deducts = mapped ?? canonicalLabel(resource, label)?.deducts;
+  for (const label of labels) {
+    const deducts = deductsOf(label);
     if (deducts === undefined) meanings.unmapped.push(label);
     else if (deducts) meanings.deducting.push(label);
     else meanings.off.push(label);
@@ -41,7 +44,7 @@ export async function labelMeaningsOf(
   on: Queryable,
   clientCode: string,
   property: { readonly propertyId: number; readonly bucket: number },
-): Promise<Readonly<Record<LabelledResource, LabelMeanings>>> {
+): Promise<PropertyLabels> {
   const values = [property.bucket, property.propertyId];
   const found = await on.query<{ label: string }>({ ...readLabels, values });
   const mapped = await on.query<{ resource: string; label: string; deducts: boolean }>({
@@ -50,10 +53,12 @@ export async function labelMeaningsOf(
     values: [clientCode],
   });
   const own = new Map(mapped.rows.map(({ resource, label, deducts }) => [`${resource}${label}`, deducts]));
-  const rows = found.rows.map(({ label }) => ({
-    label,
-    of_reservations: own.get(`r${label}`) ?? null,
-    of_groups: own.get(`g${label}`) ?? null,
-  }));
-  return { reservations: meaningsOf("reservations", rows), groups: meaningsOf("groups", rows) };
+  const deducts = (resource: LabelledResource, label: string) =>
+    own.get(`${letterOf(resource)}${label}`) ?? canonicalLabel(resource, label)?.deducts;
+  const labels = found.rows.map(({ label }) => label);
+  return {
+    deducts,
+    reservations: meaningsOf(labels, (label) => deducts("reservations", label)),
+    groups: meaningsOf(labels, (label) => deducts("groups", label)),
+  };
 }

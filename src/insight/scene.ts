@@ -1,14 +1,14 @@
 import type pg from "pg";
 import { withTransaction } from "../db/transaction.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
-import { type LabelMeanings, labelMeaningsOf } from "./label-meanings.ts";
+import { labelMeaningsOf, type PropertyLabels } from "./label-meanings.ts";
 import type { StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 /** What a question is answered by, beside the entries: all of it as of one moment. */
 export interface Scene {
   readonly settings: PropertySettings;
-  readonly labels: Readonly<Record<"reservations" | "groups", LabelMeanings>>;
+  readonly labels: PropertyLabels;
   /** By the clock of receipt: at or below it no answer changes any more. Null by the source clock. */
   readonly watermark: string | null;
 }

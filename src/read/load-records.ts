@@ -1,7 +1,7 @@
-import type pg from "pg";
 import { BodyLayout } from "../accept/body-layout.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
 import { InflatedChunks } from "./inflated-chunks.ts";
 
 const readParts = readStatement(new URL("./sql/read-parts.sql", import.meta.url));
@@ -47,7 +47,7 @@ function partOf({ bucket, requestId }: RecordPointer): string {
 }
 
 async function loadParts(
-  pool: pg.Pool,
+  pool: Queryable,
   pointers: readonly RecordPointer[],
   wholeBodyBytesMax: number,
 ): Promise<Map<string, Part>> {
@@ -120,7 +120,10 @@ function* groupByBytes(places: readonly Place[]): Generator<{ places: Place[]; c
   if (group.length > 0) yield { places: group, chunks };
 }
 
-async function fetchChunks(pool: pg.Pool, chunks: ReadonlyMap<string, Place>): Promise<Map<string, Buffer>> {
+async function fetchChunks(
+  pool: Queryable,
+  chunks: ReadonlyMap<string, Place>,
+): Promise<Map<string, Buffer>> {
   const wanted = [...chunks.values()];
   const buckets = wanted.map(({ pointer }) => pointer.bucket);
   const values = [
@@ -140,7 +143,7 @@ async function fetchChunks(pool: pg.Pool, chunks: ReadonlyMap<string, Place>): P
 
 /** The chunks of places whose bodies did not come with their layouts. */
 function storedChunks(
-  pool: pg.Pool,
+  pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
   parts: ReadonlyMap<string, Part>,
 ): Promise<Map<string, Buffer>> | Map<string, Buffer> {
@@ -153,7 +156,7 @@ function storedChunks(
  * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records.
  */
 export async function* loadRecords(
-  pool: pg.Pool,
+  pool: Queryable,
   pointers: readonly RecordPointer[],
 ): AsyncGenerator<Buffer, void> {
   const inflated = new InflatedChunks();
@@ -186,7 +189,7 @@ export async function* loadRecords(
 
 /** Yields every record of one part chunk by chunk, for a search that ends at the first hit. */
 export async function* loadPart(
-  pool: pg.Pool,
+  pool: Queryable,
   bucket: number,
   requestId: string,
 ): AsyncGenerator<{ readonly index: number; readonly bytes: Buffer }, void> {

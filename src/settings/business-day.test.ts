@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { businessDayOf } from "./business-day.ts";
+import { businessDayOf, endOfBusinessDay } from "./business-day.ts";
 
 const dayOf = (instant: string, timeZone: string, businessDayEnd: string) =>
   businessDayOf(new Date(instant), { timeZone, businessDayEnd });
@@ -22,4 +22,20 @@ test("a business day that ends in the morning goes on after midnight", () => {
 test("a business day that ends in the evening leaves the rest of it to the next day", () => {
   assert.equal(dayOf("2026-07-01T21:59:00Z", "UTC", "22:00"), "2026-07-01");
   assert.equal(dayOf("2026-12-31T22:00:00Z", "UTC", "22:00"), "2027-01-01");
+});
+
+test("a business day is over at the first instant of the next", () => {
+  const cases = [
+    ["2026-07-01", "Europe/Paris", "03:00", "2026-07-02T01:00:00.000Z"],
+    ["2026-10-24", "Europe/Paris", "04:00", "2026-10-25T03:00:00.000Z"],
+    ["2026-03-28", "Europe/Paris", "04:00", "2026-03-29T02:00:00.000Z"],
+    ["2026-07-01", "America/New_York", "00:00", "2026-07-02T04:00:00.000Z"],
+    ["2026-07-01", "Pacific/Kiritimati", "22:30", "2026-07-01T08:30:00.000Z"],
+  ] as const;
+  for (const [day, timeZone, businessDayEnd, end] of cases) {
+    const at = endOfBusinessDay(day, { timeZone, businessDayEnd });
+    assert.equal(at.toISOString(), end);
+    assert.equal(businessDayOf(new Date(at.getTime() - 1), { timeZone, businessDayEnd }), day);
+    assert.notEqual(businessDayOf(at, { timeZone, businessDayEnd }), day);
+  }
 });

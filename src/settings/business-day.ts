@@ -27,3 +27,28 @@ export function businessDayOf(instant: Date, { timeZone, businessDayEnd }: Busin
   const day = Date.UTC(numberOf("year"), numberOf("month") - 1, numberOf("day")) + days * DAY_MS;
   return new Date(day).toISOString().slice(0, 10);
 }
+
+/** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
+function offsetMsAt(instant: Date, timeZone: string): number {
+  const format = new Intl.DateTimeFormat("en-US", {
+    ...{ timeZone, calendar: "iso8601", numberingSystem: "latn", hourCycle: "h23", year: "numeric" },
+    ...{ month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  });
+  const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
+  const numberOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const local = Date.UTC(
+    ...([numberOf("year"), numberOf("month") - 1, numberOf("day")] as const),
+    ...([numberOf("hour"), numberOf("minute"), numberOf("second")] as const),
+  );
+  return local - Math.floor(instant.getTime() / 1_000) * 1_000;
+}
+
+/** The instant at which a business day (`YYYY-MM-DD`) is over: the first that `businessDayOf` gives to a later day. */
+export function endOfBusinessDay(day: string, { timeZone, businessDayEnd }: BusinessDay): Date {
+  const [hour = 0, minute = 0] = businessDayEnd.split(":").map(Number);
+  const end = hour * 60 + minute;
+  const localMs = Date.parse(day) + (end < NOON_MINUTES ? DAY_MS : 0) + end * 60_000;
+  // The offset of the instant itself: a first guess may lie on the other side of a change of the clocks.
+  const guess = localMs - offsetMsAt(new Date(localMs), timeZone);
+  return new Date(localMs - offsetMsAt(new Date(guess), timeZone));
+}

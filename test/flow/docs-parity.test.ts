@@ -11,6 +11,7 @@ import { KNOWN_LABELS } from "../../src/contract/labels.ts";
 import { VIOLATION_CODES } from "../../src/contract/violation.ts";
 import { WARNING_CODES } from "../../src/contract/warning.ts";
 import { ERRORS } from "../../src/errors/registry.ts";
+import { FINDING_KINDS } from "../../src/insight/findings.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
 import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
@@ -76,6 +77,14 @@ describe("the contract's lists are the code's", () => {
     assert.deepEqual(
       rows.map(([name, , fallback]) => [name, fallback]),
       PROPERTY_SETTINGS.map(({ name, fallback }) => [name, fallback ?? "none"]),
+    );
+  });
+
+  test("every finding of a reconciliation, in the order in which they are told", async () => {
+    const rows = await checkedRows("docs/insight.md", "findings");
+    assert.deepEqual(
+      rows.map(([kind]) => kind),
+      FINDING_KINDS,
     );
   });
 

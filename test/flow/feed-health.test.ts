@@ -1,24 +1,29 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type FeedHealth, readFeedHealth } from "../../src/insight/feed-health.ts";
+import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import { addDays } from "../../src/insight/stay-date.ts";
-import { findProperty } from "../../src/read/property.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
+import { mapLabel } from "../../src/state/label-mapping.ts";
+import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { accept, apply, inventory, reservation } from "./read-fixture.ts";
 
 let service: TestService;
+let document: OpenApiDocument;
 before(async () => {
   service = await startTestService();
+  document = (await service.get("/openapi.json")).json() as unknown as OpenApiDocument;
 });
 after(() => service.stop());
 
 /** The feeds of a property of ACME, by resource. */
 async function healthOf(propertyCode: string, of: TestService = service) {
-  const property = await findProperty(of.pool, "ACME", propertyCode);
-  assert.ok(property !== undefined);
-  const health = await readFeedHealth(of.pool, { clientCode: "ACME", propertyCode, ...property });
+  const answer = await of.get(`/api/insight/v1/feed-health?clientCode=ACME&propertyCode=${propertyCode}`);
+  assert.equal(answer.status, 200, answer.text);
+  assertDocumented(document, "GET", "/api/insight/v1/feed-health", answer);
+  const health = answer.json() as unknown as PropertyFeedHealth & { readonly settingsVersion: number };
   const feed = (resource: string): FeedHealth =>
     health.items.find((item) => item.resource === resource) ??
     assert.fail(`There is no feed of ${resource}.`);
@@ -125,6 +130,23 @@ test("a feed is silent once its cadence has passed, by the setting as it is now"
   assert.deepEqual([expectedCadenceHours, (silentHours ?? -1) >= 0], [0.001, true]);
   await setSetting(service.pool, of, "none");
   assert.equal((await healthOf(propertyCode)).feed("inventories").silent, false);
+});
+
+test("labels that nobody has mapped are told with the records that carry them", async () => {
+  const propertyCode = "LABELS";
+  await apply(
+    service,
+    "reservations",
+    ["a", "b", "c"].map((id) =>
+      reservation(id, "2026-01-01T00:00:00Z", { propertyCode, status: id === "c" ? "CONFIRMED" : "ON HOLD" }),
+    ),
+  );
+  const before = await healthOf(propertyCode);
+  assert.deepEqual(before.feed("reservations").unmappedLabels, [{ label: "ON HOLD", records: 2 }]);
+  await mapLabel(service.pool, { clientCode: "ACME", resource: "reservations", label: "ON HOLD" }, false);
+  const mapped = await healthOf(propertyCode);
+  assert.deepEqual(mapped.feed("reservations").unmappedLabels, []);
+  assert.equal(mapped.settingsVersion, before.settingsVersion + 1);
 });
 
 test("what is accepted and not applied yet is counted", async () => {

@@ -1,8 +1,16 @@
 import { ANYWHERE } from "./errors.ts";
 import { ratedHeadersOf } from "./headers.ts";
-import { DAYS_BEFORE_PARAMETER, SINCE_PARAMETER, STAY_PARAMETERS } from "./insight-parameters.ts";
+import {
+  DAYS_BEFORE_PARAMETER,
+  HOLDING_PARAMETER,
+  NIGHT_PARAMETERS,
+  ROOM_TYPE_PARAMETERS,
+  SINCE_PARAMETER,
+  STAY_PARAMETERS,
+} from "./insight-parameters.ts";
 import { type InsightItemName, insightExample } from "./insight-schemas.ts";
 import { type Operation, type Parameter, type PathItem, refTo, schemaOf } from "./model.ts";
+import { PROPERTY_PARAMETERS } from "./read-parameters.ts";
 
 /** Where insights are asked for. */
 export const INSIGHT_PATH = "/api/insight/v1";
@@ -49,6 +57,46 @@ export const INSIGHTS = {
     parameters: [...STAY_PARAMETERS, DAYS_BEFORE_PARAMETER],
     itemName: "PaceItem",
     pageName: "PacePage",
+  },
+  blocks: {
+    name: "blocks",
+    operationId: "readBlocks",
+    summary: "Group blocks by night",
+    description:
+      "Rooms held for each group, picked up (as its master says and as reservations name it), remaining and given back, at any instant.",
+    parameters: [...ROOM_TYPE_PARAMETERS, HOLDING_PARAMETER],
+    itemName: "BlocksItem",
+    pageName: "BlocksPage",
+  },
+  reconciliation: {
+    name: "reconciliation",
+    operationId: "readReconciliation",
+    summary: "Sold as reported against rooms as rebuilt",
+    description:
+      "Night by night: rooms sold as inventory reports them, rooms of the reservations on the books, and the difference. A night without either is not listed.",
+    parameters: ROOM_TYPE_PARAMETERS,
+    itemName: "ReconciliationItem",
+    pageName: "ReconciliationPage",
+  },
+  night: {
+    name: "reconciliation/night",
+    operationId: "readReconciledNight",
+    summary: "One night taken apart",
+    description:
+      "The reservations and records behind a night's difference, and what may explain it. Findings are of the whole night on every page; CSV has the reservations.",
+    parameters: NIGHT_PARAMETERS,
+    itemName: "NightReservationItem",
+    pageName: "NightReconciliationPage",
+  },
+  feedHealth: {
+    name: "feed-health",
+    operationId: "readFeedHealth",
+    summary: "How a property's feeds do",
+    description:
+      "Of each resource: when the last batch came, how often they come, whether the feed is silent, what waits, what became of the records of the last days, labels without a meaning, and nights of inventory that are missing.",
+    parameters: PROPERTY_PARAMETERS,
+    itemName: "FeedHealthItem",
+    pageName: "FeedHealthPage",
   },
 } as const satisfies Record<string, InsightDefinition>;
 

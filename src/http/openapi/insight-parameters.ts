@@ -47,6 +47,33 @@ const limit = query(
   },
 );
 
+const byRoomType = query("by", "Whether nights are told by room type.", {
+  type: "string",
+  enum: ["none", "roomType"],
+  default: "none",
+  examples: ["roomType"],
+});
+
+/** The parameters of what is told of nights as a whole or by room type. */
+export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
+  ...PROPERTY_PARAMETERS,
+  ...[from, to, byRoomType, asOf, clock, limit, CURSOR_PARAMETER],
+];
+
+/** Which groups' blocks. */
+export const HOLDING_PARAMETER = query(
+  "holding",
+  "`yes`: groups whose label holds rooms. `no`: all others, also those whose label nobody has mapped.",
+  { type: "string", enum: ["yes", "no"], default: "yes", examples: ["yes"] },
+);
+
+/** The parameters of one night taken apart. */
+export const NIGHT_PARAMETERS: readonly Parameter[] = [
+  ...PROPERTY_PARAMETERS,
+  query("stayDate", "The night.", date("2026-07-14"), true),
+  ...[asOf, clock, limit, CURSOR_PARAMETER],
+];
+
 /** The parameters of every insight about nights. */
 export const STAY_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,

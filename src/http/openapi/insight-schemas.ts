@@ -1,47 +1,10 @@
 import { GROUPINGS } from "../../insight/question.ts";
+import { FEED_FIELDS, FEED_HEALTH } from "./insight-feed-schemas.ts";
+import { codeOrNull, count, countOrNull, decimalOrNull, stayDate, TEXT_PATTERN } from "./insight-fields.ts";
 import { INSIGHT_LIMIT_MAX } from "./insight-parameters.ts";
+import { BLOCKS, NIGHT_FIELDS, NIGHT_RESERVATION, RECONCILIATION } from "./insight-reconciliation-schemas.ts";
 import { type Schema, schemaOf } from "./model.ts";
 import { NEXT_CURSOR, objectOf } from "./read-schemas.ts";
-
-const TEXT_PATTERN = "^[^\\u0000]*$";
-const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
-
-function count(description: string, example: number): Schema {
-  return {
-    type: "integer",
-    format: "int64",
-    minimum: -NUMBER_MAX,
-    maximum: NUMBER_MAX,
-    description,
-    examples: [example],
-  };
-}
-
-function countOrNull(description: string, example: number): Schema {
-  return { ...count(description, example), type: ["integer", "null"] };
-}
-
-/** Exact decimal text; the format tells it from text that is somebody's own, which matters in a spreadsheet. */
-function decimalOrNull(description: string, example: string): Schema {
-  return {
-    type: ["string", "null"],
-    format: "decimal",
-    maxLength: 160,
-    pattern: "^-?[0-9]+(\\.[0-9]+)?$",
-    description,
-    examples: [example],
-  };
-}
-
-function codeOrNull(description: string, example: string): Schema {
-  return {
-    type: ["string", "null"],
-    maxLength: 256,
-    pattern: TEXT_PATTERN,
-    description,
-    examples: [example],
-  };
-}
 
 const GROUPING_COLUMNS: Readonly<Record<(typeof GROUPINGS)[number], Schema>> = {
   roomType: codeOrNull("With `by=roomType`: the room type that is assigned.", "DLX"),
@@ -55,14 +18,6 @@ const GROUPING_COLUMNS: Readonly<Record<(typeof GROUPINGS)[number], Schema>> = {
   group: codeOrNull("With `by=group`: the group block's code.", "CONF26"),
 };
 
-const stayDate: Schema = {
-  type: "string",
-  format: "date",
-  minLength: 10,
-  maxLength: 10,
-  description: "The night.",
-  examples: ["2026-07-14"],
-};
 const currency = codeOrNull(
   "What the amounts are in, as sent; where records name none, the property's setting. Amounts of two currencies are two items.",
   "EUR",
@@ -137,9 +92,15 @@ function itemOf(description: string, properties: Readonly<Record<string, Schema>
 }
 
 /** A page of an insight: items, and what the answer is of. */
-function insightPageOf(description: string, itemName: string): Schema {
+function insightPageOf(
+  description: string,
+  itemName: string,
+  more: Readonly<Record<string, Schema>> = {},
+  itemsName = "items",
+): Schema {
   return objectOf(description, {
-    items: {
+    ...more,
+    [itemsName]: {
       type: "array",
       maxItems: INSIGHT_LIMIT_MAX,
       description: "The items of this page.",
@@ -183,6 +144,10 @@ export const INSIGHT_ITEMS = {
   OnTheBooksItem: itemOf("What is on the books of one night, group and currency.", ON_THE_BOOKS),
   PickupItem: itemOf("What came onto the books of one night, group and currency.", PICKUP),
   PaceItem: itemOf("One point of the booking curve of one group and currency.", PACE),
+  BlocksItem: objectOf("A group's block on one night.", BLOCKS, "roomType"),
+  ReconciliationItem: objectOf("One night, as reported and as rebuilt.", RECONCILIATION, "roomType"),
+  NightReservationItem: objectOf("A reservation that has the night.", NIGHT_RESERVATION),
+  FeedHealthItem: objectOf("One feed of a property.", FEED_HEALTH),
 } as const satisfies Record<string, Schema>;
 
 export type InsightItemName = keyof typeof INSIGHT_ITEMS;
@@ -193,6 +158,15 @@ export const INSIGHT_SCHEMAS: Readonly<Record<string, Schema>> = {
   OnTheBooksPage: insightPageOf("A page of nights.", "OnTheBooksItem"),
   PickupPage: insightPageOf("A page of nights.", "PickupItem"),
   PacePage: insightPageOf("A page of booking curves.", "PaceItem"),
+  BlocksPage: insightPageOf("A page of group blocks.", "BlocksItem"),
+  ReconciliationPage: insightPageOf("A page of nights.", "ReconciliationItem"),
+  NightReconciliationPage: insightPageOf(
+    "A night taken apart, and a page of its reservations.",
+    "NightReservationItem",
+    NIGHT_FIELDS,
+    "reservations",
+  ),
+  FeedHealthPage: insightPageOf("The feeds of a property.", "FeedHealthItem", FEED_FIELDS),
   InsightCsv: {
     type: "string",
     maxLength: 16_777_216,
@@ -210,15 +184,29 @@ const exampleOf = (name: InsightItemName, without: readonly string[]) =>
       .map(([field, schema]) => [field, schema.examples?.[0]]),
   );
 
+/** What pages have beside their items, by the item's name. */
+const BESIDE: Readonly<Partial<Record<InsightItemName, Readonly<Record<string, unknown>>>>> = {
+  NightReservationItem: {
+    night: exampleOf("ReconciliationItem", ["roomType"]),
+    roomTypes: [exampleOf("ReconciliationItem", [])],
+    ...{ findings: [], findingCount: 0 },
+  },
+  FeedHealthItem: { businessDay: "2026-07-14", readAt: "2026-07-14T09:30:00.120Z" },
+};
+/** Groupings that are fields of their own there. */
+const WITH_GROUPS: readonly InsightItemName[] = ["BlocksItem", "NightReservationItem"];
+
 /** A page as examples show it: by room type. */
 export function insightExample(name: InsightItemName): Readonly<Record<string, unknown>> {
-  const others = GROUPINGS.filter((grouping) => grouping !== "roomType");
+  const others = GROUPINGS.filter((grouping) => grouping !== "roomType" && !WITH_GROUPS.includes(name));
+  const itemsName = name === "NightReservationItem" ? "reservations" : "items";
   return {
-    items: [exampleOf(name, others)],
+    [itemsName]: [exampleOf(name, others)],
     nextCursor: null,
     clock: "receipt",
     asOf: "2026-06-15T12:00:00.000000Z",
     watermark: "2026-06-15T12:00:02.052927Z",
     settingsVersion: 3,
+    ...BESIDE[name],
   };
 }

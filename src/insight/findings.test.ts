@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Finding, findingsOf, type NightEvidence } from "./findings.ts";
+import { type NightReservation, settleNight } from "./night-reservations.ts";
+import type { ReportedRooms } from "./reported-rooms.ts";
+
+const NIGHT = "2026-07-14";
+const at = (request: string, index = 0) => ({ requestId: request, index });
+
+function reservation(id: string, more: Partial<NightReservation> = {}): NightReservation {
+  return {
+    ...{ reservationId: id, label: "CONFIRMED", deducts: true, roomType: "DLX", bookedRoomType: null },
+    ...{ group: null, shareId: null, rooms: 1, counted: 1, arrival: NIGHT, departure: "2026-07-15" },
+    ...{ sourceTime: "2026-06-01T00:00:00.000000Z", ...at(`r-${id}`), late: null, ...more },
+  };
+}
+const report = (more: Partial<ReportedRooms> = {}): ReportedRooms => ({
+  ...{ night: NIGHT, request_id: "inventory", record_index: 3, source_time: "2026-07-13T02:00:00.000000Z" },
+  ...{
+    room_type: "DLX",
+    capacity: 20,
+    out_of_order: null,
+    sold: 10,
+    transient: null,
+    grouped: null,
+    ...more,
+  },
+});
+
+/** Evidence of a night on which DLX differs by so many rooms, and other nights by what is said of them. */
+function evidence(
+  difference: number,
+  more: Partial<NightEvidence> = {},
+  others: Readonly<Record<string, number>> = {},
+): NightEvidence {
+  return {
+    ...{ night: NIGHT, reported: [report()], reservations: [], blocks: [], masters: new Map(), held: [] },
+    differenceOf: (night, roomType) =>
+      roomType !== "DLX" ? 0 : night === NIGHT ? difference : (others[night] ?? 0),
+    ...more,
+  };
+}
+const told = (found: readonly Finding[]) =>
+  found.map(({ kind, rooms, records }) => [kind, rooms, records[0]?.key]);
+
+test("a night that does not differ has no findings, whatever there is of it", () => {
+  const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
+  assert.deepEqual(findingsOf(evidence(0, { reservations }), ["DLX"]), []);
+});
+
+test("of cancelled reservations the one whose every night differs comes first", () => {
+  const off = { deducts: false, counted: 0, label: "CANCELLED" };
+  const reservations = [
+    reservation("a", { ...off, departure: "2026-07-18" }),
+    reservation("b", { ...off, arrival: "2026-07-13", departure: "2026-07-16" }),
+    reservation("c", { ...off, rooms: 2 }),
+  ];
+  const others = { "2026-07-13": 1, "2026-07-15": 1 };
+  const findings = findingsOf(evidence(1, { reservations }, others), ["DLX"]);
+  assert.deepEqual(told(findings), [
+    ["cancelled-but-sold", 1, "b"],
+    ["cancelled-but-sold", 1, "a"],
+  ]);
+  assert.deepEqual(
+    findings.map(({ nights, nightsExplained }) => `${nightsExplained} of ${nights}`),
+    ["3 of 3", "2 of 4"],
+  );
+});
+
+test("what nothing explains is a reservation that never came or a count that is wrong", () => {
+  const others = { "2026-07-15": 1, "2026-07-16": 1 };
+  const found = findingsOf(evidence(1, {}, others), ["DLX"]);
+  assert.deepEqual(told(found), [
+    ["missing-reservation", 1, NIGHT],
+    ["wrong-sold-count", 1, NIGHT],
+  ]);
+  assert.equal(found[0]?.nights, 3);
+  assert.deepEqual(found[0]?.records, [{ resource: "inventories", key: NIGHT, ...at("inventory", 3) }]);
+  assert.deepEqual(told(findingsOf(evidence(-2), ["DLX"])), [["wrong-sold-count", -2, NIGHT]]);
+});
+
+test("a count that does not agree with itself is told whatever else may explain it", () => {
+  const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
+  const reported = [report({ transient: 6, grouped: 3 })];
+  assert.deepEqual(told(findingsOf(evidence(1, { reservations, reported }), ["DLX"])), [
+    ["cancelled-but-sold", 1, "c"],
+    ["wrong-sold-count", 1, NIGHT],
+  ]);
+});
+
+test("a reservation that changed after the count explains what is counted too little, with its room type", () => {
+  const later = "2026-07-13T09:00:00.000000Z";
+  const reservations = [
+    reservation("n", { sourceTime: later }),
+    reservation("m", { roomType: "STD", bookedRoomType: "DLX" }),
+  ];
+  assert.deepEqual(told(findingsOf(evidence(-1, { reservations }), ["DLX"])), [
+    ["changed-since-count", -1, "n"],
+  ]);
+  assert.deepEqual(told(findingsOf(evidence(1, { reservations }), ["DLX"])), [
+    ["other-room-type-booked", 1, "m"],
+  ]);
+});
+
+test("a share is one room: it stands with the smallest id, and is as many as any sharer names", () => {
+  const rows = [
+    { key: "a", share_id: "s", rooms: 1 },
+    { key: "b", share_id: "s", rooms: 2 },
+    { key: "c", share_id: null, rooms: 3 },
+    { key: "d", share_id: "s", rooms: 5 },
+  ];
+  assert.deepEqual(settleNight(rows, [true, true, true, false]), [2, 0, 3, 0]);
+  assert.deepEqual(settleNight(rows, [null, true, true, true]), [0, 5, 3, 0]);
+});

@@ -1,0 +1,251 @@
+import type { Resource } from "../contract/resource.ts";
+import type { BlockNight, GroupMaster } from "./group-blocks.ts";
+import type { HeldRecord } from "./held-records.ts";
+import type { NightReservation } from "./night-reservations.ts";
+import type { ReportedRooms } from "./reported-rooms.ts";
+import { addDays } from "./stay-date.ts";
+
+/** Why a hotel's count may be another than what its reservations come to. In the order in which they are told, alike otherwise. */
+export const FINDING_KINDS = [
+  "share-counted-twice",
+  "cancelled-but-sold",
+  "unpicked-block-counted",
+  "unmapped-label",
+  "quarantined",
+  "changed-since-count",
+  "stale",
+  "other-room-type-booked",
+  "block-without-hold-counted",
+  "missing-reservation",
+  "wrong-sold-count",
+] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
+
+/** A record that a finding is about. */
+export interface FindingRecord {
+  readonly resource: Resource;
+  /** occupancyDate, reservationId or groupCode. */
+  readonly key: string;
+  readonly requestId: string;
+  readonly index: number;
+}
+
+/** What may explain the difference of a night and room type. */
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly roomType: string | null;
+  /** Rooms that it would explain: positive where the hotel counts more. */
+  readonly rooms: number;
+  /** Of the nights that the thing covers, at most 31 either side: how many there are, and how many differ by as much or more. */
+  readonly nights: number;
+  readonly nightsExplained: number;
+  readonly records: readonly FindingRecord[];
+  readonly message: string;
+}
+
+/** What findings of one night are made of. */
+export interface NightEvidence {
+  readonly night: string;
+  readonly reported: readonly ReportedRooms[];
+  readonly reservations: readonly NightReservation[];
+  readonly blocks: readonly BlockNight[];
+  readonly masters: ReadonlyMap<string, GroupMaster>;
+  readonly held: readonly HeldRecord[];
+  /** Reported less rebuilt of a night and room type; undefined where nothing is reported, or the night is too far. */
+  differenceOf(night: string, roomType: string | null): number | undefined;
+}
+
+const NIGHTS_AROUND = 31;
+
+interface Candidate extends Omit<Finding, "nights" | "nightsExplained"> {
+  /** The nights that it covers. */
+  readonly covers: readonly string[];
+}
+
+/** The nights of a stay that lie at most 31 either side of a night. */
+function nightsOf({ arrival, departure }: NightReservation, night: string): string[] {
+  const [first, last] = [addDays(night, -NIGHTS_AROUND), addDays(night, NIGHTS_AROUND)];
+  const nights: string[] = [];
+  for (let one = arrival > first ? arrival : first; one < departure && one <= last; one = addDays(one, 1))
+    nights.push(one);
+  return nights;
+}
+
+const explains = (difference: number, rooms: number): boolean =>
+  rooms > 0 ? difference >= rooms : difference <= rooms;
+
+/** A candidate with the nights on which the difference has room for it; undefined where this night's has none. */
+function found(candidate: Candidate, { night, differenceOf }: NightEvidence): Finding | undefined {
+  const { covers, ...finding } = candidate;
+  const fits = (one: string) => explains(differenceOf(one, finding.roomType) ?? 0, finding.rooms);
+  if (finding.rooms === 0 || !fits(night)) return undefined;
+  const nights = covers.filter((one) => differenceOf(one, finding.roomType) !== undefined);
+  return { ...finding, nights: nights.length, nightsExplained: nights.filter(fits).length };
+}
+
+const recordOf = (reservation: NightReservation): FindingRecord => ({
+  resource: "reservations",
+  key: reservation.reservationId,
+  requestId: reservation.requestId,
+  index: reservation.index,
+});
+
+const shown = (text: string | null): string => JSON.stringify((text ?? "").slice(0, 64));
+
+/** Candidates that are one reservation of the night each. */
+function ofReservations({ night, reported, reservations }: NightEvidence): Candidate[] {
+  const countedAt = reported[0]?.source_time;
+  return reservations.flatMap((one): Candidate[] => {
+    const { roomType, bookedRoomType, rooms, counted, label, deducts, sourceTime } = one;
+    const about = { roomType, records: [recordOf(one)], covers: nightsOf(one, night) };
+    const id = shown(one.reservationId);
+    const candidates: Candidate[] = [];
+    const isLater = countedAt !== undefined && sourceTime > countedAt;
+    if (deducts === false) {
+      const when = isLater ? ", since the count was made" : "";
+      const message = `The reservation ${id} is ${shown(label)}${when}, and may be counted as sold all the same.`;
+      candidates.push({ ...about, kind: "cancelled-but-sold", rooms, message });
+    }
+    if (deducts === null) {
+      const message = `Nobody has mapped the label ${shown(label)} of the reservation ${id}, so that its rooms are not on the books.`;
+      candidates.push({ ...about, kind: "unmapped-label", rooms, message });
+    }
+    if (isLater && counted > 0) {
+      const message = `The reservation ${id} was changed at ${sourceTime}, after the count was made.`;
+      candidates.push({ ...about, kind: "changed-since-count", rooms: -counted, message });
+    }
+    if (one.late !== null) {
+      const message = `A later batch had an older version of the reservation ${id}: it is kept and does not count.`;
+      const records = [{ ...recordOf(one), ...one.late }, recordOf(one)];
+      candidates.push({ ...about, kind: "stale", rooms: counted > 0 ? -counted : rooms, message, records });
+    }
+    if (counted > 0 && bookedRoomType !== null && bookedRoomType !== roomType) {
+      const message = `The reservation ${id} was booked as ${shown(bookedRoomType)} and is in ${shown(roomType)}.`;
+      const kind = "other-room-type-booked";
+      candidates.push({ ...about, kind, rooms: counted, roomType: bookedRoomType, message });
+      candidates.push({ ...about, kind, rooms: -counted, message });
+    }
+    return candidates;
+  });
+}
+
+/** A share of which a hotel may count each sharer's room. */
+function ofShares({ night, reservations }: NightEvidence): Candidate[] {
+  const sharing = reservations.filter(({ shareId, deducts }) => shareId !== null && deducts === true);
+  const candidates: Candidate[] = [];
+  for (const [shareId, sharers] of Map.groupBy(sharing, (one) => one.shareId)) {
+    for (const one of sharers) {
+      if (one.counted >= one.rooms) continue;
+      const others = sharers.filter(({ reservationId }) => reservationId !== one.reservationId);
+      const names = others.slice(0, 3).map(({ reservationId }) => shown(reservationId));
+      candidates.push({
+        ...{ kind: "share-counted-twice", roomType: one.roomType, rooms: one.rooms - one.counted },
+        ...{ covers: nightsOf(one, night), records: [one, ...others].map(recordOf) },
+        message: `The reservation ${shown(one.reservationId)} shares its room with ${names.join(", ")} (share ${shown(shareId)}): one room, which may be counted for each.`,
+      });
+    }
+  }
+  return candidates;
+}
+
+/** Blocks that a hotel may count as sold though nobody has picked them up: night by night, as they are changed. */
+function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
+  return blocks.flatMap((block): Candidate[] => {
+    if (block.night !== night) return [];
+    const rooms = block.holds === true ? block.unpicked : block.blocks - (block.pickedUp ?? 0);
+    const master = masters.get(block.group);
+    if (rooms <= 0 || master === undefined) return [];
+    const { requestId, index } = master;
+    const held = block.holds === true ? "held" : `asked for under the label ${shown(block.label)}`;
+    return [
+      {
+        kind: block.holds === true ? "unpicked-block-counted" : "block-without-hold-counted",
+        ...{ roomType: block.roomType, rooms, covers: [night] },
+        records: [{ resource: "groups", key: block.group, requestId, index }],
+        message: `Rooms of the group ${shown(block.group)} are ${held} and not picked up, and may be counted as sold.`,
+      },
+    ];
+  });
+}
+
+/** Records that are held aside and would change the night. */
+function ofHeld({ night, held, reservations }: NightEvidence): Candidate[] {
+  return held.flatMap(({ resource, key, code, requestId, index, rooms }): Candidate[] => {
+    const records = [{ resource, key, requestId, index }];
+    const message = `A record of ${shown(key)} (${resource}) is held in quarantine: ${code}.`;
+    if (resource !== "reservations") return [];
+    const types = new Map<string | null, number>();
+    for (const { roomType, rooms: named } of rooms) types.set(roomType, (types.get(roomType) ?? 0) + named);
+    for (const { reservationId, roomType, counted } of reservations)
+      if (reservationId === key) types.set(roomType, (types.get(roomType) ?? 0) - counted);
+    return [...types].map(([roomType, named]) => ({
+      ...{ kind: "quarantined" as const, roomType, rooms: named, records, message },
+      covers: [night],
+    }));
+  });
+}
+
+/** Nights in a row, this one among them, on which a room type differs by as much or more. */
+function rowOf({ night, differenceOf }: NightEvidence, roomType: string | null, rooms: number): string[] {
+  const fits = (one: string) => explains(differenceOf(one, roomType) ?? 0, rooms);
+  const nights = [night];
+  for (let days = 1; days <= NIGHTS_AROUND && fits(addDays(night, -days)); days += 1)
+    nights.unshift(addDays(night, -days));
+  for (let days = 1; days <= NIGHTS_AROUND && fits(addDays(night, days)); days += 1)
+    nights.push(addDays(night, days));
+  return nights;
+}
+
+/** What is left where nothing that is known explains a room type's difference: the count itself, or a reservation that never came. */
+function ofCount(evidence: NightEvidence, roomType: string | null, explained: boolean): Candidate[] {
+  const rooms = evidence.differenceOf(evidence.night, roomType) ?? 0;
+  const report = evidence.reported.find((one) => one.room_type === roomType) ?? evidence.reported[0];
+  if (report === undefined || rooms === 0) return [];
+  const { sold, transient, grouped, request_id: requestId, record_index: index } = report;
+  const records = [{ resource: "inventories" as const, key: evidence.night, requestId, index }];
+  const covers = rowOf(evidence, roomType, rooms);
+  const parts = (transient ?? 0) + (grouped ?? 0);
+  const isTorn = report.room_type === roomType && transient !== null && grouped !== null && parts !== sold;
+  const about = { roomType, rooms, records, covers };
+  const candidates: Candidate[] = [];
+  if (rooms > 0 && !explained) {
+    const message = `${rooms} more of ${shown(roomType)} sold than any record says, ${covers.length} nights in a row: a reservation may never have come.`;
+    candidates.push({ ...about, kind: "missing-reservation", message });
+  }
+  if (isTorn) {
+    const message = `The count of ${shown(roomType)} does not agree with itself: ${sold} sold, ${transient} transient and ${grouped} of groups.`;
+    candidates.push({ ...about, kind: "wrong-sold-count", message });
+  } else if (!explained) {
+    const message = `The count of ${shown(roomType)} says ${sold ?? 0}, and no record explains the difference: it may be wrong.`;
+    candidates.push({ ...about, kind: "wrong-sold-count", message });
+  }
+  return candidates;
+}
+
+const fitOf = ({ nights, nightsExplained }: Finding): number => (nights === 0 ? 0 : nightsExplained / nights);
+
+/**
+ * What may explain that a night's count differs from its reservations, room type by room type, the likeliest first: what
+ * differs on every night that it covers, and by exactly as many rooms, before what does on some.
+ */
+export function findingsOf(evidence: NightEvidence, roomTypes: readonly (string | null)[]): Finding[] {
+  const candidates = [
+    ...[ofShares(evidence), ofReservations(evidence), ofBlocks(evidence), ofHeld(evidence)].flat(),
+  ];
+  const findings = candidates.flatMap((candidate) => found(candidate, evidence) ?? []);
+  for (const roomType of roomTypes) {
+    const difference = evidence.differenceOf(evidence.night, roomType) ?? 0;
+    const explained = findings.some(
+      (one) => one.roomType === roomType && one.rooms === difference && fitOf(one) === 1,
+    );
+    const ofThis = ofCount(evidence, roomType, explained);
+    findings.push(...ofThis.flatMap((candidate) => found(candidate, evidence) ?? []));
+  }
+  const isExact = ({ roomType, rooms }: Finding) =>
+    evidence.differenceOf(evidence.night, roomType) === rooms ? 1 : 0;
+  const placeOf = ({ kind }: Finding) => FINDING_KINDS.indexOf(kind);
+  return findings.sort(
+    (one, other) =>
+      fitOf(other) - fitOf(one) || isExact(other) - isExact(one) || placeOf(one) - placeOf(other),
+  );
+}

@@ -1,0 +1,62 @@
+import type { Position } from "../read/position.ts";
+import { compareCodes } from "./books-position.ts";
+import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
+import type { InsightPage } from "./on-the-books.ts";
+import { addDays } from "./stay-date.ts";
+
+/** What is paged: items of nights, in the order of their positions, of which the first part is the night. */
+export interface NightItems<Item> {
+  readonly from: string;
+  readonly to: string;
+  /** Whether a night has more than one item as a rule. */
+  readonly isGrouped: boolean;
+  read(window: NightWindow): Promise<readonly Item[]>;
+  positionOf(item: Item): Position;
+  /** A position before every item of a night and after those of the nights before. */
+  beginOf(night: string): Position;
+}
+
+function comparePositions(one: Position, other: Position): number {
+  for (const [at, part] of one.entries()) {
+    const against = other[at];
+    const order =
+      typeof part === "string" && typeof against === "string"
+        ? compareCodes(part, against)
+        : Number(part) - Number(against);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+/** At most `limit` items after a position, window by window. A page ends early where it has looked at very many nights without any. */
+export async function pageOfNights<Item>(
+  nights: NightItems<Item>,
+  start: Position | null,
+  limit: number,
+): Promise<InsightPage<Item>> {
+  const { from, to, isGrouped } = nights;
+  const begun = start === null ? from : String(start[0]);
+  const first = begun < from ? from : begun;
+  if (first > to) return { items: [], next: null };
+  const items: Item[] = [];
+  const windows = new NightWindows(first, to, isGrouped, limit + 1);
+  let passed: NightWindow | undefined;
+  for (let count = 0; count < WINDOWS_MAX && items.length <= limit; count += 1) {
+    const window = windows.next();
+    if (window === undefined) break;
+    const wanted = limit + 1 - items.length;
+    const read = await nights.read(window);
+    const found = read.filter(
+      (item) => start === null || comparePositions(nights.positionOf(item), start) > 0,
+    );
+    items.push(...found.slice(0, wanted));
+    windows.passed(window, found.length, wanted);
+    passed = window;
+  }
+  if (items.length > limit) {
+    const page = items.slice(0, limit);
+    return { items: page, next: nights.positionOf(page.at(-1) as Item) };
+  }
+  const isEnd = passed === undefined || windows.next() === undefined;
+  return { items, next: isEnd ? null : nights.beginOf(addDays(passed?.last ?? to, 1)) };
+}

@@ -1,0 +1,141 @@
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import type { LabelMeanings } from "./label-meanings.ts";
+import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+
+const readNight = readStatement(new URL("./sql/read-night-reservations.sql", import.meta.url));
+const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));
+
+/** More than any hotel has of one night, cancelled ones with them. */
+const RESERVATIONS_MAX = 5_000;
+
+/** Where a record lies: a place in a request. */
+export interface RecordPlace {
+  readonly requestId: string;
+  /** The place in the batch as sent, from 0. */
+  readonly index: number;
+}
+
+/** What a reservation says of one night, of one room type. */
+export interface NightReservation {
+  readonly reservationId: string;
+  readonly label: string | null;
+  /** Null: nobody has mapped the label, so it holds nothing. */
+  readonly deducts: boolean | null;
+  readonly roomType: string | null;
+  readonly bookedRoomType: string | null;
+  readonly group: string | null;
+  readonly shareId: string | null;
+  /** As it names them, and those of them that count on this night: none where the label does not deduct or another sharer has them. */
+  readonly rooms: number;
+  readonly counted: number;
+  /** First arrival and last departure of the reservation. */
+  readonly arrival: string;
+  readonly departure: string;
+  readonly sourceTime: string;
+  readonly requestId: string;
+  readonly index: number;
+  /** A version of it that came later and was older: it is kept and does not count. */
+  readonly late: RecordPlace | null;
+}
+
+interface NightRow {
+  readonly key: string;
+  readonly share_id: string | null;
+  readonly label: string | null;
+  readonly room_type: string | null;
+  readonly booked_room_type: string | null;
+  readonly block_group: string | null;
+  readonly rooms: number;
+}
+
+interface VersionRow {
+  readonly key: string;
+  readonly source_time: string;
+  readonly request_id: string;
+  readonly record_index: number;
+  readonly from_date: string;
+  readonly to_date: string;
+  readonly late_request_id: string | null;
+  readonly late_record_index: number | null;
+}
+
+/**
+ * The rooms that count of each row, in their order (reservations in the order of their ids). Of the sharers of one share the
+ * one with the smallest id has the room: as many as the most that any of them names.
+ */
+export function settleNight(
+  rows: readonly { readonly key: string; readonly share_id: string | null; readonly rooms: number }[],
+  deducts: readonly (boolean | null)[],
+): number[] {
+  const shares = new Map<string, { readonly holder: string; readonly named: Map<string, number> }>();
+  rows.forEach(({ key, share_id, rooms }, at) => {
+    if (share_id === null || deducts[at] !== true) return;
+    let share = shares.get(share_id);
+    if (share === undefined) {
+      share = { holder: key, named: new Map() };
+      shares.set(share_id, share);
+    }
+    share.named.set(key, (share.named.get(key) ?? 0) + rooms);
+  });
+  const settled = new Set<string>();
+  return rows.map(({ key, share_id, rooms }, at) => {
+    if (deducts[at] !== true) return 0;
+    if (share_id === null) return rooms;
+    const share = shares.get(share_id);
+    if (share === undefined || share.holder !== key) return 0;
+    // The first of its rows has what another sharer names more.
+    if (settled.has(share_id)) return rooms;
+    settled.add(share_id);
+    return rooms + Math.max(...share.named.values()) - (share.named.get(key) ?? 0);
+  });
+}
+
+/** Every reservation that has a night, whatever its label, in the order of ids. The first 5,000 rows. */
+export async function readNightReservations(
+  on: Queryable,
+  property: InsightProperty,
+  night: string,
+  at: PointInTime,
+  labels: LabelMeanings,
+): Promise<NightReservation[]> {
+  const which = [property.bucket, property.propertyId];
+  const until = [at.sourceUpTo, at.receivedUpTo];
+  const { rows } = await on.query<NightRow>({
+    ...readNight,
+    values: [...which, night, ...until, "", RESERVATIONS_MAX],
+  });
+  const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
+  const deducts = rows.map(({ label }) =>
+    deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null,
+  );
+  const counted = settleNight(rows, deducts);
+  const versions = await on.query<VersionRow>({
+    ...readVersions,
+    values: [...which, [...new Set(rows.map(({ key }) => key))], ...until],
+  });
+  const byKey = new Map(versions.rows.map((version) => [version.key, version]));
+  return rows.flatMap((row, place) => {
+    const version = byKey.get(row.key);
+    if (version === undefined) return [];
+    const { late_request_id, late_record_index } = version;
+    const late =
+      late_request_id === null || late_record_index === null
+        ? null
+        : { requestId: late_request_id, index: late_record_index };
+    return [
+      {
+        ...{
+          reservationId: row.key,
+          label: row.label,
+          deducts: deducts[place] ?? null,
+          roomType: row.room_type,
+        },
+        ...{ bookedRoomType: row.booked_room_type, group: row.block_group, shareId: row.share_id },
+        ...{ rooms: row.rooms, counted: counted[place] ?? 0, arrival: version.from_date },
+        ...{ departure: version.to_date, sourceTime: version.source_time, late },
+        ...{ requestId: version.request_id, index: version.record_index },
+      },
+    ];
+  });
+}

@@ -1,0 +1,77 @@
+import type pg from "pg";
+import { type Finding, findingsOf } from "./findings.ts";
+import { readHeldOf } from "./held-records.ts";
+import { type NightReservation, readNightReservations } from "./night-reservations.ts";
+import { pointInTimeOf } from "./point-in-time.ts";
+import type { StayQuestion } from "./question.ts";
+import { type ReconciledNight, readSources, reconcile } from "./reconciled-nights.ts";
+import type { Scene } from "./scene.ts";
+import { addDays } from "./stay-date.ts";
+
+const NIGHTS_AROUND = 31;
+const FINDINGS_MAX = 100;
+
+/** One night, with everything behind its difference. */
+export interface NightReconciliation {
+  readonly night: ReconciledNight;
+  readonly roomTypes: readonly ReconciledNight[];
+  /** What may explain the differences, the likeliest first; at most 100. */
+  readonly findings: readonly Finding[];
+  readonly findingCount: number;
+  /** Every reservation that has the night, also those that do not count, in the order of ids. */
+  readonly reservations: readonly NightReservation[];
+}
+
+/**
+ * Takes one night apart: what inventory reports and what reservations come to by room type, the reservations and records
+ * behind it, and what may explain the difference. By the clock of receipt, records that were held then are those that are held.
+ */
+export async function reconcileNight(
+  client: pg.ClientBase,
+  question: Pick<StayQuestion, "property" | "clock" | "asOf">,
+  stayDate: string,
+  scene: Scene,
+): Promise<NightReconciliation> {
+  const { property } = question;
+  const at = pointInTimeOf(question);
+  const around = { from: addDays(stayDate, -NIGHTS_AROUND), to: addDays(stayDate, NIGHTS_AROUND) };
+  const sources = await readSources(client, property, around, at, scene);
+  const differences = new Map<string, number>();
+  const keyOf = (night: string, roomType: string | null) => JSON.stringify([night, roomType]);
+  const byType = reconcile(sources, true);
+  for (const { stayDate: night, roomType = null, difference } of byType)
+    if (difference !== null) differences.set(keyOf(night, roomType), difference);
+  const reported = new Set(sources.reported.map(({ night }) => night));
+  const reservations = await readNightReservations(
+    ...([client, property, stayDate] as const),
+    ...([at, scene.labels.reservations] as const),
+  );
+  const held = await readHeldOf(client, property, stayDate, at, (label) =>
+    scene.labels.deducts("reservations", label),
+  );
+  const roomTypes = byType.filter((one) => one.stayDate === stayDate);
+  const findings = findingsOf(
+    {
+      ...{ night: stayDate, reservations, held, blocks: sources.blocks, masters: sources.masters },
+      reported: sources.reported.filter(({ night }) => night === stayDate),
+      // A room type that is neither reported nor booked on a night that is reported does not differ.
+      differenceOf: (night, roomType) =>
+        differences.get(keyOf(night, roomType)) ?? (reported.has(night) ? 0 : undefined),
+    },
+    roomTypes.map(({ roomType = null }) => roomType),
+  );
+  const night = reconcile(sources, false).find((one) => one.stayDate === stayDate);
+  if (night === undefined) throw new Error(`The night ${stayDate} is not among those around it.`);
+  return {
+    ...{ night, roomTypes, findings: findings.slice(0, FINDINGS_MAX), findingCount: findings.length },
+    reservations,
+  };
+}
+
+/** A night of a property that nobody has ever named. */
+export function nothingOf(stayDate: string): NightReconciliation {
+  const nothing = { from: stayDate, to: stayDate, reported: [], settled: [], blocks: [], masters: new Map() };
+  const [night] = reconcile(nothing, false);
+  if (night === undefined) throw new Error(`The night ${stayDate} is none.`);
+  return { night, roomTypes: [], findings: [], findingCount: 0, reservations: [] };
+}

@@ -1,0 +1,32 @@
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+
+const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url));
+
+/** Rooms of reservations on the books of a night, shares settled. */
+export interface SettledRooms {
+  readonly night: string;
+  readonly room_type: string | null;
+  /** The group block that they are of; null: of none. */
+  readonly block_group: string | null;
+  readonly rooms: number;
+}
+
+/** Rooms on the books by night, room type and group, under the labels that deduct; `to` included. In the order of nights. */
+export async function readSettledRooms(
+  on: Queryable,
+  property: InsightProperty,
+  range: { readonly from: string; readonly to: string },
+  at: PointInTime,
+  deducting: readonly string[],
+): Promise<SettledRooms[]> {
+  const { rows } = await on.query<SettledRooms>({
+    ...readSettled,
+    values: [
+      ...[property.bucket, property.propertyId, range.from, range.to],
+      ...[at.sourceUpTo, at.receivedUpTo, deducting],
+    ],
+  });
+  return rows;
+}

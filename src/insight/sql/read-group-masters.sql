@@ -1,0 +1,25 @@
+-- The masters of the groups that have blocks from the night $3 to $4, and of the groups $7, each by the version that counts at the source time $5 as
+-- received up to $6. Plan: the groups by the entries' indexes, then for each a backward index scan of group_version's key.
+select known.key as block_group, version.status as label, facts.name, facts.cutoff_date::text as cutoff_date, facts.cutoff_days,
+  facts.start_date::text as start_date, version.request_id, version.record_index,
+  to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time
+from (
+  select unnest($7::text[]) as key
+  union
+  select key
+  from bellhop_state.block_entry
+  where bucket = $1 and property_id = $2 and first_night <= $4::date and first_night + nights > $3::date
+    and (nights > 31 or first_night >= $3::date - 30)
+) as known
+cross join lateral (
+  select newest.status, newest.source_time, newest.facts_source_time, newest.content_hash, newest.request_id, newest.record_index
+  from bellhop_state.group_version as newest
+  where newest.bucket = $1 and newest.property_id = $2 and newest.key = known.key
+    and newest.source_time <= $5 and newest.request_id < analytics.first_request_id_after($6)
+  order by newest.source_time desc, newest.request_id desc, newest.record_index desc
+  limit 1
+) as version
+join analytics.stored_group_version as facts
+  on facts.bucket = $1 and facts.property_id = $2 and facts.key = known.key
+  and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
+order by known.key

@@ -1,0 +1,23 @@
+-- Of the reservations $3: the version that counts at the source time $4 as received up to $5, its first night and the day after
+-- its last, and the newest stale one that was received after it. Index scans of reservation_version's key, one for each.
+select wanted.key, to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+  version.request_id, version.record_index, version.from_date::text as from_date,
+  version.to_date::text as to_date, late.request_id as late_request_id, late.record_index as late_record_index
+from unnest($3::text[]) as wanted (key)
+cross join lateral (
+  select newest.source_time, newest.request_id, newest.record_index, newest.from_date, newest.to_date
+  from bellhop_state.reservation_version as newest
+  where newest.bucket = $1 and newest.property_id = $2 and newest.key = wanted.key
+    and newest.source_time <= $4 and newest.request_id < analytics.first_request_id_after($5)
+  order by newest.source_time desc, newest.request_id desc, newest.record_index desc
+  limit 1
+) as version
+left join lateral (
+  select stale.request_id, stale.record_index
+  from bellhop_state.reservation_version as stale
+  where stale.bucket = $1 and stale.property_id = $2 and stale.key = wanted.key and stale.outcome = 's'
+    and stale.source_time <= $4 and stale.request_id < analytics.first_request_id_after($5)
+    and stale.request_id > version.request_id
+  order by stale.request_id desc
+  limit 1
+) as late on true
