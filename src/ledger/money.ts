@@ -37,33 +37,31 @@ function moneyOfAmount({ units, scale }: Amount): Money {
   return isExact && Number.isSafeInteger(number) ? number : textOf({ units, scale });
 }
 
-/** The whole number of ten-thousandths that digits in bytes or a text spell; NaN where it is none that a double holds. */
-function tenThousandths(codeAt: (at: number) => number, length: number): number {
-  const isNegative = codeAt(0) === MINUS;
+const UNITS_BY_DECIMALS = [10_000, 1_000, 100, 10, 1] as const;
+
+/** The amount of a plain decimal text: an optional minus, digits, an optional fraction. */
+export function moneyOf(text: string): Money {
+  const bytes = Buffer.from(text, "latin1");
+  const units = tenThousandthsAt(bytes, 0, bytes.length);
+  return Number.isNaN(units) ? moneyOfAmount(amountOf(text)) : units;
+}
+
+/** The plain decimal of these bytes as ten-thousandths; NaN where a double does not hold that. */
+export function tenThousandthsAt(bytes: Uint8Array, start: number, end: number): number {
+  const isNegative = bytes[start] === MINUS;
   let units = 0;
   let decimals = -1;
-  for (let at = isNegative ? 1 : 0; at < length; at += 1) {
-    const code = codeAt(at);
+  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
+    const code = bytes[at] as number;
     if (code === POINT) decimals = 0;
     else if (decimals < SCALE) {
       units = units * 10 + code - ZERO;
       if (decimals !== -1) decimals += 1;
     } else if (code !== ZERO) return Number.NaN;
   }
-  for (let left = SCALE - Math.max(decimals, 0); left > 0; left -= 1) units *= 10;
+  units *= UNITS_BY_DECIMALS[Math.max(decimals, 0)] as number;
   if (units > Number.MAX_SAFE_INTEGER) return Number.NaN;
   return isNegative && units !== 0 ? -units : units;
-}
-
-/** The amount of a plain decimal text: an optional minus, digits, an optional fraction. */
-export function moneyOf(text: string): Money {
-  const units = tenThousandths((at) => text.charCodeAt(at), text.length);
-  return Number.isNaN(units) ? moneyOfAmount(amountOf(text)) : units;
-}
-
-/** The plain decimal of these bytes as ten-thousandths; NaN where that is not exact. */
-export function tenThousandthsAt(bytes: Uint8Array, start: number, end: number): number {
-  return tenThousandths((at) => bytes[start + at] as number, end - start);
 }
 
 /** The sum of two amounts, null where neither is told. */

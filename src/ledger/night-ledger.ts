@@ -269,7 +269,7 @@ function isPlain(step: AppliedStep, releases: ReadonlyMap<string, string>): bool
 /** What plain steps do: each newest version takes the place of the one before it. */
 function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
   const exchanges: Exchange[] = [];
-  /** Contents that this transaction brought, of versions that are not stored yet. */
+  /** Contents that this transaction brought, of versions that are not stored yet, for those that come after. */
   const fresh = new Map<Version, ContentNights>();
   const contentOf = (of: RecordKey, version: Version): ContentNights =>
     fresh.get(version) ?? storedContent(of, version.contentHash, version.factsSourceTime);

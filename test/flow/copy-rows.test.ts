@@ -101,6 +101,62 @@ describe("rows by COPY", () => {
     );
   });
 
+  test("have numerics as they were written, as texts or as ten-thousandths, and days and instants as numbers", async () => {
+    const digits = (min: number, max: number) =>
+      fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: min, maxLength: max });
+    const decimals = fc
+      .tuple(fc.constantFrom("", "-"), digits(1, 22), digits(0, 16))
+      .map(([sign, whole, fraction]) => `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`);
+    const numbers = fc.record({
+      text: decimals,
+      units: fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -20_000, max: 20_000 })),
+      day: fc.integer({ min: -719_162, max: 2_932_896 }),
+      at: fc.integer({ min: 0, max: 4_000_000_000_000_000 }),
+      wide: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    });
+    await client.query(
+      "create temp table counted (n serial, text numeric, units numeric, day date, at timestamptz, wide bigint)",
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(numbers, { maxLength: 20 }), async (rows) => {
+        const copied = new CopyRows(5);
+        for (const { text, units, day, at, wide } of rows) {
+          copied.row();
+          copied.numeric(text);
+          copied.numeric(units);
+          copied.day(day);
+          copied.microseconds(at);
+          copied.wide(Number(BigInt.asIntN(32, wide >> 32n)), Number(BigInt.asIntN(32, wide)));
+        }
+        await client.query("truncate counted");
+        await copyIn(
+          client,
+          "copy counted (text, units, day, at, wide) from stdin (format binary)",
+          copied.finish(),
+        );
+        const { rows: stored } = await client.query<{ text: string; is: boolean[] }>(
+          `select counted.text::text as text, array[counted.units * 10000 = sent.units::numeric, counted.text = sent.text::numeric,
+            counted.units::text = trim_scale(counted.units)::text, counted.day = date '1970-01-01' + sent.day,
+            counted.at = timestamptz '1970-01-01 00:00:00Z' + sent.at * interval '1 microsecond',
+            counted.wide = sent.wide] as is
+          from counted join unnest($1::text[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[]) with ordinality
+            as sent (text, units, day, at, wide, place) on place = n - (select min(n) from counted) + 1
+          order by n`,
+          [
+            rows.map(({ text }) => text),
+            rows.map(({ units }) => String(units)),
+            rows.map(({ day }) => day),
+            rows.map(({ at }) => at),
+            rows.map(({ wide }) => String(wide)),
+          ],
+        );
+        assert.equal(stored.length, rows.length);
+        for (const { is } of stored) assert.deepEqual(is, [true, true, true, true, true, true]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test("are many and large, and the connection goes on", async () => {
     await client.query("truncate copied");
     const large = "é".repeat(300_000);
