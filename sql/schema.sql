@@ -439,6 +439,7 @@ CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
 CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (share_id IS NOT NULL);
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
