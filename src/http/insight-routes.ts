@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+} from "fastify";
 import type pg from "pg";
 import type { Principal } from "../auth/principal.ts";
 import { BLOCKS_POSITION, blocks } from "../insight/blocks.ts";
@@ -114,17 +120,34 @@ async function answer(
   return sendInsight(request, reply, whole, schema, leftOut);
 }
 
-/** `GET` of every insight about the nights of a property, with the scope `insight:read`. */
-export function registerInsightRoutes(app: FastifyInstance, context: HttpContext): void {
-  const options = { onRequest: authorize(context, "insight:read") };
+/** Where insights are asked for, and who may ask: partners by their token, or operators by their session. */
+export interface InsightDoor {
+  readonly path: string;
+  /** Leaves `request.principal`. */
+  readonly onRequest: onRequestHookHandler | onRequestAsyncHookHandler;
+  /** Runs an answer, at once or when it is its turn. */
+  run(answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
+}
+
+function doorOfPartners(context: HttpContext): InsightDoor {
+  const onRequest = authorize(context, "insight:read");
+  return { path: INSIGHT_PATH, onRequest, run: (answering) => answering() };
+}
+
+/** `GET` of every insight about a property; for partners with the scope `insight:read`, where no other door is named. */
+export function registerInsightRoutes(
+  app: FastifyInstance,
+  context: HttpContext,
+  { path, onRequest, run }: InsightDoor = doorOfPartners(context),
+): void {
   for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
-    app.get(`${INSIGHT_PATH}/${route.definition.name}`, options, (request, reply) =>
-      answer(context, route, request, reply),
+    app.get(`${path}/${route.definition.name}`, { onRequest }, (request, reply) =>
+      run(() => answer(context, route, request, reply)),
     );
-  app.get(`${INSIGHT_PATH}/${INSIGHTS.night.name}`, options, (request, reply) =>
-    answerNight(context, request, reply),
+  app.get(`${path}/${INSIGHTS.night.name}`, { onRequest }, (request, reply) =>
+    run(() => answerNight(context, request, reply)),
   );
-  app.get(`${INSIGHT_PATH}/${INSIGHTS.feedHealth.name}`, options, (request, reply) =>
-    answerFeedHealth(context, request, reply),
+  app.get(`${path}/${INSIGHTS.feedHealth.name}`, { onRequest }, (request, reply) =>
+    run(() => answerFeedHealth(context, request, reply)),
   );
 }

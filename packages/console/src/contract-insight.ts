@@ -200,17 +200,18 @@ export interface NightReservation {
   readonly sourceTime: string;
   readonly requestId: string;
   readonly index: number;
+  /** A version of it that came later and was older: it is kept and does not count. */
+  readonly late: { readonly requestId: string; readonly index: number } | null;
 }
 
-/** One night taken apart. Its address is PROVISIONAL: `reconciliation/night` with stayDate instead of from and to. */
-export interface NightReconciliationAnswer {
+/** `reconciliation/night` with stayDate instead of from and to: one night taken apart. Pages are of the reservations. */
+export interface NightReconciliationAnswer extends Omit<InsightPage<never>, "items"> {
   readonly night: ReconciliationItem;
   readonly roomTypes: readonly ReconciliationItem[];
   /** The likeliest first; at most 100 of `findingCount`. */
   readonly findings: readonly Finding[];
   readonly findingCount: number;
   readonly reservations: readonly NightReservation[];
-  readonly settingsVersion: number;
 }
 
 /** How one feed of a property does: an item for each resource. Hours have two places, rates are of 1 and have four. */
@@ -238,6 +239,7 @@ export interface FeedHealthItem {
   readonly warningRate: string | null;
   /** Held now. */
   readonly quarantined: number;
+  readonly unmappedLabelCount: number;
   readonly unmappedLabels: readonly { readonly label: string; readonly records: number }[];
   /** The last night that is usually sent. */
   readonly nightsTo: string | null;
@@ -249,4 +251,8 @@ export interface FeedHealthItem {
   readonly staleNightCount: number;
 }
 
-export type FeedHealthAnswer = Pick<InsightPage<FeedHealthItem>, "items" | "settingsVersion">;
+export interface FeedHealthAnswer extends InsightPage<FeedHealthItem> {
+  /** The property's business day. */
+  readonly businessDay: string;
+  readonly readAt: string;
+}

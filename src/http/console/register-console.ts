@@ -11,6 +11,7 @@ import { addClientRoutes } from "./client-routes.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { sessionCookieOf } from "./cookie.ts";
 import { addHistoryRoutes } from "./history-routes.ts";
+import { addInsightRoutes } from "./insight-routes.ts";
 import { addIntakeRoutes } from "./intake-routes.ts";
 import { addPropertyRoutes } from "./property-routes.ts";
 import { addQuarantineRoutes } from "./quarantine-routes.ts";
@@ -83,6 +84,7 @@ export async function registerConsole(
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
     addAuditRoutes(scope, parts);
+    addInsightRoutes(scope, parts);
     addAppRoutes(scope, APP_DIRECTORY);
   });
 }

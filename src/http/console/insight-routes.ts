@@ -1,0 +1,32 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { arrangeGrants } from "../../auth/grants.ts";
+import type { OperatorSession } from "../../auth/operator-session.ts";
+import type { Principal } from "../../auth/principal.ts";
+import { registerInsightRoutes } from "../insight-routes.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { CONSOLE_API } from "./console-routes.ts";
+import { requireSession } from "./guard.ts";
+
+/** An operator in the place of a partner: with the scope of insights, and granted the client code that is asked about. */
+function principalOf(parts: ConsoleParts, operator: OperatorSession, request: FastifyRequest): Principal {
+  const { requestRate, requestBurst } = parts.internals.config;
+  const address = request.raw.url ?? "";
+  const asked = new URLSearchParams(address.slice(address.indexOf("?") + 1)).get("clientCode");
+  return {
+    clientId: `console:${operator.name}`,
+    scopes: new Set(["insight:read"]),
+    grants: arrangeGrants(asked === null ? [] : [{ clientCode: asked, propertyCode: "*" }]),
+    ...{ requestRate, requestBurst, tokenId: "", replyToOrigins: [] },
+  };
+}
+
+/** The insights that partners have, for operators and of every client code: the very same answers. */
+export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  registerInsightRoutes(scope, parts.context, {
+    path: `${CONSOLE_API}/insight`,
+    onRequest: async (request: FastifyRequest) => {
+      request.principal = principalOf(parts, await requireSession(parts, request), request);
+    },
+    run: (answer) => parts.questions.run(answer),
+  });
+}
