@@ -60,6 +60,8 @@ export async function ledgerProblems(pool: pg.Pool): Promise<string[]> {
   const nightsBy = `client_code, property_code, key, night, ${CODES}`;
   const blocksBy = "client_code, property_code, key, night, status, room_type_code, currency_code";
   const problems: string[] = [];
+  // Freshly filled tables have no statistics, and the joins would be nested loops.
+  await pool.query("analyze");
   for (const statement of [
     differing(summed(ENTERED_NIGHTS, nightsBy, NIGHT_SUMS), summed(CURRENT_NIGHTS, nightsBy, NIGHT_SUMS)),
     differing(summed(ENTERED_BLOCKS, blocksBy, BLOCK_SUMS), summed(CURRENT_BLOCKS, blocksBy, BLOCK_SUMS)),
