@@ -15,6 +15,7 @@ import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
 import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
 import { readStock, type Stock } from "./stock.ts";
+import { sumEntries } from "./sum-entries.ts";
 
 const readOnTheBooksOf = readVariants(new URL("./sql/read-on-the-books.sql", import.meta.url));
 
@@ -133,14 +134,11 @@ async function readWindow(
   const { property, by, clock, asOf } = question;
   const { reservations, groups } = scene.labels;
   const statement = await readOnTheBooksOf(client, by, clock);
-  const { rows } = await client.query<BooksRow>({
-    ...statement,
-    values: [
-      ...[property.bucket, property.propertyId, window.first, window.last, boundOf(asOf)],
-      ...[reservations.deducting, reservations.off, groups.deducting, scene.settings.currency, limit],
-      ...afterPlace(after),
-    ],
-  });
+  const rows = await sumEntries<BooksRow>(client, statement, [
+    ...[property.bucket, property.propertyId, window.first, window.last, boundOf(asOf)],
+    ...[reservations.deducting, reservations.off, groups.deducting, scene.settings.currency, limit],
+    ...afterPlace(after),
+  ]);
   const stock = hasStock(question) ? await readStock(client, question, window, after, limit + 1) : [];
   return joined(rows, stock, after, scene.settings.currency).slice(0, limit);
 }

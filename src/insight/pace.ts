@@ -9,6 +9,7 @@ import { boundOf, type StayQuestion } from "./question.ts";
 import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
 import { daysBetween } from "./stay-date.ts";
+import { sumEntries } from "./sum-entries.ts";
 
 const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
 
@@ -94,26 +95,11 @@ async function readYear(
   // No night of a range that ends before the calendar begins has entries.
   if (to === "-infinity") return [];
   const statement = await readPace(client, by, clock);
-  const { rows } = await client.query<PaceRow>({
-    ...statement,
-    values: [
-      ...[
-        property.bucket,
-        property.propertyId,
-        from === "-infinity" ? "0001-01-01" : from,
-        to,
-        boundOf(asOf),
-      ],
-      ...[
-        labels.reservations.deducting,
-        settings.currency,
-        settings.timeZone,
-        minutesAfterMidnight(settings),
-      ],
-      ...[daysBefore, ...after, cells],
-    ],
-  });
-  return rows;
+  return await sumEntries<PaceRow>(client, statement, [
+    ...[property.bucket, property.propertyId, from === "-infinity" ? "0001-01-01" : from, to, boundOf(asOf)],
+    ...[labels.reservations.deducting, settings.currency, settings.timeZone, minutesAfterMidnight(settings)],
+    ...[daysBefore, ...after, cells],
+  ]);
 }
 
 /** The cells of both years, in order: of each only the first so many were asked for, and so many of both together are whole. */

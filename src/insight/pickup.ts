@@ -14,6 +14,7 @@ import type { InsightPage } from "./on-the-books.ts";
 import { boundOf, type StayQuestion } from "./question.ts";
 import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
+import { sumEntries } from "./sum-entries.ts";
 
 const readPickup = readVariants(new URL("./sql/read-pickup.sql", import.meta.url));
 
@@ -73,14 +74,10 @@ async function readWindow(
 ): Promise<PickupRow[]> {
   const { property, by, clock, since, asOf } = question;
   const statement = await readPickup(client, by, clock);
-  const { rows } = await client.query<PickupRow>({
-    ...statement,
-    values: [
-      ...[property.bucket, property.propertyId, first, last, since, boundOf(asOf)],
-      ...[labels.reservations.deducting, settings.currency, limit, ...afterPlace(after)],
-    ],
-  });
-  return rows;
+  return await sumEntries<PickupRow>(client, statement, [
+    ...[property.bucket, property.propertyId, first, last, since, boundOf(asOf)],
+    ...[labels.reservations.deducting, settings.currency, limit, ...afterPlace(after)],
+  ]);
 }
 
 /**

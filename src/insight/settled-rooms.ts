@@ -1,6 +1,7 @@
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { sumEntries } from "./sum-entries.ts";
 
 const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url));
 
@@ -21,12 +22,8 @@ export async function readSettledRooms(
   at: PointInTime,
   deducting: readonly string[],
 ): Promise<SettledRooms[]> {
-  const { rows } = await on.query<SettledRooms>({
-    ...readSettled,
-    values: [
-      ...[property.bucket, property.propertyId, range.from, range.to],
-      ...[at.sourceUpTo, at.receivedUpTo, deducting],
-    ],
-  });
-  return rows;
+  return await sumEntries<SettledRooms>(on, readSettled, [
+    ...[property.bucket, property.propertyId, range.from, range.to],
+    ...[at.sourceUpTo, at.receivedUpTo, deducting],
+  ]);
 }

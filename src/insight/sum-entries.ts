@@ -1,0 +1,20 @@
+import type pg from "pg";
+import type { Statement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+
+/**
+ * Asks a statement that sums entries of the ledger, in a transaction. It is planned without nested loops: as long as the
+ * server has no statistics of a hotel's rows (a minute after its first push, or longer on a busy server) it takes all its
+ * dimensions for one row, and goes through them once an entry. 19,000 bookings of a real hotel, a year by room type: more than
+ * the 20 s that a statement may take, 0.3 s so. Where there are statistics nothing else is planned either way.
+ */
+export async function sumEntries<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  await on.query("set local enable_nestloop = off");
+  const { rows } = await on.query<Row>({ ...statement, values: [...values] });
+  await on.query("set local enable_nestloop = default");
+  return rows;
+}
