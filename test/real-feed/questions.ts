@@ -33,13 +33,14 @@ const NIGHTS_BEHIND_MAX = 20;
 const NIGHTS_AHEAD_MAX = 120;
 
 /**
- * The questions of a seed: at so many instants, of each hotel. An instant is that of a record, half of them the very same
+ * The questions of a seed: at so many instants, of each hotel. An instant is that of a reservation's record, half of them the very same
  * second (an instant is included), the others a second before.
  */
 export function questionsOf(records: readonly FeedRecord[], seed: number, instants: number): Asked[][] {
   const random = SeededRandom.stream(seed, 1);
+  const reservations = records.filter(({ resource }) => resource === "reservations");
   return Array.from({ length: instants }, (_, at) => {
-    const atMs = random.pick(records).atMs - (random.chance(0.5) ? 1_000 : 0);
+    const atMs = random.pick(reservations).atMs - (random.chance(0.5) ? 1_000 : 0);
     return HOTELS.map((hotel, place) => {
       const around = Math.floor(atMs / DAY_MS) + random.between(-NIGHTS_BEHIND_MAX, NIGHTS_AHEAD_MAX);
       const from = Math.min(Math.max(around, FIRST_NIGHT), LAST_NIGHT);
