@@ -7,6 +7,8 @@ import type { Queryable } from "../db/transaction.ts";
  * server has no statistics of a hotel's rows (a minute after its first push, or longer on a busy server) it takes all its
  * dimensions for one row, and goes through them once an entry. 19,000 bookings of a real hotel, a year by room type: more than
  * the 20 s that a statement may take, 0.3 s so. Where there are statistics nothing else is planned either way.
+ * It has no name, so that it is planned with the dates that are asked for each time: a hotel's year of 10 million entries takes
+ * half the CPU of a plan made for any dates (105-125 ms where that took 200-235); planning takes 3 ms.
  */
 export async function sumEntries<Row extends pg.QueryResultRow>(
   on: Queryable,
@@ -14,7 +16,7 @@ export async function sumEntries<Row extends pg.QueryResultRow>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   await on.query("set local enable_nestloop = off");
-  const { rows } = await on.query<Row>({ ...statement, values: [...values] });
+  const { rows } = await on.query<Row>({ text: statement.text, values: [...values] });
   await on.query("set local enable_nestloop = default");
   return rows;
 }
