@@ -59,7 +59,12 @@ export async function openWindow(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    const isTold = message.type() === "error" || message.type() === "warning";
+    // What an answer of 400 or more was of, the one below says better.
+    if (isTold && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
   });
   page.on("requestfailed", (request) => {
     // Leaving a page ends what it was still asking for.

@@ -3,7 +3,7 @@ import type { Hotel } from "./hotel.ts";
 
 /** Every page of the console as it is for the hotel of the tests: a name, and the address within the console. */
 export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [name: string, path: string])[] {
-  const { clientCode, propertyCode, heldRequestId, lenientRequestId, changedKey } = hotel;
+  const { clientCode, propertyCode, heldRequestId, lenientRequestId, wrongNight, changedKey } = hotel;
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
     ["intake", "/"],
@@ -13,6 +13,12 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["quarantine", "/quarantine"],
     ["held-record", `/quarantine/${heldRequestId}/1`],
     ["properties", "/properties"],
+    ["on-the-books", `/property?${codes}`],
+    ["pace", `/property/pace?${codes}`],
+    ["pickup", `/property/pickup?${codes}`],
+    ["blocks", `/property/blocks?${codes}`],
+    ["reconciliation", `/property/reconciliation?${codes}&night=${wrongNight}`],
+    ["calendar", `/property/calendar?${codes}`],
     ["history", `/history?${codes}&resource=reservations&key=${changedKey}`],
     ["clients", "/clients"],
     ["client", `/clients/${clientId}`],

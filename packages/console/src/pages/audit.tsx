@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<AuditItem>[] = [
         </Link>
       ),
   },
-  { head: "Detail", cell: ({ detail }) => <Detail detail={detail} /> },
+  { head: "Detail", prose: true, cell: ({ detail }) => <Detail detail={detail} /> },
 ];
 
 /** Who did what. */

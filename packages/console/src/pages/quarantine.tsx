@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
       ),
   },
   { head: "Received", cell: ({ receivedAt }) => <Instant at={receivedAt} /> },
-  { head: "Why", cell: ({ message }) => message },
+  { head: "Why", prose: true, cell: ({ message }) => message },
 ];
 
 /** Records that were accepted but held aside, oldest first. */

@@ -84,7 +84,7 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
                 lead: true,
                 cell: ({ pointer }) => <code className="break">{pointer}</code>,
               },
-              { head: "What is wrong", cell: ({ message }) => message },
+              { head: "What is wrong", prose: true, cell: ({ message }) => message },
               { head: "Code", cell: ({ code }) => <code className="small">{code}</code> },
             ]}
           />

@@ -166,7 +166,7 @@ function RecordTable({ requestId, answer }: { readonly requestId: string; readon
         ),
     },
     { head: "Outcome", cell: (record) => <RecordOutcome record={record} /> },
-    { head: "Why", cell: (record) => <Why record={record} /> },
+    { head: "Why", prose: true, cell: (record) => <Why record={record} /> },
   ];
   return (
     <Table

@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly end?: boolean;
   /** Names the row: a row header, and at phone width the head of its sheet. */
   readonly lead?: boolean;
+  /** Sentences: at phone width below their head, not beside it. */
+  readonly prose?: boolean;
 }
 
 interface TableProps<Row> {
@@ -57,7 +59,12 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "
 function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
   const content = column.cell(row);
   const isVoid = content === null || content === "" || content === undefined;
-  const names = [column.end ? "end" : "", column.lead ? "lead-cell" : "", isVoid ? "void" : ""];
+  const names = [
+    column.end ? "end" : "",
+    column.lead ? "lead-cell" : "",
+    column.prose ? "prose" : "",
+    isVoid ? "void" : "",
+  ];
   const className = names.filter((name) => name !== "").join(" ") || undefined;
   return column.lead ? (
     // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away

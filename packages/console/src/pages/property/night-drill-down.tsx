@@ -87,7 +87,7 @@ function Night({
 function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
     { head: "May be", lead: true, cell: ({ kind }) => kind.replaceAll("-", " ") },
-    { head: "Why", cell: ({ message }) => message },
+    { head: "Why", prose: true, cell: ({ message }) => message },
     { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
     { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
     {

@@ -50,7 +50,7 @@ export function PropertyPage({ title, lead, actions, children }: PropertyPagePro
         </>
       }
     >
-      <nav className="tabs" aria-label={name}>
+      <nav className="tabs" aria-label={name} ref={showCurrent}>
         {TABS.map(([to, text]) => (
           <Link key={to} to={propertyPath(to, codes)} aria-current={to === path ? "page" : undefined}>
             {text}
@@ -60,6 +60,13 @@ export function PropertyPage({ title, lead, actions, children }: PropertyPagePro
       {children(codes)}
     </Page>
   );
+}
+
+/** On a phone the tabs scroll, and the one that is open may be the last. */
+function showCurrent(tabs: HTMLElement | null): void {
+  const current = tabs?.querySelector<HTMLElement>("[aria-current]");
+  if (tabs === null || current === null || current === undefined) return;
+  tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 16;
 }
 
 /** The property of the address. */

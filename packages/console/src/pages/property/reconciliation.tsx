@@ -179,7 +179,9 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<R
         requestId === null || index === null ? (
           <span className="muted">no report</span>
         ) : (
-          <Link to={`/requests/${requestId}/${index}`}>request {requestId.slice(0, 8)}</Link>
+          <Link className="nowrap" to={`/requests/${requestId}/${index}`}>
+            request {requestId.slice(0, 8)}
+          </Link>
         ),
     },
   ];
