@@ -209,7 +209,8 @@ function ofCount(evidence: NightEvidence, roomType: string | null, explained: bo
   const about = { roomType, rooms, records, covers };
   const candidates: Candidate[] = [];
   if (rooms > 0 && !explained) {
-    const message = `${rooms} more of ${shown(roomType)} sold than any record says, ${covers.length} nights in a row: a reservation may never have come.`;
+    const nights = covers.length === 1 ? "this night alone" : `${covers.length} nights in a row`;
+    const message = `${rooms} more of ${shown(roomType)} sold than any record says, ${nights}: a reservation may never have come.`;
     candidates.push({ ...about, kind: "missing-reservation", message });
   }
   if (isTorn) {

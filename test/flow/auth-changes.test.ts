@@ -304,7 +304,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
 
   it("refuses settings that cannot be, with the alternatives", async () => {
     await assert.rejects(
-      newTestClient(service.admin, { scopes: ["insight:read"] }),
+      newTestClient(service.admin, { scopes: ["forecasts:read"] }),
       /inventories:write, reservations:write/,
     );
     await assert.rejects(newTestClient(service.admin, { scopes: [] }), /needs a scope/);
