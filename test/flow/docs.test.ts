@@ -122,7 +122,7 @@ describe("the page", () => {
   test("has an example of every operation that, pasted into a shell, is answered 2xx", async () => {
     const partner = await service.newClient({
       grants: [{ clientCode: "DEMO", propertyCode: "*" }],
-      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "introspect"],
+      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "insight:read", "introspect"],
     });
     const pushed = await service.post("groups", [groupRecord({ clientCode: "DEMO" })], { as: partner });
     const operations = [
@@ -136,7 +136,7 @@ describe("the page", () => {
         CLIENT_ID: partner.clientId,
         CLIENT_SECRET: partner.clientSecret,
         // One of the examples revokes it.
-        TOKEN: await partner.token("inventories:write reservations:write groups:write read"),
+        TOKEN: await partner.token("inventories:write reservations:write groups:write read insight:read"),
         REQUEST: String(pushed.json()["requestId"]),
       };
       const { stdout } = await run("sh", ["-c", `${command} -sS -o /dev/null -w '%{http_code}'`], { env });
