@@ -8,7 +8,8 @@ const ROWS_PER_STATEMENT = 500_000;
 /**
  * Two years of a hotel's bookings, made up: a third is cancelled, four in ten cost more from some night on (two runs of
  * nights), three in ten are changed once, what is kept is checked in, at times in another room type, and checked out; two in a
- * hundred share their room with the one before.
+ * hundred share their room with the one before. Rate codes, and mostly channels, go with the segment, as real ones do: drawn
+ * by themselves they made seven times the dimensions that real bookings have.
  */
 const BOOKINGS = `
   create temp table ledger_booking as
@@ -22,8 +23,8 @@ const BOOKINGS = `
       floor(280 * power(random(), 2))::integer as lead_days,
       floor(12 * power(random(), 2))::integer as room_type,
       floor(8 * power(random(), 2))::integer as segment,
-      floor(25 * power(random(), 2))::integer as rate_code,
-      floor(5 * power(random(), 2))::integer as channel,
+      floor(3 * power(random(), 2))::integer as rate_code,
+      case when random() < 0.2 then floor(5 * random())::integer end as channel,
       random() < 0.37 as is_cancelled,
       random() < 0.3 as is_changed,
       random() < 0.4 as has_two_rates,
@@ -67,8 +68,8 @@ const ENTRIES = `
       'RT' || room_type as booked_room_type_code,
       'SEG' || segment as market_segment_code,
       case when segment = 3 then 'G' || to_char(arrival, 'IYYYIW') end as group_block_code,
-      'RATE' || rate_code as rate_code,
-      'CH' || channel as channel
+      'RATE' || (segment * 3 + rate_code) as rate_code,
+      'CH' || coalesce(channel, segment % 5) as channel
     from change
     cross join lateral (select has_two_rates and change.nights > 1 as is_split) as split
     cross join generate_series(1, 1 + is_split::integer) as part
