@@ -8,8 +8,9 @@ const ROWS_PER_STATEMENT = 500_000;
 /**
  * Two years of a hotel's bookings, made up: a third is cancelled, four in ten cost more from some night on (two runs of
  * nights), three in ten are changed once, what is kept is checked in, at times in another room type, and checked out; two in a
- * hundred share their room with the one before. Rate codes, and mostly channels, go with the segment, as real ones do: drawn
- * by themselves they made seven times the dimensions that real bookings have.
+ * hundred share their room with the one before. Rate codes, and mostly channels, go with the segment, and most stay
+ * in few room types: drawn evenly and by themselves they made 21,000 dimensions, where 17,000 real bookings make
+ * 2,000; so there are 4,600.
  */
 const BOOKINGS = `
   create temp table ledger_booking as
@@ -21,10 +22,10 @@ const BOOKINGS = `
       date '2025-01-01' + floor(730 * random())::integer as arrival,
       (array[1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 7, 7, 14])[1 + floor(14 * random())::integer] as nights,
       floor(280 * power(random(), 2))::integer as lead_days,
-      floor(12 * power(random(), 2))::integer as room_type,
+      floor(12 * power(random(), 4))::integer as room_type,
       floor(8 * power(random(), 2))::integer as segment,
-      floor(3 * power(random(), 2))::integer as rate_code,
-      case when random() < 0.2 then floor(5 * random())::integer end as channel,
+      floor(3 * power(random(), 4))::integer as rate_code,
+      case when random() < 0.05 then floor(5 * random())::integer end as channel,
       random() < 0.37 as is_cancelled,
       random() < 0.3 as is_changed,
       random() < 0.4 as has_two_rates,

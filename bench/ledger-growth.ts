@@ -106,14 +106,15 @@ try {
     );
     await fillLedger(client, template, rows);
     codes.push(...added);
-    const size = await client.query<{ size: string }>(
-      "select pg_size_pretty(pg_total_relation_size('bellhop_state.night_entry')) as size",
+    const made = await client.query<{ size: string; dimensions: number }>(
+      `select pg_size_pretty(pg_total_relation_size('bellhop_state.night_entry')) as size,
+         (select count(*)::integer from bellhop_state.night_dimension) as dimensions`,
     );
+    const { size, dimensions = 0 } = made.rows[0] ?? {};
     const entries = (template * codes.length).toLocaleString("en-US");
+    const ofEach = `each of ${Math.round(dimensions / codes.length)} dimensions`;
     const filled = `filled in ${Math.round((Date.now() - startedAt) / 1000)} s`;
-    console.log(
-      `${entries} entries of ${codes.length} hotels, ${size.rows[0]?.size} with indexes, ${filled}`,
-    );
+    console.log(`${entries} entries of ${codes.length} hotels, ${ofEach}, ${size} with indexes, ${filled}`);
     for (const line of await measure(service, codes, asks)) console.log(line);
   }
 } finally {
