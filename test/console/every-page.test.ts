@@ -26,7 +26,7 @@ describe("every page of the console", () => {
         await visit(page, path);
         const found = await violationsOf(page);
         await page.emulateMedia({ colorScheme: "dark" });
-        found.push(...(await violationsOf(page)));
+        found.push(...(await violationsOf(page, true)));
         await page.setViewportSize({ width: 390, height: 844 });
         const beyond = await page.evaluate<number>(
           "document.documentElement.scrollWidth - document.documentElement.clientWidth",

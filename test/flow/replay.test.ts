@@ -166,8 +166,12 @@ describe("quarantine and replay", () => {
     let stop = false;
     const ids: string[] = [];
     const sender = (async () => {
-      for (let n = 0; !stop; n += 1)
+      for (let n = 0; !stop; n += 1) {
         ids.push(await bench.accept([reservation(`LIVE${n % 50}`, at(n % 60), `v${n % 7}`, `P${n % 9}`)]));
+        // As fast as they are applied: however long the replay takes, it does not have the more to do for that.
+        const applied = ids.at(-20);
+        if (applied !== undefined) await bench.outcomesOf(applied);
+      }
     })();
     const report = await runReplay(true);
     stop = true;
