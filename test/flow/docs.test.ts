@@ -122,7 +122,14 @@ describe("the page", () => {
   test("has an example of every operation that, pasted into a shell, is answered 2xx", async () => {
     const partner = await service.newClient({
       grants: [{ clientCode: "DEMO", propertyCode: "*" }],
-      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "insight:read", "introspect"],
+      scopes: [
+        "inventories:write",
+        "reservations:write",
+        "groups:write",
+        "read",
+        "insight:read",
+        "introspect",
+      ],
     });
     const pushed = await service.post("groups", [groupRecord({ clientCode: "DEMO" })], { as: partner });
     const operations = [
