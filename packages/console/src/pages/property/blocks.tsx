@@ -1,5 +1,4 @@
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
 import { historyPath } from "../../field/property-path.ts";
@@ -15,7 +14,7 @@ import { Link } from "../../routing/link.tsx";
 import {
   InsightFilters,
   PointInTimeFilters,
-  usePointInTime,
+  useInsightAddress,
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
@@ -30,18 +29,10 @@ export function BlocksPage() {
   const { filters, change } = useFilters();
   const byRoomType = filters.get("by") === "roomType";
   const codes = useCodes();
-  const point = usePointInTime();
-  const address =
-    codes === undefined
-      ? null
-      : addressOf("insight/blocks", {
-          ...codes,
-          ...range,
-          ...point,
-          by: byRoomType ? "roomType" : undefined,
-          cursor: filters.get("cursor") ?? undefined,
-          limit: LIMIT,
-        });
+  const address = useInsightAddress("blocks", codes, range, {
+    by: byRoomType ? "roomType" : undefined,
+    limit: LIMIT,
+  });
   const asked = useAnswer<BlocksAnswer>(address);
   return (
     <PropertyPage

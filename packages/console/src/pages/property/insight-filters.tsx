@@ -1,4 +1,6 @@
 import type { ReactNode } from "react";
+import type { PropertyCodes } from "../../contract.ts";
+import { addressOf } from "../../data/call.ts";
 import { readInstant } from "../../field/instant.ts";
 import { daysBetween, isStayDate } from "../../field/stay-date.ts";
 import { Choice } from "../../parts/field.tsx";
@@ -33,6 +35,23 @@ export function usePointInTime(): {
     asOf: readInstant(filters.get("asOf") ?? "", "end"),
     clock: filters.get("clock") === "receipt" ? "receipt" : undefined,
   };
+}
+
+/**
+ * Where a property's insight is asked for, of these nights, at the instant and from the row that the address has; null until
+ * the property is known. `more` is what else a page asks by.
+ */
+export function useInsightAddress(
+  name: string,
+  codes: PropertyCodes | undefined,
+  range: Range,
+  more: Readonly<Record<string, string | number | undefined>>,
+): string | null {
+  const { filters } = useFilters();
+  const point = usePointInTime();
+  if (codes === undefined) return null;
+  const cursor = filters.get("cursor") ?? undefined;
+  return addressOf(`insight/${name}`, { ...codes, ...range, ...point, cursor, ...more });
 }
 
 /** From and to, and what else a page asks by. */

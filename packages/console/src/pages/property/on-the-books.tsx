@@ -1,5 +1,4 @@
-import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
+import type { OnTheBooksAnswer, OnTheBooksItem } from "../../contract.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeMany } from "../../field/amounts.ts";
 import { addDays, today } from "../../field/stay-date.ts";
@@ -11,8 +10,7 @@ import { useFilters } from "../../routing/address.ts";
 import {
   InsightFilters,
   PointInTimeFilters,
-  type Range,
-  usePointInTime,
+  useInsightAddress,
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
@@ -32,28 +30,16 @@ const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
   ["group", "group"],
 ];
 
-function useAddress(codes: PropertyCodes | undefined, range: Range): string | null {
-  const { filters } = useFilters();
-  const point = usePointInTime();
-  if (codes === undefined) return null;
-  const cursor = filters.get("cursor") ?? undefined;
-  return addressOf("insight/on-the-books", {
-    ...codes,
-    ...range,
-    ...point,
-    by: filters.get("by") ?? undefined,
-    cursor,
-    limit: LIMIT,
-  });
-}
-
 /** What is reserved for each night, as known now or at any instant. */
 export function OnTheBooksPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const codes = useCodes();
-  const address = useAddress(codes, range);
-  const asked = useAnswer<OnTheBooksAnswer>(address);
   const { filters, change } = useFilters();
+  const address = useInsightAddress("on-the-books", codes, range, {
+    by: filters.get("by") ?? undefined,
+    limit: LIMIT,
+  });
+  const asked = useAnswer<OnTheBooksAnswer>(address);
   const by = groupingOf(filters);
   return (
     <PropertyPage

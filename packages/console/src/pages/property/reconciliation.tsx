@@ -1,5 +1,4 @@
 import type { PropertyCodes, ReconciliationAnswer, ReconciliationItem } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
 import { addDays, isStayDate, today, writeDate } from "../../field/stay-date.ts";
@@ -16,7 +15,7 @@ import {
   InsightFilters,
   PointInTimeFilters,
   type Range,
-  usePointInTime,
+  useInsightAddress,
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
@@ -31,19 +30,11 @@ export function ReconciliationPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { filters } = useFilters();
   const codes = useCodes();
-  const point = usePointInTime();
   const byRoomType = filters.get("by") === "roomType";
-  const address =
-    codes === undefined
-      ? null
-      : addressOf("insight/reconciliation", {
-          ...codes,
-          ...range,
-          ...point,
-          by: byRoomType ? "roomType" : undefined,
-          cursor: filters.get("cursor") ?? undefined,
-          limit: LIMIT,
-        });
+  const address = useInsightAddress("reconciliation", codes, range, {
+    by: byRoomType ? "roomType" : undefined,
+    limit: LIMIT,
+  });
   const asked = useAnswer<ReconciliationAnswer>(address);
   const night = filters.get("night");
   return (
