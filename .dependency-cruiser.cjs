@@ -43,6 +43,12 @@ module.exports = {
       from: { path: "^src/", pathNot: "\\.test\\.ts$" },
       to: { dependencyTypes: ["npm-dev"], pathNot: "@types/" },
     },
+    {
+      name: "the-client-stands-alone",
+      severity: "error",
+      from: { path: "^packages/client/src/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: ["^packages/client/src/", "^node:", "^(async_hooks|buffer|crypto|fs|stream|stream/promises|util|zlib)$"] },
+    },
     ...layers,
   ],
   options: {

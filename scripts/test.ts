@@ -18,6 +18,8 @@ const SUITES = [
   "test/real-feed/**/*.test.ts",
   "test/simulation/**/*.test.ts",
   "test/console/**/*.test.ts",
+  "test/client/**/*.test.ts",
+  "packages/client/src/**/*.test.ts",
   "packages/console/src/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database; more than two only wait for each other on two cores. */

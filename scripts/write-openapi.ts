@@ -1,7 +1,7 @@
 /**
  * `npm run openapi:write` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
- * addresses; and test/fixtures/contract-v1.json: what version 1 promises, which is frozen. It refuses to write what
- * would break a promise. `npm run check:openapi` fails, with the difference, when a committed file is another, and lints.
+ * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; and the client's types. It refuses
+ * to write what would break a promise. `npm run check:openapi` fails, with the difference, when a committed file is another, and lints.
  */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,10 +9,16 @@ import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
+import { clientTypes, type TypedDocument } from "./client-types.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
 const promises = promisesOf(document);
-const files = { "docs/openapi.json": document, "test/fixtures/contract-v1.json": promises };
+const asJson = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
+const files = {
+  "docs/openapi.json": asJson(document),
+  "test/fixtures/contract-v1.json": asJson(promises),
+  "packages/client/src/api-types.ts": clientTypes(JSON.parse(JSON.stringify(document)) as TypedDocument),
+};
 const checking = process.argv.includes("--check");
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
@@ -25,11 +31,10 @@ if (broken.length > 0) {
   console.error(broken.map((one) => `  ${one}`).join("\n"));
   process.exitCode = 1;
 } else {
-  for (const [name, content] of Object.entries(files)) await writeOrCompare(name, content);
+  for (const [name, fresh] of Object.entries(files)) await writeOrCompare(name, fresh);
 }
 
-async function writeOrCompare(name: string, content: unknown): Promise<void> {
-  const fresh = `${JSON.stringify(content, null, 2)}\n`;
+async function writeOrCompare(name: string, fresh: string): Promise<void> {
   if (!checking) return await writeFile(pathOf(name), fresh);
   if (fresh === (await committed(name))) return;
   spawnSync("diff", ["-u", "--label", name, pathOf(name), "--label", "what the code says", "-"], {

@@ -1,0 +1,665 @@
+// Written by `npm run openapi:write` from docs/openapi.json: change it there.
+
+/** Room inventory of one property on one occupancy date. */
+export interface Inventory {
+  /** Unique code identifying the client. */
+  clientCode: string;
+  /** When the record was created: the newest wins. */
+  createDateTime: Timestamp;
+  /** Unique code identifying the property. */
+  propertyCode: string;
+  /** Date to which the occupancy data applies. */
+  occupancyDate: string;
+  /** Correlation ID for tracking. */
+  correlationId?: string | undefined;
+  /** Inventories of room types. */
+  roomTypeInventories: RoomTypeInventory[];
+  /** Inventories of virtual room types; absent for hotels without virtual room types. */
+  virtualRoomTypeInventories?: RoomTypeInventory[] | undefined;
+}
+
+/** A reservation. */
+export interface Reservation {
+  /** Client code associated with the reservation. */
+  clientCode: string;
+  /** Property code associated with the reservation. */
+  propertyCode: string;
+  /** Correlation ID. */
+  correlationId?: string | undefined;
+  /** Date and time of last modification: the newest wins. */
+  lastModifiedDateTime: Timestamp;
+  /** Id of the reservation. */
+  reservationId: string;
+  /** Confirmation number. */
+  confirmationNumber?: string | undefined;
+  /** Status of the reservation: a label, see the default mapping. */
+  status: string;
+  /** Date of the booking. */
+  bookingDateTime?: Timestamp | undefined;
+  /** Number of rooms in the reservation. */
+  numberOfRooms?: WholeNumber | undefined;
+  /** Multi reservation id. */
+  multiReservationId?: string | null | undefined;
+  /** Share id. */
+  shareId?: string | undefined;
+  /** When the reservation was cancelled. */
+  cancellationDateTime?: string | null | undefined;
+  /** Reason for cancellation. */
+  cancellationReason?: string | null | undefined;
+  /** Booking channel used. */
+  channel?: string | undefined;
+  /** Origin country of the guest. */
+  nationality?: string | undefined;
+  /** Property that was booked last. */
+  lastBookedPropertyCode?: string | undefined;
+  /** Whether this is the primary sharer, or the primary sharer's id. */
+  primarySharer?: boolean | string | undefined;
+  /** Sharers of the room. */
+  sharers?: (string | Record<string, unknown>)[] | undefined;
+  /** Stays within the reservation. */
+  roomStays: RoomStay[];
+  /** Profiles attached. */
+  profiles?: Profile[] | undefined;
+  stayRevenue?: StayRevenue | undefined;
+}
+
+/** A group block master. */
+export interface Group {
+  /** Client code. */
+  clientCode: string;
+  /** Property code. */
+  propertyCode: string;
+  /** Correlation ID. */
+  correlationId?: string | undefined;
+  /** Last modified date and time: the newest wins. */
+  lastModifiedDateTime: Timestamp;
+  /** Group block code. */
+  groupCode: string;
+  /** Master group code. */
+  masterGroupCode?: string | null | undefined;
+  /** Name of the group block. */
+  name?: string | undefined;
+  /** Description. */
+  description?: string | undefined;
+  /** Action associated with the group block. */
+  action?: "COMMIT" | "MODIFY" | "CANCEL" | undefined;
+  /** Booking date. */
+  bookingDate?: string | undefined;
+  /** Group status code: a label, see the default mapping. */
+  groupStatusCode: string;
+  /** Start date. */
+  startDate: string;
+  /** End date. */
+  endDate: string;
+  /** Cutoff days. */
+  cutoffDays?: WholeNumber | undefined;
+  /** Cutoff date. */
+  cutoffDate?: string | null | undefined;
+  /** Cancel date. */
+  cancelDate?: string | undefined;
+  /** Group type code. */
+  groupTypeCode?: string | undefined;
+  /** Pickup type code. */
+  pickupTypeCode?: string | undefined;
+  /** Market segment code. */
+  marketSegmentCode?: string | undefined;
+  /** Rate code. */
+  rateCode?: string | undefined;
+  /** Sales person. */
+  salesPerson?: string | undefined;
+  /** Net room revenue. */
+  netRoomRevenue?: Decimal | undefined;
+  /** Total room revenue. */
+  totalRoomRevenue?: Decimal | undefined;
+  /** Per-date, per-room-type blocks. */
+  groupBlocks: GroupBlock[];
+  /** Services attached. */
+  services?: GroupService[] | undefined;
+}
+
+/** What became of a request, and of its records. */
+export interface RequestStatus {
+  requestId: RequestId;
+  /** `applied` once every record has its outcome, else `accepted`. */
+  status: "accepted" | "applied";
+  /** What was pushed. */
+  resource: "inventories" | "reservations" | "groups";
+  /** When the batch was accepted. */
+  receivedAt: Timestamp;
+  /** When the last of its records was applied. */
+  appliedAt: string | null;
+  /** The `X-Correlation-Id` of the push. */
+  correlationId: string | null;
+  /** The `ReplyTo` of the push. */
+  replyTo: string | null;
+  /** How invalid records were handled: the `Prefer` of the push. */
+  handling: "strict" | "lenient";
+  /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
+  counts: {
+    /** Records in the batch as sent. */
+    records: number;
+    /** Not decided yet. */
+    pending: number;
+    /** It is, or was, the current record. */
+    applied: number;
+    /** Its content is that of the version before it; only the source time moved on. */
+    unchanged: number;
+    /** A version with a newer source time is current; this one is kept in the history. */
+    stale: number;
+    /** The same record with the same source time had been received already. */
+    duplicate: number;
+    /** It is held aside until an operator releases or discards it; `code` and `message` say why. */
+    quarantined: number;
+    /** It was held aside and an operator discarded it. */
+    discarded: number;
+    /** It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied. */
+    rejected: number;
+    /** Records with warnings, whatever their outcome. */
+    warned: number;
+  };
+  /** What is told of its records, by index; those that were plainly applied are left out. */
+  records: RecordOutcome[];
+  /** The `cursor` of the next page; null at the end. */
+  nextCursor: string | null;
+}
+
+/** What is told of a request. */
+export interface RequestSummary {
+  requestId: RequestId;
+  /** `applied` once every record has its outcome, else `accepted`. */
+  status: "accepted" | "applied";
+  /** What was pushed. */
+  resource: "inventories" | "reservations" | "groups";
+  /** When the batch was accepted. */
+  receivedAt: Timestamp;
+  /** When the last of its records was applied. */
+  appliedAt: string | null;
+  /** The `X-Correlation-Id` of the push. */
+  correlationId: string | null;
+  /** The `ReplyTo` of the push. */
+  replyTo: string | null;
+  /** How invalid records were handled: the `Prefer` of the push. */
+  handling: "strict" | "lenient";
+  /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
+  counts: {
+    /** Records in the batch as sent. */
+    records: number;
+    /** Not decided yet. */
+    pending: number;
+    /** It is, or was, the current record. */
+    applied: number;
+    /** Its content is that of the version before it; only the source time moved on. */
+    unchanged: number;
+    /** A version with a newer source time is current; this one is kept in the history. */
+    stale: number;
+    /** The same record with the same source time had been received already. */
+    duplicate: number;
+    /** It is held aside until an operator releases or discards it; `code` and `message` say why. */
+    quarantined: number;
+    /** It was held aside and an operator discarded it. */
+    discarded: number;
+    /** It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied. */
+    rejected: number;
+    /** Records with warnings, whatever their outcome. */
+    warned: number;
+  };
+}
+
+/** What became of one record. Records that were plainly applied, without a warning, are not listed. */
+export interface RecordOutcome {
+  /** Its index in the batch as sent. */
+  index: number;
+  /** Its clientCode, where that can be read. */
+  clientCode: string | null;
+  /** Its propertyCode, where that can be read. */
+  propertyCode: string | null;
+  /** Its occupancyDate, reservationId or groupCode, where that can be read. */
+  key: string | null;
+  /** What became of it. */
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  /** Why, as a stable code, where there is one. */
+  code: string | null;
+  /** JSON pointer (RFC 6901) into the batch as sent. */
+  pointer: string;
+  /** Why, in words. */
+  message: string | null;
+  /** What is doubtful about it and was accepted all the same. */
+  warnings: Warning[];
+  /** For a rejected record, the first reasons. */
+  violations?: ViolationBody[] | undefined;
+  /** For a rejected record, how many reasons there are in all. */
+  violationTotal?: number | undefined;
+  /** When a quarantined record was released or discarded. */
+  resolvedAt?: Timestamp | undefined;
+}
+
+/** One version of a record. */
+export interface InventoryVersion {
+  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  sourceTime: Timestamp;
+  /** When its batch was accepted. */
+  receivedAt: Timestamp;
+  requestId: RequestId;
+  /** Its index in that batch. */
+  index: number;
+  /** What became of it when it was applied. */
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  /** The record, exactly as it was sent. */
+  record: Inventory;
+}
+
+/** One version of a record. */
+export interface ReservationVersion {
+  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  sourceTime: Timestamp;
+  /** When its batch was accepted. */
+  receivedAt: Timestamp;
+  requestId: RequestId;
+  /** Its index in that batch. */
+  index: number;
+  /** What became of it when it was applied. */
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  /** The record, exactly as it was sent. */
+  record: Reservation;
+}
+
+/** One version of a record. */
+export interface GroupVersion {
+  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  sourceTime: Timestamp;
+  /** When its batch was accepted. */
+  receivedAt: Timestamp;
+  requestId: RequestId;
+  /** Its index in that batch. */
+  index: number;
+  /** What became of it when it was applied. */
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  /** The record, exactly as it was sent. */
+  record: Group;
+}
+
+/** What went wrong. Every error with a body has it, but those of the OAuth endpoints. */
+export interface ErrorBody {
+  /** When it occurred. */
+  timestamp: Timestamp;
+  /** The HTTP status code. */
+  status: number;
+  /** The HTTP status message. */
+  error: string;
+  /** A stable code for what went wrong: decide by this, never by the message. */
+  exception: "bellhop.contract.MalformedJson" | "bellhop.contract.NotAnArray" | "bellhop.contract.EmptyBatch" | "bellhop.contract.TooManyRecords" | "bellhop.contract.InvalidRecords" | "bellhop.http.BadRequest" | "bellhop.http.InvalidParameter" | "bellhop.http.NotFound" | "bellhop.http.MethodNotAllowed" | "bellhop.http.RequestTimeout" | "bellhop.http.PayloadTooLarge" | "bellhop.http.UnsupportedMediaType" | "bellhop.http.UnsupportedEncoding" | "bellhop.http.InvalidHeader" | "bellhop.http.HeadersTooLarge" | "bellhop.http.RateLimitExceeded" | "bellhop.http.Internal" | "bellhop.accept.IdempotencyKeyReused" | "bellhop.accept.TooManyNewProperties" | "bellhop.accept.Unavailable" | "bellhop.read.RequestNotFound" | (string & {});
+  /** What is wrong, in words for the developer who reads it. It may change. */
+  message: string;
+  /** The first 100 reasons for which records were refused. */
+  violations?: ViolationBody[] | undefined;
+  /** How many violations there are in all. */
+  violationTotal?: number | undefined;
+}
+
+/** One reason for which a record was refused. */
+export interface ViolationBody {
+  /** JSON pointer (RFC 6901) into the batch as sent. */
+  pointer: string;
+  /** A stable code. */
+  code: "json.syntax" | "json.depth" | "json.size" | "json.values" | "type" | "required" | "null" | "length" | "enum" | "format.date" | "format.timestamp" | "number.integer" | "number.range" | "number.decimal" | "number.unsafe" | "order.dates" | "name.duplicate" | "name.forbidden" | "text.surrogate" | "text.nul" | (string & {});
+  /** What this field takes. It never repeats a free text that was sent. */
+  message: string;
+}
+
+/** An access token (RFC 6749 section 5.1). */
+export interface AccessToken {
+  /** The token, a JWT: send it as `Authorization: Bearer …`. */
+  access_token: string;
+  /** Always Bearer. */
+  token_type: "Bearer";
+  /** Seconds for which it is valid. */
+  expires_in: number;
+  /** What it allows. */
+  scope: string;
+}
+
+/** A UTC time with a trailing Z; up to six fractional digits are kept. */
+export type Timestamp = string;
+
+/** Rooms of one room type on one date. */
+export interface RoomTypeInventory {
+  /** Code identifying the room type. */
+  roomTypeCode: string;
+  /** Accommodation capacity of the room type. */
+  roomTypeCapacity: WholeNumber;
+  /** Rooms unavailable due to maintenance. */
+  roomsNotAvailableMaintenance?: WholeNumber | undefined;
+  /** Rooms unavailable for other reasons. */
+  roomsNotAvailableOther?: WholeNumber | undefined;
+  /** Rooms sold. */
+  roomsSold: WholeNumber;
+  /** Transient rooms sold. */
+  transientSold?: WholeNumber | undefined;
+  /** Group rooms sold. */
+  groupSold?: WholeNumber | undefined;
+}
+
+/** A whole number that fits 32 bits: a JSON number or a text of digits. */
+export type WholeNumber = number | string;
+
+/** One stay in one room type. */
+export interface RoomStay {
+  /** Date of arrival. */
+  arrivalDate: string;
+  /** Date of departure; equal to the arrival for day use. */
+  departureDate: string;
+  /** Room type code. */
+  roomTypeCode: string;
+  /** Booked room type code. */
+  bookedRoomTypeCode?: string | undefined;
+  /** Market segment code. */
+  marketSegmentCode?: string | undefined;
+  /** Group block code. */
+  groupBlockCode?: string | undefined;
+  /** Source booking code. */
+  sourceBookingCode?: string | undefined;
+  /** Room number. */
+  roomNumber?: string | undefined;
+  /** Number of adults. */
+  numberOfAdults?: WholeNumber | undefined;
+  /** Number of children. */
+  numberOfChildren?: WholeNumber | undefined;
+  /** Number of infants. */
+  numberOfInfants?: WholeNumber | undefined;
+  /** Currency code. */
+  currencyCode?: string | undefined;
+  /** Rate code. */
+  rateCode?: string | undefined;
+  /** Rates over date ranges. */
+  rates?: Rate[] | undefined;
+  /** Children grouped by age range. */
+  childAgeBuckets?: ChildAgeBucket[] | undefined;
+  /** Services attached. */
+  services?: ReservationService[] | undefined;
+}
+
+/** A profile attached to the reservation. */
+export interface Profile {
+  /** Id of the profile. */
+  id?: string | undefined;
+  /** Name of the profile. */
+  name?: string | undefined;
+  /** Type of the profile. */
+  profileType?: string | undefined;
+  /** Context of the profile. */
+  context?: string | null | undefined;
+}
+
+/** Revenue of the stays. */
+export interface StayRevenue {
+  /** Revenue by occupancy date. */
+  daily?: DailyRevenue[] | undefined;
+  summary?: SummaryRevenue | undefined;
+}
+
+/** A decimal of at most 38 digits: a JSON number or a numeric text. Kept exactly as sent, never put through binary floating point. */
+export type Decimal = number | string;
+
+/** Rooms blocked on one date in one room type. */
+export interface GroupBlock {
+  /** Occupancy date. */
+  occupancyDate: string;
+  /** Room type code. */
+  roomTypeCode: string;
+  /** Number of blocks. */
+  blocks: WholeNumber;
+  /** Rooms picked up from the block. */
+  pickup?: WholeNumber | undefined;
+  /** Original/initial rooms blocked. */
+  originalBlocks?: WholeNumber | undefined;
+  /** Single person rate. */
+  singlePersonRate?: Decimal | undefined;
+  /** Two person rate. */
+  twoPersonRate?: Decimal | undefined;
+  /** Three person rate. */
+  threePersonRate?: Decimal | undefined;
+  /** Four person rate. */
+  fourPersonRate?: Decimal | undefined;
+  /** Single person total rate. */
+  singlePersonTotalRate?: Decimal | undefined;
+  /** Two person total rate. */
+  twoPersonTotalRate?: Decimal | undefined;
+  /** Three person total rate. */
+  threePersonTotalRate?: Decimal | undefined;
+  /** Four person total rate. */
+  fourPersonTotalRate?: Decimal | undefined;
+  /** Single person occupancy. */
+  singlePersonOccupancy?: WholeNumber | undefined;
+  /** Two person occupancy. */
+  twoPersonOccupancy?: WholeNumber | undefined;
+  /** Three person occupancy. */
+  threePersonOccupancy?: WholeNumber | undefined;
+  /** Four person occupancy. */
+  fourPersonOccupancy?: WholeNumber | undefined;
+  /** Extra adult rate. */
+  extraAdultRate?: Decimal | undefined;
+  /** Extra child rate. */
+  extraChildRate?: Decimal | undefined;
+  /** Currency code. */
+  currencyCode?: string | undefined;
+}
+
+/** A service attached to the group. */
+export interface GroupService {
+  /** Name of the service. */
+  serviceName?: string | undefined;
+  /** Value of the service; may be negative. */
+  serviceValue?: Decimal | undefined;
+  /** Whether the rate includes the service. */
+  inclusive?: boolean | undefined;
+  /** First date of the service. */
+  startDate?: string | undefined;
+  /** Last date of the service. */
+  endDate?: string | undefined;
+}
+
+/** The UUID (version 7) of an accepted batch. */
+export type RequestId = string;
+
+/** One doubt about an accepted record. */
+export interface Warning {
+  /** JSON pointer (RFC 6901) into the batch as sent. */
+  pointer: string;
+  /** A stable code. */
+  code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "group.pickup-above-blocks" | "group.outside-dates" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
+  /** What is doubtful. */
+  message: string;
+}
+
+/** The rate over a range of dates. */
+export interface Rate {
+  /** First date of the rate. */
+  startDate?: string | undefined;
+  /** Last date of the rate. */
+  endDate?: string | undefined;
+  /** Rate, sent as a text. */
+  rateValue?: Decimal | undefined;
+  /** Gross rate, sent as a text. */
+  grossRateValue?: Decimal | undefined;
+}
+
+/** Children of one age range. */
+export interface ChildAgeBucket {
+  /** Youngest age of the range. */
+  minimumAge?: Decimal | undefined;
+  /** Oldest age of the range. */
+  maximumAge?: Decimal | undefined;
+  /** Children in the range. */
+  numberOfChildren?: WholeNumber | undefined;
+}
+
+/** A service attached to the stay. */
+export interface ReservationService {
+  /** First date of the service. */
+  startDate?: string | undefined;
+  /** Last date of the service. */
+  endDate?: string | undefined;
+  /** Name of the service. */
+  serviceName?: string | undefined;
+  /** Value of the service. */
+  serviceValue?: Decimal | undefined;
+  /** Whether the rate includes the service. */
+  inclusive?: boolean | undefined;
+  /** Whether the service is a package of the reservation. */
+  reservationPackage?: boolean | undefined;
+  /** Whether the service is a package of room revenue. */
+  roomRevenuePackage?: boolean | undefined;
+}
+
+/** Revenue of one occupancy date. */
+export interface DailyRevenue {
+  /** Date of the revenue. */
+  occupancyDate: string;
+  /** Net room revenue. */
+  netRoomRevenue?: Decimal | undefined;
+  /** Net food revenue. */
+  netFoodRevenue?: Decimal | undefined;
+  /** Net beverage revenue. */
+  netBeverageRevenue?: Decimal | undefined;
+  /** Net other revenue. */
+  netOtherRevenue?: Decimal | undefined;
+  /** Net ticket price. */
+  netTicketPrice?: Decimal | undefined;
+  /** Ticket price. */
+  ticketPrice?: Decimal | undefined;
+  /** Net total revenue. */
+  netTotalRevenue?: Decimal | undefined;
+  /** Gross total revenue. */
+  grossTotalRevenue?: Decimal | undefined;
+}
+
+/** Revenue of the whole reservation. */
+export interface SummaryRevenue {
+  /** Net total ticket revenue. */
+  netTotalTicketRevenue?: Decimal | undefined;
+  /** Total ticket revenue. */
+  totalTicketRevenue?: Decimal | undefined;
+}
+
+/** What `listInventories` can be asked. */
+export interface ListInventoriesQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** Only this record. */
+  occupancyDate?: string | undefined;
+  /** Occupancy date on or after this. */
+  from?: string | undefined;
+  /** Occupancy date on or before this. */
+  to?: string | undefined;
+  /** Source time at or after this. */
+  modifiedSince?: Timestamp | undefined;
+  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  asOf?: Timestamp | undefined;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listReservations` can be asked. */
+export interface ListReservationsQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** Only this record. */
+  reservationId?: string | undefined;
+  /** First arrival on or after this. */
+  from?: string | undefined;
+  /** First arrival on or before this. */
+  to?: string | undefined;
+  /** Only records with this status, as it was sent. */
+  status?: string | undefined;
+  /** Source time at or after this. */
+  modifiedSince?: Timestamp | undefined;
+  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  asOf?: Timestamp | undefined;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listGroups` can be asked. */
+export interface ListGroupsQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** Only this record. */
+  groupCode?: string | undefined;
+  /** Start date on or after this. */
+  from?: string | undefined;
+  /** Start date on or before this. */
+  to?: string | undefined;
+  /** Only records with this status, as it was sent. */
+  status?: string | undefined;
+  /** Source time at or after this. */
+  modifiedSince?: Timestamp | undefined;
+  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  asOf?: Timestamp | undefined;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listRequests` can be asked. */
+export interface ListRequestsQuery {
+  /** Only batches of this kind. */
+  resource?: "inventories" | "reservations" | "groups" | undefined;
+  /** Only batches with a record of this property. Given together with the other code, or not at all. */
+  clientCode?: string | undefined;
+  /** Only batches with a record of this property. Given together with the other code, or not at all. */
+  propertyCode?: string | undefined;
+  /** Only batches with a record of this outcome. */
+  outcome?: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | undefined;
+  /** Received at or after this time. */
+  from?: Timestamp | undefined;
+  /** Received at or before this time. */
+  to?: Timestamp | undefined;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listInventoriesHistory` can be asked. */
+export interface ListInventoriesHistoryQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** The record whose history is asked for. */
+  occupancyDate: string;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listReservationsHistory` can be asked. */
+export interface ListReservationsHistoryQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** The record whose history is asked for. */
+  reservationId: string;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** What `listGroupsHistory` can be asked. */
+export interface ListGroupsHistoryQuery {
+  /** The client code of the property. */
+  clientCode: string;
+  /** The property code. */
+  propertyCode: string;
+  /** The record whose history is asked for. */
+  groupCode: string;
+  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  limit?: number | undefined;
+}
+
+/** Every code of an error object. */
+export type ErrorCode = ErrorBody["exception"];
+/** Every code of a violation. */
+export type ViolationCode = ViolationBody["code"];

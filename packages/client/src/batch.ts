@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { JsonRecord } from "./json-record.ts";
+
+/** One of the caller's records, on its way. */
+export interface Item<Of> {
+  /** Its place in what was given to `send`, from 0. */
+  readonly index: number;
+  readonly record: Of | JsonRecord;
+  /** What goes out. */
+  readonly json: string | Uint8Array;
+  readonly bytes: number;
+}
+
+export interface BatchBounds {
+  readonly recordsMax: number;
+  readonly bytesMax: number;
+}
+
+export type Records<Of> = Iterable<Of | JsonRecord> | AsyncIterable<Of | JsonRecord>;
+
+/** A record that cannot be written as JSON, and why. */
+export interface UnwritableRecord {
+  readonly index: number;
+  readonly record: unknown;
+  readonly cause: unknown;
+}
+
+function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
+  const json = record instanceof JsonRecord ? record.json : JSON.stringify(record);
+  if (json === undefined) throw new TypeError(`A record is an object, not ${typeof record}.`);
+  const bytes = typeof json === "string" ? Buffer.byteLength(json) : json.byteLength;
+  return { index, record, json, bytes };
+}
+
+/**
+ * Cuts records into batches, in their order, each as full as the bounds allow: the same records always make the same batches, which
+ * is what a send that was interrupted goes on by. A record larger than `bytesMax` is a batch of its own.
+ */
+export async function* cutBatches<Of>(
+  records: Records<Of>,
+  bounds: BatchBounds,
+  onUnwritable: (record: UnwritableRecord) => void,
+): AsyncGenerator<readonly Item<Of>[], void, undefined> {
+  let batch: Item<Of>[] = [];
+  let bytes = 0;
+  let index = -1;
+  for await (const record of records) {
+    index += 1;
+    let item: Item<Of>;
+    try {
+      item = itemOf(record, index);
+    } catch (cause) {
+      onUnwritable({ index, record, cause });
+      continue;
+    }
+    const isFull = batch.length === bounds.recordsMax || bytes + item.bytes > bounds.bytesMax;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(item);
+    // Its comma, or the bracket, too.
+    bytes += item.bytes + 1;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const OPEN = Buffer.from("[");
+const COMMA = Buffer.from(",");
+const CLOSE = Buffer.from("]");
+
+/** The body of a batch: a JSON array of the records as they are. */
+export function bodyOf(items: readonly Item<unknown>[]): Buffer<ArrayBuffer> {
+  if (items.every(({ json }) => typeof json === "string"))
+    return Buffer.from(`[${items.map(({ json }) => json).join(",")}]`);
+  const parts: Uint8Array[] = [];
+  for (const { json } of items)
+    parts.push(parts.length === 0 ? OPEN : COMMA, typeof json === "string" ? Buffer.from(json) : json);
+  parts.push(CLOSE);
+  return Buffer.concat(parts);
+}
+
+/**
+ * The Idempotency-Key of a batch: a hash of its body and of all else that the service compares under a key (`context`). The same batch has the same key in another
+ * process, tomorrow: sent again within 24 hours it gets the first answer again, and nothing is stored twice. No two
+ * batches share one, and a batch that is sent twice on purpose says nothing new the second time.
+ */
+export function idempotencyKeyOf(context: readonly unknown[], body: Uint8Array): string {
+  const hash = createHash("sha256")
+    .update(`${JSON.stringify(context)}\n`)
+    .update(body)
+    .digest("base64url");
+  return `bellhop-client-1-${hash}`;
+}

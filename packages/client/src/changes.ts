@@ -1,0 +1,108 @@
+import { readText, unexpectedAnswer } from "./answer.ts";
+import type { Change } from "./change.ts";
+import { apiPath, type Connection } from "./connection.ts";
+import { readWhole } from "./options.ts";
+import { pause } from "./pause.ts";
+import type { Resource } from "./resource.ts";
+
+/** What is asked of the change feed; everything may be left out. */
+export interface ChangesQuery {
+  /** Where to go on: the `cursor` of the last change that was dealt with. From the beginning when left out. */
+  readonly cursor?: string | undefined;
+  /** `"now"`: without a cursor, only what changes from now on. */
+  readonly from?: "now" | undefined;
+  /** Only this kind of records. */
+  readonly resource?: Resource | undefined;
+  readonly clientCode?: string | undefined;
+  readonly propertyCode?: string | undefined;
+  /** Changes of one answer, 1 to 1,000; 500. */
+  readonly limit?: number | undefined;
+  /** How long the service waits for a change where there is none, in seconds, 0 to 30; 25. */
+  readonly wait?: number | undefined;
+  /** Ends once everything was told, instead of waiting for more. */
+  readonly untilCaughtUp?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Told after every answer where to go on, also when it had no change for this query. */
+  readonly onCursor?: ((position: FeedPosition) => void | Promise<void>) | undefined;
+}
+
+/** Where the feed stands. */
+export interface FeedPosition {
+  readonly cursor: string;
+  /** Whether there was nothing more to tell. */
+  readonly caughtUp: boolean;
+}
+
+const ANSWER_BYTES_MAX = 268_435_456;
+/** A feed that does not wait is not asked more often than this once all is told. */
+const QUESTION_MS_MIN = 500;
+
+interface Answer {
+  readonly changes: readonly Omit<Change, "cursor">[];
+  readonly cursors: readonly (string | undefined)[];
+  readonly position: FeedPosition;
+}
+
+/** A line of the feed: a change, or, as the last one, where to go on. */
+type Line =
+  | ({ readonly type: "change"; readonly cursor?: string } & Omit<Change, "cursor">)
+  | { readonly type: "cursor"; readonly cursor: string; readonly caughtUp: boolean };
+
+/** Reads one answer. One without its last line was cut off: nothing of it has been told, and it is asked for again. */
+async function readAnswer(response: Response): Promise<Answer> {
+  const text = await readText(response, ANSWER_BYTES_MAX);
+  const changes: Omit<Change, "cursor">[] = [];
+  const cursors: (string | undefined)[] = [];
+  let position: FeedPosition | undefined;
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const read = parseLine(line, response);
+    // Lines of a kind that this client does not know are not for it.
+    if (read.type === "change") {
+      const { type: _, cursor, ...change } = read;
+      changes.push(change);
+      cursors.push(cursor);
+    } else if (read.type === "cursor") position = { cursor: read.cursor, caughtUp: read.caughtUp };
+  }
+  if (position === undefined) throw unexpectedAnswer("The answer of the feed was cut off.", response);
+  return { changes, cursors, position };
+}
+
+function parseLine(line: string, response: Response): Line {
+  try {
+    return JSON.parse(line) as Line;
+  } catch (cause) {
+    throw unexpectedAnswer("The answer of the feed was cut off.", response, cause);
+  }
+}
+
+/** Follows the change feed: every change of current state, per record in order, and then waits for more. */
+export async function* followChanges(
+  connection: Connection,
+  query: ChangesQuery,
+): AsyncGenerator<Change, void, undefined> {
+  const { resource, clientCode, propertyCode, signal, onCursor, untilCaughtUp = false } = query;
+  const limit = readWhole("limit", query.limit, { min: 1, max: 1_000, fallback: 500 });
+  const longestS = readWhole("wait", query.wait, { min: 0, max: 30, fallback: 25 });
+  // Whoever wants only what is there does not wait for what is not.
+  const wait = untilCaughtUp ? 0 : longestS;
+  let cursor = query.cursor;
+  for (;;) {
+    const from = cursor === undefined ? query.from : undefined;
+    const path = apiPath("changes", { cursor, from, limit, wait, resource, clientCode, propertyCode });
+    const headers = { accept: "application/x-ndjson" };
+    const askedAt = performance.now();
+    const answer: Answer = await connection.ask({ path, headers, signal, waitMs: wait * 1000 }, readAnswer);
+    const last = answer.changes.length - 1;
+    for (const [at, change] of answer.changes.entries()) {
+      // Behind the last one lies the next answer; one in the middle without a cursor of its own is told again from the answer's start.
+      const behind = answer.cursors[at] ?? (at === last ? answer.position.cursor : cursor);
+      yield { ...change, cursor: behind };
+    }
+    cursor = answer.position.cursor;
+    await onCursor?.(answer.position);
+    if (!answer.position.caughtUp) continue;
+    if (untilCaughtUp) return;
+    await pause(askedAt + QUESTION_MS_MIN - performance.now(), signal);
+  }
+}

@@ -1,0 +1,194 @@
+import { readJson, unexpectedAnswer } from "./answer.ts";
+import { bodyOf, type Item, idempotencyKeyOf } from "./batch.ts";
+import { byCodes, codesOf } from "./codes-of-record.ts";
+import { pack } from "./compress.ts";
+import { apiPath, type Connection } from "./connection.ts";
+import { BellhopError, type RecordViolation } from "./error.ts";
+import type { RefusedRecord, Tally } from "./report.ts";
+import type { Resource } from "./resource.ts";
+import type { RetryNotice } from "./retry.ts";
+import type { SendSettings } from "./send-options.ts";
+
+/** A batch of which the service has said 202, with its records. */
+export interface Accepted {
+  readonly requestId: string;
+  readonly items: readonly Item<unknown>[];
+}
+
+const ANSWER_BYTES_MAX = 65_536;
+const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Pairs of codes that a client may not send, remembered so that each is tried once. */
+const FORBIDDEN_PAIRS_MAX = 10_000;
+
+/** Refusals of a batch that smaller batches may not meet. */
+const DIVISIBLE = new Set([
+  "bellhop.contract.InvalidRecords",
+  "bellhop.contract.MalformedJson",
+  "bellhop.contract.TooManyRecords",
+  "bellhop.http.PayloadTooLarge",
+  "http.413",
+]);
+/** Refusals because of the property that a record names. */
+const OF_PROPERTY = new Set(["oauth.insufficient_scope", "http.403", "bellhop.accept.TooManyNewProperties"]);
+
+/**
+ * Brings batches of one `send` to the service. A refused batch is taken apart until each of its records is in an accepted one, or
+ * is refused by itself with its reason: those that violations name are set aside, codes that are not the client's are told
+ * from those that are, and what is too large is halved.
+ */
+export class Delivery {
+  readonly #connection: Connection;
+  readonly #resource: Resource;
+  readonly #settings: SendSettings;
+  readonly #tally: Tally;
+  readonly #forbidden = new Map<string, BellhopError>();
+
+  constructor(connection: Connection, resource: Resource, settings: SendSettings, tally: Tally) {
+    this.#connection = connection;
+    this.#resource = resource;
+    this.#settings = settings;
+    this.#tally = tally;
+  }
+
+  /** Rejects when nothing can go on; the records that were not settled by then are noted as unconfirmed. */
+  async *deliver(
+    batch: readonly Item<unknown>[],
+    signal: AbortSignal,
+  ): AsyncGenerator<Accepted, void, undefined> {
+    const parts = [batch];
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      const allowed = this.#withoutForbidden(part);
+      if (allowed.length === 0) continue;
+      try {
+        const requestId = await this.#post(allowed, signal);
+        yield { requestId, items: allowed };
+      } catch (error) {
+        const rest = error instanceof BellhopError ? this.#takeApart(allowed, error) : undefined;
+        if (rest === undefined) {
+          this.#leave([allowed, ...parts].flat(), error);
+          throw error;
+        }
+        parts.push(...rest.reverse());
+      }
+    }
+  }
+
+  /** A record that cannot be written as JSON never leaves. */
+  refuseUnwritable(index: number, record: unknown, message: string): void {
+    this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
+  }
+
+  async #post(items: readonly Item<unknown>[], signal: AbortSignal): Promise<string> {
+    const { lenient, journal, correlationId, headers = {} } = this.#settings;
+    const path = apiPath(this.#resource);
+    const plain = bodyOf(items);
+    const key = idempotencyKeyOf([path, lenient ? "lenient" : "strict", headers], plain);
+    const indexes = items.map(({ index }) => index);
+    let requestId = journal?.find(key);
+    if (requestId === undefined) {
+      const packed = await pack(plain, this.#connection.settings.compression);
+      requestId = await this.#connection.ask(
+        {
+          method: "POST",
+          path,
+          body: packed.body,
+          headers: {
+            ...headers,
+            "content-type": "application/json",
+            "idempotency-key": key,
+            ...packed.headers,
+            ...(lenient ? { prefer: "handling=lenient" } : {}),
+            ...(correlationId === undefined ? {} : { "x-correlation-id": correlationId }),
+          },
+          signal,
+          onRetry: (notice) => this.#waiting(notice),
+        },
+        readRequestId,
+      );
+      this.#tally.waiting = undefined;
+      await journal?.note(key, requestId);
+    }
+    this.#tally.accept(items.length, requestId);
+    this.#settings.onAccepted?.({ requestId, idempotencyKey: key, indexes });
+    return requestId;
+  }
+
+  #waiting({ error, delayMs }: RetryNotice): void {
+    this.#tally.retries += 1;
+    this.#tally.waiting = { reason: error.message, ms: delayMs };
+    this.#settings.onProgress?.(this.#tally.progress());
+  }
+
+  /** What of a refused batch is worth sending again, and in which parts; undefined when nothing is, of this or any other batch. */
+  #takeApart(items: readonly Item<unknown>[], error: BellhopError): (readonly Item<unknown>[])[] | undefined {
+    if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(items, error);
+    if (!DIVISIBLE.has(error.exception)) return undefined;
+    const named = new Map<number, RecordViolation[]>();
+    for (const violation of error.violations) {
+      const listed = named.get(violation.index);
+      if (listed === undefined) named.set(violation.index, [violation]);
+      else listed.push(violation);
+    }
+    const sound = items.filter((item, at) => {
+      const violations = named.get(at);
+      if (violations === undefined) return true;
+      this.#refuse(item, error, violations);
+      return false;
+    });
+    if (sound.length < items.length) return sound.length === 0 ? [] : [sound];
+    const [only] = items;
+    if (items.length === 1 && only !== undefined) {
+      this.#refuse(only, error, []);
+      return [];
+    }
+    const middle = Math.ceil(items.length / 2);
+    return [items.slice(0, middle), items.slice(middle)];
+  }
+
+  #divideByCodes(items: readonly Item<unknown>[], error: BellhopError): (readonly Item<unknown>[])[] {
+    const groups = byCodes(items);
+    const [[codes] = [""]] = groups;
+    if (groups.size > 1) return [...groups.values()];
+    if (this.#forbidden.size < FORBIDDEN_PAIRS_MAX) this.#forbidden.set(codes, error);
+    for (const item of items) this.#refuse(item, error, []);
+    return [];
+  }
+
+  /** Records of pairs that were refused before in this `send` are not tried again: each try is an entry in the operator's audit. */
+  #withoutForbidden(items: readonly Item<unknown>[]): readonly Item<unknown>[] {
+    if (this.#forbidden.size === 0) return items;
+    return items.filter((item) => {
+      const error = this.#forbidden.get(codesOf(item));
+      if (error !== undefined) this.#refuse(item, error, []);
+      return error === undefined;
+    });
+  }
+
+  #refuse({ index, record }: Item<unknown>, error: BellhopError, found: readonly RecordViolation[]): void {
+    const violations = found.map((violation) => ({ ...violation, index, record }));
+    const [first] = violations;
+    const code = first?.code ?? error.exception;
+    this.#tell({ index, record, code, message: first?.message ?? error.message, violations });
+  }
+
+  #tell(refusal: Omit<RefusedRecord, "outcome" | "requestId">): void {
+    const refused: RefusedRecord = { ...refusal, outcome: "rejected", requestId: undefined };
+    this.#tally.refuse(refused);
+    this.#settings.onRefused?.(refused);
+  }
+
+  #leave(items: readonly Item<unknown>[], error: unknown): void {
+    const [first] = items;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (first !== undefined)
+      this.#tally.leaveUnconfirmed({ first: first.index, count: items.length, reason });
+  }
+}
+
+async function readRequestId(response: Response): Promise<string> {
+  const answer = await readJson<{ readonly requestId?: unknown }>(response, ANSWER_BYTES_MAX);
+  const { requestId } = answer ?? {};
+  if (response.status === 202 && typeof requestId === "string" && REQUEST_ID.test(requestId))
+    return requestId;
+  throw unexpectedAnswer("The answer is not a 202 with the id of a request.", response);
+}

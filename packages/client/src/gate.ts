@@ -1,0 +1,33 @@
+import { pause } from "./pause.ts";
+
+/** A limit that a service announces is not waited for longer than this before it is tried whether it still holds. */
+const HOLD_MS_MAX = 60_000;
+
+/** What all requests of one client pass: closed for as long as the service has asked one of them to wait. */
+export class Gate {
+  #opensAt = 0;
+
+  /** Nothing passes for `ms` milliseconds from now. */
+  hold(ms: number): void {
+    this.#opensAt = Math.max(this.#opensAt, performance.now() + Math.min(ms, HOLD_MS_MAX));
+  }
+
+  /**
+   * Heeds `RateLimit` of an answer (`"requests";r=0;t=2`): with no request left, the next ones wait for one to come back,
+   * which is quicker than to be refused.
+   */
+  heed(headers: Headers): void {
+    const announced = /^"requests";r=0;t=(\d{1,6})$/.exec(headers.get("ratelimit") ?? "")?.[1];
+    if (announced !== undefined) this.hold(Number(announced) * 1000);
+  }
+
+  /** Waits until it is open. Rejects with the signal's reason once that is aborted. */
+  async pass(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    for (;;) {
+      const leftMs = this.#opensAt - performance.now();
+      if (leftMs <= 0) return;
+      await pause(leftMs, signal);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { ofRecord, readJson } from "./answer.ts";
+import type { RecordOutcome, RequestStatus } from "./api-types.ts";
+import { apiPath, type Connection } from "./connection.ts";
+import type { Accepted } from "./delivery.ts";
+import { pause } from "./pause.ts";
+import type { RefusedRecord } from "./report.ts";
+
+/** A page of 1,000 records with their warnings. */
+const ANSWER_BYTES_MAX = 67_108_864;
+/** The service's longest answer to `Prefer: wait` (docs/reading.md). */
+const WAIT_S_MAX = 10;
+/** A service that does not wait (it is stopping, or many ask it to) is not asked more often than this. */
+const QUESTION_MS_MIN = 500;
+
+export interface StatusQuery {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  /** Seconds to wait for the request to be applied, 0 to 10. */
+  readonly waitSeconds?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What became of one request: a page of it. */
+export function readStatus(
+  connection: Connection,
+  requestId: string,
+  { limit, cursor, waitSeconds = 0, signal }: StatusQuery = {},
+): Promise<RequestStatus> {
+  return connection.ask(
+    {
+      path: apiPath(`requests/${encodeURIComponent(requestId)}`, { limit, cursor }),
+      headers: waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` },
+      waitMs: waitSeconds * 1000,
+      signal,
+    },
+    (response) => readJson<RequestStatus>(response, ANSWER_BYTES_MAX),
+  );
+}
+
+/** Waits until a request is applied, but no longer than `withinMs`; answers it as it is then, with `limit` of its records. */
+export async function waitUntilApplied(
+  connection: Connection,
+  requestId: string,
+  withinMs: number,
+  { limit, signal }: Omit<StatusQuery, "waitSeconds" | "cursor"> = {},
+): Promise<RequestStatus> {
+  const endsAt = performance.now() + withinMs;
+  for (;;) {
+    const leftS = Math.ceil((endsAt - performance.now()) / 1000);
+    const waitSeconds = Math.min(WAIT_S_MAX, Math.max(0, leftS));
+    const askedAt = performance.now();
+    const status = await readStatus(connection, requestId, { limit, waitSeconds, signal });
+    if (status.status === "applied" || performance.now() >= endsAt) return status;
+    await pause(askedAt + QUESTION_MS_MIN - performance.now(), signal);
+  }
+}
+
+/** Every record of a request that is more than plainly applied, page by page. */
+export async function* listOutcomes(
+  connection: Connection,
+  requestId: string,
+  signal?: AbortSignal,
+): AsyncGenerator<RecordOutcome, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await readStatus(connection, requestId, { limit: 1000, cursor, signal });
+    yield* page.records;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+/** The records of an accepted batch that were not taken as they are, each with the caller's own record. */
+export async function* listRefused(
+  connection: Connection,
+  { requestId, items }: Accepted,
+  signal: AbortSignal,
+): AsyncGenerator<RefusedRecord, void, undefined> {
+  for await (const { index: at, outcome, code, message, violations = [] } of listOutcomes(
+    connection,
+    requestId,
+    signal,
+  )) {
+    if (outcome !== "rejected" && outcome !== "quarantined" && outcome !== "discarded") continue;
+    const item = items[at];
+    if (item === undefined) continue;
+    const { index, record } = item;
+    const own = violations.flatMap(ofRecord).map((violation) => ({ ...violation, index, record }));
+    yield {
+      index,
+      record,
+      outcome,
+      code: code ?? own[0]?.code ?? outcome,
+      message: message ?? own[0]?.message ?? outcome,
+      violations: own,
+      requestId,
+    };
+  }
+}

@@ -1,0 +1,75 @@
+import type { SendProgress } from "./report.ts";
+
+/** What a bar is drawn on: `process.stderr`, say. */
+export interface BarStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+export interface BarOptions {
+  /** How many records there will be, where that is known: then there is a bar, and a guess of the time that is left. */
+  readonly total?: number | undefined;
+  /** Or how much of the input was read, 0 to 1, where only that is known. */
+  readonly share?: (() => number | undefined) | undefined;
+}
+
+/** Often enough to look alive, and nothing to a terminal over a slow line. */
+const DRAWN_MS_MIN = 100;
+const BAR_CHARACTERS = 24;
+
+function timeText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+const count = (value: number): string => value.toLocaleString("en-US");
+
+function shareOf(settled: number, { total, share }: BarOptions): number | undefined {
+  const known = total !== undefined && total > 0 ? settled / total : share?.();
+  return known === undefined ? undefined : Math.min(1, known);
+}
+
+/** One line that says how far a `send` is. */
+export function progressLine(progress: SendProgress, options: BarOptions = {}): string {
+  const { accepted, rejected, elapsedMs, waiting } = progress;
+  const settled = accepted + rejected;
+  const share = shareOf(settled, options);
+  const parts: string[] = [];
+  if (share !== undefined) {
+    const filled = Math.round(share * BAR_CHARACTERS);
+    parts.push(`${"█".repeat(filled)}${"░".repeat(BAR_CHARACTERS - filled)} ${Math.floor(share * 100)} %`);
+  }
+  parts.push(`${count(accepted)} accepted`);
+  if (rejected > 0) parts.push(`${count(rejected)} rejected`);
+  if (elapsedMs > 500) parts.push(`${count(Math.round((settled * 1000) / elapsedMs))}/s`);
+  if (share !== undefined && share > 0.02 && share < 1 && elapsedMs > 500)
+    parts.push(`${timeText((elapsedMs * (1 - share)) / share)} left`);
+  if (waiting !== undefined && waiting.ms >= 1000)
+    parts.push(`waits ${timeText(waiting.ms)}: ${waiting.reason}`);
+  return parts.join("  ");
+}
+
+/**
+ * Shows the progress of a `send` in one line of a terminal. Where the stream is none (a file, a pipe, a log) it writes nothing.
+ * Without a stream: standard error.
+ *
+ * @example
+ * await bellhop.reservations.send(reservations, { onProgress: progressBar() });
+ */
+export function progressBar(
+  stream: BarStream = process.stderr,
+  options: BarOptions = {},
+): (progress: SendProgress) => void {
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  return (progress) => {
+    if (stream.isTTY !== true) return;
+    const isOver = options.total !== undefined && progress.accepted + progress.rejected >= options.total;
+    if (!isOver && progress.elapsedMs - drawnAt < DRAWN_MS_MIN) return;
+    drawnAt = progress.elapsedMs;
+    const line = progressLine(progress, options).slice(0, Math.max(20, (stream.columns ?? 80) - 1));
+    stream.write(`\r\u001b[2K${line}`);
+  };
+}

@@ -1,0 +1,142 @@
+import { cutBatches, type Item, type Records } from "./batch.ts";
+import { requireCompression } from "./compress.ts";
+import type { Connection } from "./connection.ts";
+import { type Accepted, Delivery } from "./delivery.ts";
+import { BellhopError, type BellhopErrorCode } from "./error.ts";
+import { listRefused, waitUntilApplied } from "./outcomes.ts";
+import { orAborted } from "./pause.ts";
+import { type SendReport, Tally } from "./report.ts";
+import type { Resource } from "./resource.ts";
+import { readSendOptions, type SendOptions, type SendSettings } from "./send-options.ts";
+
+/**
+ * A `send` that could not go on: the cause says why, and the report what had become of the records by then. Sending the
+ * same records again goes on where it stopped.
+ */
+export class SendError extends BellhopError {
+  override readonly name = "SendError";
+  readonly report: SendReport;
+
+  constructor(cause: unknown, report: SendReport) {
+    const known = cause instanceof BellhopError ? cause : undefined;
+    const exception: BellhopErrorCode = known?.exception ?? "client.Interrupted";
+    super(cause instanceof Error ? cause.message : `The send was interrupted: ${String(cause)}`, {
+      exception,
+      status: known?.status,
+      requestId: known?.requestId,
+      violations: known?.violations,
+      retryable: known?.retryable,
+      retryAfterMs: known?.retryAfterMs,
+      cause,
+    });
+    this.report = report;
+  }
+}
+
+/** The workers of one `send`, and what they share. */
+class Sending {
+  readonly tally = new Tally();
+  readonly #connection: Connection;
+  readonly #resource: Resource;
+  readonly #settings: SendSettings;
+  readonly #stop = new AbortController();
+  readonly #delivery: Delivery;
+  #failure: { readonly cause: unknown } | undefined;
+
+  constructor(connection: Connection, resource: Resource, settings: SendSettings) {
+    this.#connection = connection;
+    this.#resource = resource;
+    this.#settings = settings;
+    this.#delivery = new Delivery(connection, resource, settings, this.tally);
+  }
+
+  async run(records: Records<unknown>): Promise<void> {
+    const { signal, batchRecords, batchBytes, concurrency } = this.#settings;
+    const onAbort = () => this.#fail(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+    const bounds = { recordsMax: batchRecords, bytesMax: batchBytes };
+    const batches = cutBatches(records, bounds, ({ index, record, cause }) => {
+      this.tally.records += 1;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      this.#delivery.refuseUnwritable(index, record, message);
+    });
+    try {
+      await this.#checkScope().catch((cause) => this.#fail(cause));
+      await Promise.all(Array.from({ length: concurrency }, () => this.#work(batches)));
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+    if (this.#failure === undefined) return;
+    // The caller's iterable is told to stop, but one that never answers is not waited for.
+    batches.return().catch(() => undefined);
+    throw new SendError(this.#failure.cause, this.tally.report());
+  }
+
+  /** A token says what it allows: one that does not allow this fails at once, not with its first batch in the operator's audit. */
+  async #checkScope(): Promise<void> {
+    const { scopes } = await this.#connection.tokens.current(this.#stop.signal);
+    const wanted = `${this.#resource}:write`;
+    if (scopes.length === 0 || scopes.includes(wanted)) return;
+    throw new BellhopError(
+      `The client may not send ${this.#resource}: its token has not the scope ${wanted}.`,
+      {
+        exception: "oauth.insufficient_scope",
+      },
+    );
+  }
+
+  async #work(batches: AsyncGenerator<readonly Item<unknown>[], void, undefined>): Promise<void> {
+    const { signal } = this.#stop;
+    try {
+      while (!signal.aborted) {
+        const { done, value: batch } = await orAborted(batches.next(), signal);
+        if (done === true) return;
+        this.tally.records += batch.length;
+        for await (const accepted of this.#delivery.deliver(batch, signal)) await this.#follow(accepted);
+        this.#settings.onProgress?.(this.tally.progress());
+      }
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+
+  async #follow(accepted: Accepted): Promise<void> {
+    const { waitForOutcomes, outcomesWithinMs, onRefused, onProgress } = this.#settings;
+    if (!waitForOutcomes) return;
+    onProgress?.(this.tally.progress());
+    const { signal } = this.#stop;
+    const { requestId } = accepted;
+    const options = { limit: 1, signal };
+    const { counts } = await waitUntilApplied(this.#connection, requestId, outcomesWithinMs, options);
+    this.tally.addOutcomes(counts);
+    if (counts.rejected + counts.quarantined + counts.discarded === 0) return;
+    for await (const refused of listRefused(this.#connection, accepted, signal)) {
+      this.tally.refuse(refused);
+      onRefused?.(refused);
+    }
+  }
+
+  /** The first failure is the one that is told; it ends what the others are waiting for. */
+  #fail(cause: unknown): void {
+    this.#failure ??= { cause };
+    this.#stop.abort(cause);
+  }
+}
+
+/**
+ * Sends records in batches, several under way at once, until each is accepted or refused with its reason (see
+ * `ResourceClient.send`). Rejects with a SendError when it cannot go on.
+ */
+export async function send(
+  connection: Connection,
+  resource: Resource,
+  records: Records<unknown>,
+  options: SendOptions,
+): Promise<SendReport> {
+  const settings = readSendOptions(options, connection.settings.concurrency);
+  requireCompression(connection.settings.compression);
+  const sending = new Sending(connection, resource, settings);
+  await sending.run(records);
+  return sending.tally.report();
+}

@@ -1,0 +1,172 @@
+/**
+ * The types of packages/client, written from the OpenAPI document: one interface or type for each schema that the client
+ * gives or takes, and one for the query of each list. Written by `npm run openapi:write`, held to the document by
+ * `npm run check:openapi`.
+ */
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly "x-extensible-enum"?: readonly string[];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+/** As much of the document as is read here. */
+export interface TypedDocument {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly paths: Readonly<
+    Record<
+      string,
+      { readonly get?: { readonly operationId: string; readonly parameters?: readonly unknown[] } }
+    >
+  >;
+}
+
+/** What the client gives and takes; what these refer to follows. */
+const ROOTS = [
+  ...["Inventory", "Reservation", "Group"],
+  ...["RequestStatus", "RequestSummary", "RecordOutcome"],
+  ...["InventoryVersion", "ReservationVersion", "GroupVersion"],
+  ...["Error", "Violation", "AccessToken"],
+];
+
+/** Lists whose queries get a type; `cursor` is the client's own affair. */
+const LISTS = [
+  ...["listInventories", "listReservations", "listGroups", "listRequests"],
+  ...["listInventoriesHistory", "listReservationsHistory", "listGroupsHistory"],
+];
+
+/** Names that JavaScript has for something else. */
+const RENAMED: Readonly<Record<string, string>> = { Error: "ErrorBody", Violation: "ViolationBody" };
+
+const HEAD = `// Written by \`npm run openapi:write\` from docs/openapi.json: change it there.
+`;
+
+function nameOf(reference: string): string {
+  const name = reference.slice(reference.lastIndexOf("/") + 1);
+  return RENAMED[name] ?? name;
+}
+
+function docLines(description: string | undefined, indent: string): string[] {
+  if (description === undefined) return [];
+  const text = description.replaceAll("*/", "* /").replace(/\s+/g, " ").trim();
+  return [`${indent}/** ${/[.!?]$/.test(text) ? text : `${text}.`} */`];
+}
+
+const literal = (value: unknown): string => JSON.stringify(value);
+
+const PLAIN: Readonly<Record<string, string>> = {
+  string: "string",
+  integer: "number",
+  number: "number",
+  boolean: "boolean",
+  null: "null",
+};
+
+function plainType(type: string, schema: Schema, indent: string): string {
+  if (type === "array") {
+    const item = typeOf(schema.items ?? {}, indent);
+    return /[|&]/.test(item) && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;
+  }
+  if (type !== "object") return PLAIN[type] ?? "unknown";
+  if (schema.properties === undefined) return "Record<string, unknown>";
+  return `{\n${memberLines(schema, `${indent}  `).join("\n")}\n${indent}}`;
+}
+
+function typeOf(schema: Schema, indent: string): string {
+  if (schema.$ref !== undefined) return nameOf(schema.$ref);
+  if (schema.const !== undefined) return literal(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map(literal).join(" | ");
+  // The service may add others: known ones are offered, any is taken.
+  const open = schema["x-extensible-enum"];
+  if (open !== undefined) return [...open.map(literal), "(string & {})"].join(" | ");
+  if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, indent)).join(" | ");
+  const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+  return types.length === 0 ? "unknown" : types.map((type) => plainType(type, schema, indent)).join(" | ");
+}
+
+/** Fields that may be left out may be undefined, too: JSON leaves those out. */
+function memberLines({ properties = {}, required = [] }: Schema, indent: string): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
+    const type = typeOf(schema, indent);
+    const isRequired = required.includes(name);
+    return [
+      ...docLines(schema.description, indent),
+      `${indent}${key}${isRequired ? "" : "?"}: ${type}${isRequired ? "" : " | undefined"};`,
+    ];
+  });
+}
+
+function declaration(name: string, schema: Schema): string[] {
+  const head = docLines(schema.description, "");
+  if (schema.properties === undefined) return [...head, `export type ${name} = ${typeOf(schema, "")};`, ""];
+  return [...head, `export interface ${name} {`, ...memberLines(schema, "  "), "}", ""];
+}
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === "$ref" && typeof member === "string"
+      ? [member.slice(member.lastIndexOf("/") + 1)]
+      : referencesIn(member),
+  );
+}
+
+/** The roots and all that they refer to, each once, a schema before those it refers to. */
+function reachedFrom(roots: readonly string[], schemas: TypedDocument["components"]["schemas"]): string[] {
+  const reached = new Set(roots);
+  for (const name of reached) for (const reference of referencesIn(schemas[name])) reached.add(reference);
+  return [...reached];
+}
+
+function queryDeclaration(operationId: string, document: TypedDocument): string[] {
+  const operation = Object.values(document.paths).find(({ get }) => get?.operationId === operationId)?.get;
+  if (operation === undefined) throw new Error(`The document has no operation ${operationId}.`);
+  const parameters = (operation.parameters ?? []) as readonly Parameter[];
+  const asked = parameters.filter((one) => one.in === "query" && one.name !== "cursor");
+  const schema: Schema = {
+    description: `What \`${operationId}\` can be asked.`,
+    properties: Object.fromEntries(
+      asked.map(({ name, schema: of, description }) => [
+        name,
+        description === undefined ? of : { ...of, description },
+      ]),
+    ),
+    required: asked.flatMap(({ name, required }) => (required === true ? [name] : [])),
+  };
+  return declaration(`${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`, schema);
+}
+
+/** The text of packages/client/src/api-types.ts. Throws where the document lacks what the client needs. */
+export function clientTypes(document: TypedDocument): string {
+  const { schemas } = document.components;
+  const lines = reachedFrom(ROOTS, schemas).flatMap((name) => {
+    const schema = schemas[name];
+    if (schema === undefined) throw new Error(`The document has no schema ${name}.`);
+    return declaration(RENAMED[name] ?? name, schema);
+  });
+  const codes = [
+    "/** Every code of an error object. */",
+    'export type ErrorCode = ErrorBody["exception"];',
+    "/** Every code of a violation. */",
+    'export type ViolationCode = ViolationBody["code"];',
+    "",
+  ];
+  return [HEAD, ...lines, ...LISTS.flatMap((id) => queryDeclaration(id, document)), ...codes]
+    .join("\n")
+    .replace(/\n+$/, "\n");
+}

@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, mock, test } from "node:test";
+import { BellhopClient, type BellhopClientOptions, type Reservation, SendError } from "#client";
+import { type HostilePlan, HostileServer, type Misdeed, type TestRecord } from "./hostile-server.ts";
+
+let server: HostileServer;
+afterEach(() => server.stop());
+
+async function started(
+  plan: HostilePlan,
+  options: Partial<BellhopClientOptions> = {},
+): Promise<BellhopClient> {
+  server = await HostileServer.start(plan);
+  return new BellhopClient({
+    baseUrl: server.address,
+    clientId: "partner",
+    clientSecret: "secret",
+    timeoutMs: 20_000,
+    retry: { forMs: 60_000, firstDelayMs: 2, delayMsMax: 20 },
+    ...options,
+  });
+}
+
+function records(count: number, of: (index: number) => Partial<TestRecord> = () => ({})): Reservation[] {
+  // The server of these tests judges by its own rules, not by the contract's.
+  const made = Array.from({ length: count }, (_, index) => ({ reservationId: `R-${index}`, ...of(index) }));
+  return made as unknown as Reservation[];
+}
+
+/** Every record once, or reported: none twice, none missing. */
+function assertEachOnce(all: readonly Reservation[], refused: readonly number[] = []): void {
+  assert.equal(server.repeated, 0);
+  const missing = all.filter(
+    ({ reservationId }, index) => !server.accepted.has(reservationId) && !refused.includes(index),
+  );
+  assert.deepEqual(missing, []);
+  for (const index of refused) assert.ok(!server.accepted.has(all[index]?.reservationId ?? ""), `R-${index}`);
+}
+
+const MISDEEDS: readonly Misdeed[] = [
+  "429 with Retry-After",
+  "429 without Retry-After",
+  "429 with a date",
+  "503 with Retry-After",
+  "500",
+  "502 from a proxy",
+  "408",
+  "a reset before",
+  "a reset after",
+  "a cut off answer after",
+  "half a JSON after",
+  "a proxy's page instead of a 202 after",
+  "a slow answer after",
+  "401",
+  "403 invalid_token",
+  "403 without a reason",
+];
+/** These are waited for to the end of the client's patience. */
+const SILENT: readonly Misdeed[] = ["silence", "silence after"];
+
+/** A repeatable chance (mulberry32). */
+function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe("a send to a server that misbehaves", () => {
+  for (const misdeed of MISDEEDS) {
+    test(`delivers every record once in spite of ${misdeed}`, async () => {
+      // The first batch goes well: a token that never worked is not worth another one.
+      const bellhop = await started({ data: (count) => (count === 1 || count === 2 ? misdeed : undefined) });
+      const all = records(40);
+      const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 2 });
+      assert.equal(report.accepted, 40);
+      assert.equal(report.records, 40);
+      assert.equal(report.batches, 4);
+      assert.deepEqual(report.rejected, []);
+      assert.deepEqual(report.unconfirmed, []);
+      assertEachOnce(all);
+    });
+  }
+
+  for (const misdeed of SILENT) {
+    test(`gives up an attempt that meets ${misdeed}, and delivers every record once`, async () => {
+      const bellhop = await started(
+        { data: (count) => (count === 1 ? misdeed : undefined) },
+        { timeoutMs: 400 },
+      );
+      const all = records(20);
+      const report = await bellhop.reservations.send(all, { batchRecords: 5, concurrency: 2 });
+      assert.equal(report.accepted, 20);
+      assertEachOnce(all);
+    });
+  }
+
+  test("delivers every record once through storms of everything", async () => {
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const random = chance(seed);
+      const usable = MISDEEDS.filter((one) => !/^40[13]|with Retry|date/.test(one));
+      const bellhop = await started({
+        data: () => (random() < 0.5 ? usable[Math.floor(random() * usable.length)] : undefined),
+        token: (count) => (count < 3 ? (["429", "a reset", "503"] as const)[count] : undefined),
+      });
+      const all = records(60, (index) =>
+        random() < 0.1 ? { broken: true } : index % 17 === 0 ? { propertyCode: "FOREIGN" } : {},
+      );
+      const refused = (all as unknown as TestRecord[]).flatMap(({ broken, propertyCode }, index) =>
+        broken === true || propertyCode === "FOREIGN" ? [index] : [],
+      );
+      const report = await bellhop.reservations.send(all, { batchRecords: 7, concurrency: 3 });
+      assert.equal(report.accepted, 60 - refused.length, `seed ${seed}`);
+      assert.deepEqual(
+        report.rejected.map(({ index }) => index).sort((a, b) => a - b),
+        refused,
+        `seed ${seed}`,
+      );
+      assertEachOnce(all, refused);
+      if (seed < 12) await server.stop();
+    }
+  });
+
+  test("comes back no sooner than Retry-After says", async () => {
+    const bellhop = await started({ data: (count) => (count === 0 ? "429 with Retry-After" : undefined) });
+    await bellhop.reservations.send(records(20), { batchRecords: 10, concurrency: 1 });
+    const [first = 0, second = 0] = server.arrivals;
+    assert.ok(second - first >= 990, `${second - first} ms`);
+  });
+
+  test("reads the date of Retry-After by the server's clock, and lives by none of its own", async (context) => {
+    const skewMs = 3 * 86_400_000;
+    const plan: HostilePlan = { skewMs, data: (count) => (count === 0 ? "429 with a date" : undefined) };
+    const bellhop = await started(plan, { retry: { forMs: 10_000, firstDelayMs: 2, delayMsMax: 20 } });
+    const now = Date.now;
+    mock.method(Date, "now", () => now() - 5 * 86_400_000);
+    context.after(() => mock.restoreAll());
+    const report = await bellhop.reservations.send(records(3));
+    assert.equal(report.accepted, 3);
+    assert.equal(server.tokensGiven, 1);
+  });
+
+  test("says what is unconfirmed when it gives up, and a second send settles it", async () => {
+    let isDown = true;
+    const bellhop = await started(
+      { data: (count) => (isDown && count > 0 ? (count % 2 === 0 ? "a reset after" : "500") : undefined) },
+      { retry: { forMs: 50, firstDelayMs: 2, delayMsMax: 4 } },
+    );
+    const all = records(30);
+    const failure = await bellhop.reservations
+      .send(all, { batchRecords: 10, concurrency: 1 })
+      .catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal(failure.report.accepted, 10);
+    assert.deepEqual(
+      failure.report.unconfirmed.map(({ first, count }) => ({ first, count })),
+      [{ first: 10, count: 10 }],
+    );
+    isDown = false;
+    const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 1 });
+    assert.equal(report.accepted, 30);
+    assertEachOnce(all);
+  });
+});
+
+describe("what a send reports of records that are refused", () => {
+  test("names the caller's own records, in whatever batch they were", async () => {
+    const bellhop = await started({});
+    const all = records(50, (index) => (index % 10 === 3 || index >= 45 ? { broken: true } : {}));
+    const told: number[] = [];
+    const report = await bellhop.reservations.send(all, {
+      batchRecords: 20,
+      onRefused: ({ index }) => told.push(index),
+    });
+    const refused = [3, 13, 23, 33, 43, 45, 46, 47, 48, 49];
+    assert.equal(report.accepted, 40);
+    assert.equal(report.rejectedTotal, 10);
+    const rejected = report.rejected.toSorted((one, other) => one.index - other.index);
+    assert.deepEqual(
+      rejected.map(({ index }) => index),
+      refused,
+    );
+    assert.deepEqual(
+      told.toSorted((one, other) => one - other),
+      refused,
+    );
+    for (const { index, record, code, message, violations } of rejected) {
+      assert.equal(record, all[index]);
+      assert.equal(code, "required");
+      assert.equal(message, "status is missing");
+      assert.deepEqual(violations, [
+        { pointer: "/status", code: "required", message: "status is missing", index, record: all[index] },
+      ]);
+    }
+    assertEachOnce(all, refused);
+  });
+
+  test("tells the properties that are not the client's from those that are", async () => {
+    const bellhop = await started({});
+    const all = records(30, (index) => ({ propertyCode: index % 3 === 0 ? "FOREIGN" : `P${index % 3}` }));
+    const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 1 });
+    assert.equal(report.accepted, 20);
+    assert.equal(report.rejectedTotal, 10);
+    for (const { code, index } of report.rejected) {
+      assert.equal(code, "oauth.insufficient_scope");
+      assert.equal(index % 3, 0);
+    }
+  });
+
+  test("cuts batches that are too large for this server", async () => {
+    const bellhop = await started({ recordsMax: 3, bytesMax: 60 });
+    const all = records(25, (index) => (index === 7 ? { propertyCode: "x".repeat(80) } : {}));
+    const report = await bellhop.reservations.send(all, { batchRecords: 25 });
+    assert.equal(report.accepted, 24);
+    assert.deepEqual(
+      report.rejected.map(({ index, code }) => ({ index, code })),
+      [{ index: 7, code: "bellhop.http.PayloadTooLarge" }],
+    );
+    assertEachOnce(all, [7]);
+  });
+
+  test("keeps back what cannot be written as JSON", async () => {
+    const bellhop = await started({});
+    const cycle: { reservationId: string; own?: unknown } = { reservationId: "R-cycle" };
+    cycle.own = cycle;
+    const odd = [{ reservationId: "R-big", numberOfRooms: 1n }, cycle, undefined];
+    const report = await bellhop.reservations.send([...records(2), ...(odd as unknown as Reservation[])]);
+    assert.equal(report.records, 5);
+    assert.equal(report.accepted, 2);
+    assert.deepEqual(
+      report.rejected.map(({ index, code }) => ({ index, code })),
+      [2, 3, 4].map((index) => ({ index, code: "client.NotJson" })),
+    );
+  });
+});
+
+describe("what ends a send at once", () => {
+  test("a wrong secret, with one token request", async () => {
+    const bellhop = await started({ token: () => "a wrong secret" });
+    const failure = await bellhop.reservations.send(records(40), { batchRecords: 1 }).catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal(failure.exception, "oauth.invalid_client");
+    assert.equal(failure.status, 401);
+    assert.equal(server.tokenRequests, 1);
+    assert.equal(server.accepted.size, 0);
+  });
+
+  test("a token without the scope, before anything is sent", async () => {
+    const bellhop = await started({ scope: "groups:write read" });
+    const failure = await bellhop.reservations.send(records(4)).catch((error) => error);
+    assert.equal(failure.exception, "oauth.insufficient_scope");
+    assert.equal(server.arrivals.length, 0);
+  });
+
+  test("an address where nobody listens, by its name", async () => {
+    const bellhop = await started({}, { retry: { forMs: 50 } });
+    await server.stop();
+    server = await HostileServer.start();
+    const lost = await bellhop.reservations.send(records(1)).catch((error) => error);
+    assert.equal(lost.exception, "client.Network");
+    assert.match(lost.message, /cannot be reached.*ECONNREFUSED/);
+  });
+
+  test("the caller's signal, with a report of what was done", async () => {
+    const stop = new AbortController();
+    const bellhop = await started({ data: (count) => (count < 2 ? undefined : "silence") });
+    const failure = await bellhop.reservations
+      .send(records(10), {
+        batchRecords: 1,
+        concurrency: 1,
+        signal: stop.signal,
+        onProgress: ({ accepted }) => {
+          if (accepted === 2) setImmediate(() => stop.abort(new Error("enough")));
+        },
+      })
+      .catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal(failure.exception, "client.Interrupted");
+    assert.equal((failure.cause as Error).message, "enough");
+    assert.equal(failure.report.accepted, 2);
+  });
+
+  test("a source that fails, whose error is the cause", async () => {
+    const bellhop = await started({});
+    async function* broken() {
+      yield* records(3);
+      throw new Error("the cursor was lost");
+    }
+    const failure = await bellhop.reservations.send(broken(), { batchRecords: 2 }).catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal((failure.cause as Error).message, "the cursor was lost");
+  });
+});
