@@ -11,7 +11,7 @@ const allowed = {
   read: ["contract", "accept", "state", "db", "errors"],
   insight: ["contract", "accept", "state", "ledger", "read", "settings", "db", "errors"],
   console: ["contract", "accept", "read", "settings", "db", "errors"],
-  feed: ["state", "db", "errors", "observe"],
+  feed: ["contract", "accept", "state", "read", "settings", "db", "errors", "observe", "memory"],
   settings: ["db", "errors"],
   db: ["errors", "observe"],
   contract: [],

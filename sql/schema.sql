@@ -328,6 +328,7 @@ create table bellhop_state.group_version (
   key text collate "C" not null,
   status text,
   facts text,
+  is_update boolean,
   constraint group_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
 );
 
@@ -346,6 +347,7 @@ create table bellhop_state.inventory_version (
   key text collate "C" not null,
   status text,
   facts text,
+  is_update boolean,
   constraint inventory_version_pkey PRIMARY KEY (bucket, property_id, source_time, key, content_hash)
 );
 
@@ -416,6 +418,7 @@ create table bellhop_state.reservation_version (
   key text collate "C" not null,
   status text,
   facts text,
+  is_update boolean,
   constraint reservation_version_pkey PRIMARY KEY (bucket, property_id, key, source_time, content_hash)
 );
 
@@ -438,9 +441,12 @@ CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_
 CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
+CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (share_id IS NOT NULL);
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
+CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
  RETURNS SETOF analytics.daily_revenue

@@ -106,7 +106,13 @@ async function loadKnown(
   }
 }
 
-function note(writes: Writes, record: ApplicableRecord, decision: Decision, nextChange: NextChange): void {
+function note(
+  writes: Writes,
+  record: ApplicableRecord,
+  before: Version | null,
+  decision: Decision,
+  nextChange: NextChange,
+): void {
   const { of } = record;
   if (decision.outcome === "d") {
     const { lowered, becameCurrent } = decision;
@@ -120,6 +126,7 @@ function note(writes: Writes, record: ApplicableRecord, decision: Decision, next
     version: decision.version,
     outcome: decision.outcome,
     changeNumber: decision.outcome === "a" ? nextChange(of.bucket) : null,
+    isUpdate: before !== null,
     facts: decision.ownFacts ? record.content().facts : null,
   });
 }
@@ -205,7 +212,7 @@ async function applyKnown(
     const before = key.known.current;
     const decision = classify(key.known, record.incoming);
     if (key.of.resource !== "i") steps.push(stepOf(record, key.text, before, decision));
-    note(writes, record, decision, nextChange);
+    note(writes, record, before, decision, nextChange);
     key.newest = newestBy(decision) ?? key.newest;
     return decision;
   });

@@ -46,6 +46,10 @@ export const ERRORS = {
     text: "The batch could not be written durably now; nothing was accepted. Send it again later.",
   },
   "bellhop.read.RequestNotFound": { status: 404, text: "No request of yours has this id." },
+  "bellhop.feed.CursorGone": {
+    status: 410,
+    text: "What followed this cursor is not kept any more: read the records anew, then begin the feed again.",
+  },
 } as const satisfies Record<string, { status: number; text: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

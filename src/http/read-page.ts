@@ -2,14 +2,16 @@ import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { Position } from "../read/position.ts";
 
-/** A page as its list yields it: items as JSON, in order, and at the end the next page's position. */
-export type Items = AsyncGenerator<Buffer, Position | null>;
+/** A page as its list yields it: items as JSON, in order, and at the end what its last words need, such as the next page's position. */
+export type Items<End = Position | null> = AsyncGenerator<Buffer, End>;
 
-export interface PageText {
+export interface PageText<End = Position | null> {
   /** What comes before the items, such as `{"items":[`. */
   readonly head: string;
-  /** What comes after them, given the next page's position. */
-  tail(next: Position | null): string;
+  /** What comes after them. */
+  tail(end: End): string;
+  /** Items as lines of their own (NDJSON), and not as the elements of an array. */
+  readonly asLines?: boolean;
 }
 
 /** Items are gathered up to this many bytes before they are handed to the socket. */
@@ -17,6 +19,8 @@ const GATHERED_BYTES = 65_536;
 /** So much of a page's memory is freed by hand once it was sent; what a longer page takes beyond is left to the garbage collector. */
 const FREED_BYTES_MAX = 8 * 1_048_576;
 const COMMA = Buffer.from(",");
+const NEW_LINE = Buffer.from("\n");
+const NOTHING = Buffer.alloc(0);
 
 /** The memory of one page's text, handed out piece by piece. */
 class PageMemory {
@@ -37,7 +41,12 @@ class PageMemory {
 }
 
 /** The page's text in pieces. Items are copied as they come: each is good only until the next is asked for. */
-async function* textOf(items: Items, page: PageText, memory: PageMemory): AsyncGenerator<Buffer, void> {
+async function* textOf<End>(
+  items: Items<End>,
+  page: PageText<End>,
+  memory: PageMemory,
+): AsyncGenerator<Buffer, void> {
+  const [between, behind] = page.asLines === true ? [NOTHING, NEW_LINE] : [COMMA, NOTHING];
   let gathered = memory.make(GATHERED_BYTES);
   let length = gathered.write(page.head);
   let isFirst = true;
@@ -45,21 +54,22 @@ async function* textOf(items: Items, page: PageText, memory: PageMemory): AsyncG
     for (;;) {
       const item = await items.next();
       const bytes = item.done === true ? Buffer.from(page.tail(item.value)) : item.value;
-      const needed = bytes.length + COMMA.length;
+      const needed = bytes.length + between.length + behind.length;
       if (length > 0 && length + needed > gathered.length) {
         yield gathered.subarray(0, length);
         gathered = memory.make(Math.max(GATHERED_BYTES, needed));
         length = 0;
       }
-      if (!isFirst && item.done !== true) length += COMMA.copy(gathered, length);
+      if (!isFirst && item.done !== true) length += between.copy(gathered, length);
       length += bytes.copy(gathered, length);
+      if (item.done !== true) length += behind.copy(gathered, length);
       isFirst = false;
       if (item.done !== true) continue;
       yield gathered.subarray(0, length);
       return;
     }
   } finally {
-    await items.return(null);
+    await items.return(undefined as never);
   }
 }
 
@@ -76,8 +86,13 @@ async function* startingWith(
  * whole, and a client that goes away ends the reading. Whatever fails before the first bytes is an ordinary error;
  * afterwards the connection is cut, so that half a page cannot be taken for a whole one.
  */
-export async function sendPage(reply: FastifyReply, items: Items, page: PageText): Promise<FastifyReply> {
-  reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
+export async function sendPage<End = Position | null>(
+  reply: FastifyReply,
+  items: Items<End>,
+  page: PageText<End>,
+): Promise<FastifyReply> {
+  const type = page.asLines === true ? "application/x-ndjson" : "application/json";
+  reply.type(`${type}; charset=utf-8`).header("cache-control", "no-store");
   const memory = new PageMemory();
   const text = textOf(items, page, memory);
   const first = await text.next();

@@ -5,6 +5,8 @@ import { type Instant, readInstant } from "../read/instant.ts";
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 const CODE_CHARACTERS_MAX = 128;
+/** The parameters that say which page of a question. */
+const PAGING = ["limit", "cursor"];
 const QUERY_CHARACTERS_MAX = 8_192;
 
 /** An error that names the parameter and what it takes. */
@@ -128,9 +130,9 @@ export class QueryParameters {
     return this.#values.get("cursor");
   }
 
-  /** What the question is, apart from its pages: parameters in one order. A cursor belongs to it. */
-  question(): string {
-    const asked = [...this.#values].filter(([name]) => name !== "limit" && name !== "cursor");
+  /** What the question is, apart from its pages (or `without`): parameters in one order. A cursor belongs to it. */
+  question(without: readonly string[] = PAGING): string {
+    const asked = [...this.#values].filter(([name]) => !without.includes(name));
     return JSON.stringify(asked.sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 }

@@ -38,6 +38,8 @@ export interface NewVersion {
   readonly version: Version;
   readonly outcome: VersionOutcome;
   readonly changeNumber: number | null;
+  /** Whether it replaced another version of its record; told of what has a change number. */
+  readonly isUpdate: boolean;
   readonly facts: FactsText | null;
 }
 

@@ -132,10 +132,12 @@ export async function carryOutcomes(client: pg.ClientBase, schema: string): Prom
   const sameVersion = VERSION_KEY.map((column) => `live.${column} = rebuilt.${column}`).join(" and ");
   for (const { table } of Object.values(VERSION_TABLES)) {
     await client.query(
-      `update ${schema}.${table} as rebuilt set outcome = live.outcome, change_no = live.change_no
+      `update ${schema}.${table} as rebuilt set outcome = live.outcome, change_no = live.change_no,
+        is_update = live.is_update
       from ${STATE_SCHEMA}.${table} as live
       where ${sameVersion}
-        and (rebuilt.outcome, rebuilt.change_no) is distinct from (live.outcome, live.change_no)`,
+        and (rebuilt.outcome, rebuilt.change_no, rebuilt.is_update)
+          is distinct from (live.outcome, live.change_no, live.is_update)`,
     );
   }
 }
@@ -163,6 +165,7 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
     const { rowCount } = await client.query(
       `with corrected as (
         select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
+          live.key is not null as is_update,
           counter.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
         from ${schema}.current_record as rebuilt
         join bellhop.change_counter as counter on counter.bucket = $1
@@ -175,7 +178,7 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
         from (select max(change_no) as change_no from corrected) as highest
         where counter.bucket = $1 and highest.change_no is not null
       )
-      update ${schema}.${table} as version set change_no = corrected.change_no
+      update ${schema}.${table} as version set change_no = corrected.change_no, is_update = corrected.is_update
       from corrected
       where version.bucket = $1
         and ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,

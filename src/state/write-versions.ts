@@ -18,9 +18,13 @@ const COLUMNS = {
   key: "text",
   status: "text",
   facts: "text",
+  is_update: "boolean",
 } as const;
 
-function addVersion(rows: RowWriter, { of, version, outcome, changeNumber, facts }: NewVersion): void {
+function addVersion(
+  rows: RowWriter,
+  { of, version, outcome, changeNumber, isUpdate, facts }: NewVersion,
+): void {
   const { status, fromDate, toDate } = version.filters();
   rows.row();
   rows.timestamp(version.sourceTime);
@@ -40,6 +44,8 @@ function addVersion(rows: RowWriter, { of, version, outcome, changeNumber, facts
   else rows.text(status);
   if (facts === null) rows.null();
   else rows.written(facts);
+  if (changeNumber === null) rows.null();
+  else rows.boolean(isUpdate);
 }
 
 /** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */
@@ -53,7 +59,7 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
 
 /**
  * Writes the receipts of versions that exist, where a copy that another lane received first was applied later, and the
- * change number of one that became current by that (null leaves the number as it is).
+ * change number of one that became current by that, in the place of another (null leaves the number as it is).
  */
 export async function writeReceipts(
   client: pg.ClientBase,
@@ -66,7 +72,8 @@ export async function writeReceipts(
   for (const { of, version, changeNumber } of received) {
     await client.query(
       `update ${VERSION_TABLES[of.resource].table}
-       set request_id = $6, record_index = $7, change_no = coalesce($8::bigint, change_no)
+       set request_id = $6, record_index = $7, change_no = coalesce($8::bigint, change_no),
+         is_update = $8::bigint is not null or is_update
        where bucket = $1 and property_id = $2 and key = $3 and source_time = $4 and content_hash = decode($5, 'hex')`,
       [
         of.bucket,

@@ -3,6 +3,7 @@
 import { commandOf } from "./campaign-command.ts";
 import { clockCampaign } from "./clock-campaign.ts";
 import { diskCampaign } from "./disk-campaign.ts";
+import { feedCommand } from "./feed.ts";
 import { fsyncCampaign } from "./fsync-campaign.ts";
 import { killCommand } from "./kill.ts";
 import { memoryCampaign } from "./memory-campaign.ts";
@@ -13,6 +14,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   kill: killCommand,
   nodes: nodesCommand,
   network: networkCommand,
+  feed: feedCommand,
   disk: commandOf(diskCampaign),
   clock: commandOf(clockCampaign),
   memory: commandOf(memoryCampaign),

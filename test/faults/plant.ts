@@ -150,6 +150,32 @@ function twoOwners(): void {
   });
 }
 
+/** Rewrites what is asked without a name, where its text has `part`. */
+function rewriteUnnamed(part: string, other: (asked: AskedStatement) => AskedStatement): void {
+  const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => unknown;
+  pg.Client.prototype.query = function (this: pg.Client, asked: AskedStatement, ...rest: unknown[]) {
+    const isMeant = asked.name === undefined && typeof asked.text === "string" && asked.text.includes(part);
+    return query.call(this, isMeant ? other(asked) : asked, ...rest);
+  } as typeof pg.Client.prototype.query;
+}
+
+/** A reader of the feed that keeps one number: in every bucket it goes on behind the highest it has been told of any. */
+function followHighestNumber(): void {
+  rewriteUnnamed("as looked (bucket, behind", (asked) => {
+    const [buckets, behind, ...others] = asked.values as [number[], number[], ...unknown[]];
+    return { ...asked, values: [buckets, behind.map(() => Math.max(...behind)), ...others] };
+  });
+}
+
+/** A reader of the feed that believes numbers which are handed out and not committed yet, as of a sequence. */
+function believeSequence(): void {
+  const ahead = (asked: AskedStatement) => ({
+    ...asked,
+    text: replaced(asked.text, "(counter.next_change - 1)", "(counter.next_change + 1)"),
+  });
+  rewrite({ "read-change-ends": ahead });
+}
+
 /** What pg's types leave out. */
 interface LaneConnection {
   readonly connectionParameters: { readonly application_name: string };
@@ -161,6 +187,8 @@ export const PLANTED_FAULTS = {
   "commit-in-memory": commitInMemory,
   "lane-rule": withoutLaneRule,
   "two-owners": twoOwners,
+  "highest-number": followHighestNumber,
+  "believe-sequence": believeSequence,
 } as const;
 
 export type PlantedFault = keyof typeof PLANTED_FAULTS;

@@ -94,6 +94,8 @@ describe("what the service answers is what the document tells", () => {
       const history = (await told("GET", `${path}/history?${query}&${key}&limit=1`, {}, 200)).json();
       assert.equal((history["items"] as unknown[]).length, 1);
     }
+    const lines = (await told("GET", "/api/public/v1/changes?clientCode=ACME&limit=2", {}, 200)).text;
+    assert.equal(lines.trimEnd().split("\n").length, 3);
     const list = (await told("GET", "/api/public/v1/requests?limit=2", {}, 200)).json();
     assert.equal(typeof list["nextCursor"], "string");
   });
@@ -158,6 +160,8 @@ describe("what the service answers is what the document tells", () => {
     await told("GET", "/api/public/v1/requests?limit=0", {}, 400);
     await told("GET", "/api/public/v1/requests/none", {}, 404);
     await told("GET", "/api/public/v1/groups?clientCode=OTHER&propertyCode=A", {}, 403);
+    await told("GET", "/api/public/v1/changes?cursor=none", {}, 400);
+    await told("GET", "/api/public/v1/changes?clientCode=OTHER", {}, 403);
   });
 
   test("of what any address answers", async () => {

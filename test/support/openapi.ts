@@ -98,6 +98,18 @@ function assertBody(
   }
   const media = told.content[(type ?? "").split(";")[0] as string];
   assert.ok(media !== undefined, `${at}: the document has no ${type}`);
-  const value = type?.startsWith("application/json") ? JSON.parse(text) : text;
-  assert.deepEqual(errorsOf(document, media.schema, value), [], `${at}: ${text.slice(0, 500)}`);
+  for (const value of valuesOf(type ?? "", text))
+    assert.deepEqual(errorsOf(document, media.schema, value), [], `${at}: ${text.slice(0, 500)}`);
+}
+
+/** What of a body its schema describes: of NDJSON each line. */
+function valuesOf(type: string, text: string): unknown[] {
+  if (type.startsWith("application/x-ndjson")) {
+    assert.ok(text.endsWith("\n"), text.slice(-100));
+    return text
+      .slice(0, -1)
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  }
+  return [type.startsWith("application/json") ? JSON.parse(text) : text];
 }

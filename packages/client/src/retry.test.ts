@@ -41,7 +41,6 @@ describe("Retry-After", () => {
   });
 
   test("is nothing where it is neither", () => {
-    for (const text of ["", "soon", "-1", "1.5", "9999999999"])
-      assert.equal(read(text), undefined, text);
+    for (const text of ["", "soon", "-1", "1.5", "9999999999"]) assert.equal(read(text), undefined, text);
   });
 });

@@ -1,6 +1,7 @@
 import { AUTH_PATHS } from "../../auth/metadata.ts";
 import { SCOPES, type Scope } from "../../auth/scopes.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "./auth-operations.ts";
+import { CHANGE_SCHEMAS, changeOperations } from "./change-operations.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "./data-operations.ts";
 import { ERROR_ANSWERS, ERROR_SCHEMAS } from "./errors.ts";
 import { introduction, TAGS } from "./guide.ts";
@@ -21,7 +22,7 @@ const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   "inventories:write": "Push room inventory.",
   "reservations:write": "Push reservations.",
   "groups:write": "Push group block masters.",
-  read: "Read requests, records and histories.",
+  read: "Read requests, records, histories and changes.",
   "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
   introspect: "Ask whether a token is good; no token carries it.",
 };
@@ -103,6 +104,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
       authOperations,
       dataOperations(options),
       readOperations(),
+      changeOperations(),
       insightOperations(),
       SERVICE_OPERATIONS,
     ),
@@ -115,6 +117,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
         ...recordSchemas(),
         ...dataSchemas(options),
         ...READ_SCHEMAS,
+        ...CHANGE_SCHEMAS,
         ...INSIGHT_SCHEMAS,
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,

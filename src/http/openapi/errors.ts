@@ -136,6 +136,11 @@ export const ERROR_ANSWERS = {
     ["bellhop.read.RequestNotFound"],
     ratedHeadersOf(),
   ),
+  CursorGone: errorAnswer(
+    "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
+    ["bellhop.feed.CursorGone"],
+    ratedHeadersOf(),
+  ),
   PayloadTooLarge: errorAnswer(
     "The body is too large, as sent or once it is inflated.",
     ["bellhop.http.PayloadTooLarge"],

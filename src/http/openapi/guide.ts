@@ -55,6 +55,11 @@ export const TAGS: readonly Tag[] = [
       "What is known now, what was known at an earlier moment, and every version in between. Lists come in pages: follow `nextCursor` until it is null.",
   },
   {
+    name: "Changes",
+    description:
+      "What changes, as it does: ask, keep the last cursor, ask again with it. With `wait` the answer comes as soon as there is something. After a crash, go on from the last cursor you kept: nothing is left out. See docs/changes.md.",
+  },
+  {
     name: "Insight",
     description:
       "What the records amount to: rooms and revenue by night, at any instant of either clock. Money is decimal text, exact; amounts of different currencies are never added. Each has `text/csv`, too. What a figure means stands in docs/insight.md.",

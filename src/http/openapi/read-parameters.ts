@@ -10,7 +10,7 @@ export function query(name: string, description: string, schema: Schema, require
 }
 
 /** The schema of a code, id or label. */
-function code(example: string): Schema {
+export function code(example: string): Schema {
   return { type: "string", minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", examples: [example] };
 }
 

@@ -1,0 +1,44 @@
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { resourceOf } from "../contract/resource.ts";
+import type { Queryable } from "../db/transaction.ts";
+import { loadRecords } from "../read/load-records.ts";
+import type { Positions } from "./positions.ts";
+import type { Change, ChangePage } from "./read-changes.ts";
+
+/** What is told of a change beside its record; the cursor is where to go on behind it. */
+function headOf(change: Change, cursor: string | undefined): string {
+  return JSON.stringify({
+    type: "change",
+    resource: resourceOf(change.resource),
+    clientCode: change.clientCode,
+    propertyCode: change.propertyCode,
+    key: change.key,
+    sourceTime: change.sourceTime,
+    receivedAt: isoOfMicroseconds(microsecondsOf(change.requestId)),
+    requestId: change.requestId,
+    index: change.index,
+    change: change.isUpdate ? "updated" : "created",
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+}
+
+/**
+ * Yields the changes of a page as JSON objects, in order, each with its record as the very bytes that were sent, and, where
+ * `cursorAt` writes one, with the cursor that goes on behind it. Memory does not grow with the page.
+ */
+export async function* changeObjects(
+  on: Queryable,
+  { changes, before }: ChangePage,
+  cursorAt?: (positions: Positions) => string,
+): AsyncGenerator<Buffer, void> {
+  const pointers = changes.map(({ bucket, requestId, index }) => ({ bucket, requestId, index }));
+  const positions = new Map(before);
+  let next = 0;
+  for await (const record of loadRecords(on, pointers)) {
+    const change = changes[next] as Change;
+    next += 1;
+    positions.set(change.bucket, change.changeNumber);
+    const head = headOf(change, cursorAt?.(positions));
+    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+  }
+}

@@ -1,0 +1,41 @@
+-- The next changes of some buckets: of each of $1 those behind the number $2, up to the number $3, at most $4, in order; of the
+-- properties $5 and the resources $6 (their letters). Numbers of a bucket are as good as dense, so from $2 to $3 bounds
+-- what is looked at, however little of it matches.
+-- Sent without a name, so that it is planned each time: prepared while the tables are small, it would read them through for
+-- as long as nobody analyses them. The properties are a subplan that is hashed once; as `= any` each would be compared with
+-- each row.
+-- Plan: for each bucket a merge of three index scans of (bucket, change_no), each of which ends with its limit.
+select
+  looked.bucket,
+  change.resource, change.change_no::float8 as change_no, change.property_id, change.key,
+  to_char(change.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
+  change.request_id, change.record_index, coalesce(change.is_update, false) as is_update
+from unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::integer[]) as looked (bucket, behind, until, most)
+cross join lateral (
+  (
+    select 'i' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
+    from bellhop_state.inventory_version
+    where bucket = looked.bucket and change_no > looked.behind and change_no <= looked.until
+      and strpos($6::text, 'i') > 0 and (property_id in (select unnest($5::integer[]))) is true
+    order by change_no limit looked.most
+  )
+  union all
+  (
+    select 'r' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
+    from bellhop_state.reservation_version
+    where bucket = looked.bucket and change_no > looked.behind and change_no <= looked.until
+      and strpos($6::text, 'r') > 0 and (property_id in (select unnest($5::integer[]))) is true
+    order by change_no limit looked.most
+  )
+  union all
+  (
+    select 'g' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
+    from bellhop_state.group_version
+    where bucket = looked.bucket and change_no > looked.behind and change_no <= looked.until
+      and strpos($6::text, 'g') > 0 and (property_id in (select unnest($5::integer[]))) is true
+    order by change_no limit looked.most
+  )
+  order by change_no
+  limit looked.most
+) as change
+order by looked.bucket, change.change_no

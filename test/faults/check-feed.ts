@@ -1,0 +1,165 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type pg from "pg";
+import { RESOURCES } from "../../src/contract/resource.ts";
+
+/** A line as the consumer kept it. */
+interface KeptChange {
+  readonly resource: string;
+  readonly propertyCode: string;
+  readonly key: string;
+  readonly sourceTime: string;
+  readonly requestId: string;
+  readonly index: number;
+  readonly digest: string;
+}
+
+/** What a consumer kept, held against what the tables have. */
+export interface FeedFindings {
+  /** Changes that the tables have, and that the consumer was told. */
+  readonly changes: number;
+  readonly told: number;
+  /** Told twice: that changed back (a copy that was received earlier was applied later). */
+  readonly changedBack: number;
+  readonly missed: number;
+  readonly repeated: number;
+  readonly problems: readonly string[];
+}
+
+interface StoredChange {
+  readonly identity: string;
+  readonly of: string;
+  readonly bucket: number;
+  readonly change_no: number;
+  readonly request_id: string;
+  readonly record_index: number;
+}
+
+const TABLES = { inventories: "inventory", reservations: "reservation", groups: "group" } as const;
+
+/** Every change that the tables have, in the order of its number; of which record and source time it is. */
+async function readStored(pool: pg.Pool): Promise<StoredChange[]> {
+  const stored: StoredChange[] = [];
+  for (const resource of RESOURCES) {
+    const { rows } = await pool.query<StoredChange>(
+      `select concat_ws(' ', $1::text, property_code, version.key) as of,
+        concat_ws(' ', $1::text, property_code, version.key, to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) as identity,
+        version.bucket, version.change_no::float8 as change_no, version.request_id, version.record_index
+      from bellhop_state.${TABLES[resource]}_version as version
+      join bellhop.property using (property_id)
+      where version.change_no is not null`,
+      [resource],
+    );
+    stored.push(...rows);
+  }
+  return stored.sort((left, right) => left.change_no - right.change_no);
+}
+
+async function* keptLines(path: string): AsyncGenerator<KeptChange> {
+  for await (const json of createInterface({ input: createReadStream(path) })) {
+    const line = JSON.parse(json) as KeptChange & { readonly type: string };
+    if (line.type === "change") yield line;
+  }
+}
+
+/** The last that was told of a record, and at which place among all that was. */
+interface LastTold {
+  readonly sourceTime: string;
+  readonly digest: string;
+  readonly place: number;
+}
+
+/**
+ * Holds what was kept against the tables: every change is told, none twice, those of a record in order of their source times,
+ * those of a bucket in the order of their numbers, and the last of each record is what is current. The receipt of a version may
+ * have become an earlier one since it was told, so versions are told apart by source time and content first.
+ */
+export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindings> {
+  const stored = await readStored(pool);
+  const problems: string[] = [];
+  const lastOf = new Map<string, LastTold>();
+  /** Of each record and source time, the contents that were told, and the receipts. */
+  const contents = new Map<string, Map<string, number>>();
+  const receipts = new Map<string, number>();
+  let told = 0;
+  let [repeated, changedBack] = [0, 0];
+  for await (const change of keptLines(path)) {
+    told += 1;
+    const of = `${change.resource} ${change.propertyCode} ${change.key}`;
+    const identity = `${of} ${change.sourceTime}`;
+    const before = lastOf.get(of);
+    if (before !== undefined && before.sourceTime > change.sourceTime)
+      problems.push(`${identity} was told after ${before.sourceTime}`);
+    const digests = contents.get(identity) ?? new Map<string, number>();
+    contents.set(identity, digests);
+    const times = (digests.get(change.digest) ?? 0) + 1;
+    digests.set(change.digest, times);
+    if (times > 1) {
+      // It changed back if another content of the same source time was told in between.
+      if (digests.size > 1 && before?.digest !== change.digest) changedBack += 1;
+      else {
+        repeated += 1;
+        problems.push(`${identity} was told again`);
+      }
+    }
+    receipts.set(`${change.requestId}/${change.index}`, told);
+    lastOf.set(of, { sourceTime: change.sourceTime, digest: change.digest, place: told });
+  }
+  const missed = findMissed(stored, contents, problems);
+  checkNumbers(stored, receipts, problems);
+  checkLast(stored, receipts, lastOf, problems);
+  return { changes: stored.length, told, changedBack, missed, repeated, problems };
+}
+
+/** Of each record and source time as many contents are told as there are changes. */
+function findMissed(
+  stored: readonly StoredChange[],
+  contents: ReadonlyMap<string, ReadonlyMap<string, number>>,
+  problems: string[],
+): number {
+  const changes = new Map<string, number>();
+  for (const { identity } of stored) changes.set(identity, (changes.get(identity) ?? 0) + 1);
+  let missed = 0;
+  for (const [identity, count] of changes) {
+    const lacking = count - (contents.get(identity)?.size ?? 0);
+    if (lacking <= 0) continue;
+    missed += lacking;
+    problems.push(`${identity}: ${lacking} of ${count} changes were never told`);
+  }
+  return missed;
+}
+
+/** Within a bucket what was told later has the greater number; of those whose receipt is still the one that was told. */
+function checkNumbers(
+  stored: readonly StoredChange[],
+  receipts: ReadonlyMap<string, number>,
+  problems: string[],
+): void {
+  const last = new Map<number, { place: number; identity: string }>();
+  for (const { bucket, identity, request_id, record_index } of stored) {
+    const place = receipts.get(`${request_id}/${record_index}`);
+    if (place === undefined) continue;
+    const before = last.get(bucket);
+    if (before !== undefined && place < before.place)
+      problems.push(`${identity} was told before ${before.identity}, which has the smaller number`);
+    last.set(bucket, { place, identity });
+  }
+}
+
+/** What was told last of a record is its last change. */
+function checkLast(
+  stored: readonly StoredChange[],
+  receipts: ReadonlyMap<string, number>,
+  lastOf: ReadonlyMap<string, LastTold>,
+  problems: string[],
+): void {
+  for (const { of, identity, request_id, record_index } of new Map(
+    stored.map((change) => [change.of, change]),
+  ).values()) {
+    const last = lastOf.get(of);
+    const place = receipts.get(`${request_id}/${record_index}`);
+    const isLast = `${of} ${last?.sourceTime}` === identity && (place === undefined || place === last?.place);
+    if (!isLast)
+      problems.push(`${of} was told last as of ${last?.sourceTime}, and its last change is ${identity}`);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * A consumer of the change feed that may be killed at any moment: it adds each line that it was told to a file, with the cursor
+ * behind it, in one write, and begins where the last whole line of that file ends. Nothing is imported but Node's own, as
+ * it is started a thousand times.
+ */
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, readFileSync, truncateSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What one is told. */
+interface ConsumerSettings {
+  readonly addresses: readonly string[];
+  readonly token: string;
+  /** Filters and limit, as they stand in the address. */
+  readonly query: string;
+  readonly kept: string;
+  /** It ends by itself once it is told that it is caught up. */
+  readonly untilCaughtUp: boolean;
+}
+
+interface Line {
+  readonly type: string;
+  readonly cursor: string;
+  readonly caughtUp?: boolean;
+  readonly record?: object;
+}
+
+const PAUSE_MS = 20;
+
+/** The last cursor that was kept whole; what a kill left of a line behind it is cut off. */
+function lastCursor(kept: string): string | undefined {
+  if (!existsSync(kept)) return undefined;
+  const text = readFileSync(kept, "utf8");
+  const end = text.lastIndexOf("\n") + 1;
+  if (end < text.length) truncateSync(kept, Buffer.byteLength(text.slice(0, end)));
+  const line = text.slice(text.lastIndexOf("\n", end - 2) + 1, end);
+  return end === 0 ? undefined : (JSON.parse(line) as Line).cursor;
+}
+
+/** The line with a digest of its content in the place of the record: copies differ in their correlation id alone. */
+function briefly({ record, ...line }: Line): string {
+  if (record === undefined) return `${JSON.stringify(line)}\n`;
+  const content = JSON.stringify({ ...record, correlationId: undefined });
+  const digest = createHash("sha256").update(content).digest("hex").slice(0, 24);
+  return `${JSON.stringify({ ...line, digest })}\n`;
+}
+
+/** One answer of the feed, line by line; undefined where it was refused or cut off. */
+async function readOnce(
+  { addresses, token, query, kept }: ConsumerSettings,
+  attempt: number,
+): Promise<boolean | undefined> {
+  const cursor = lastCursor(kept);
+  const address = addresses[attempt % addresses.length] ?? "";
+  const from = cursor === undefined ? "" : `&cursor=${cursor}`;
+  const response = await fetch(`${address}/api/public/v1/changes?${query}${from}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (response.status !== 200) {
+    const text = await response.text();
+    if (response.status < 500) throw new Error(`${response.status} ${text}`);
+    return undefined;
+  }
+  let rest = "";
+  let caughtUp: boolean | undefined;
+  for await (const text of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const json of lines) {
+      const line = JSON.parse(json) as Line;
+      caughtUp = line.caughtUp;
+      appendFileSync(kept, briefly(line));
+    }
+  }
+  return caughtUp;
+}
+
+const settings = JSON.parse(process.env["FEED_CONSUMER"] ?? "{}") as ConsumerSettings;
+for (let attempt = process.pid; ; attempt += 1) {
+  let caughtUp: boolean | undefined;
+  try {
+    caughtUp = await readOnce(settings, attempt);
+  } catch (error) {
+    // A node that was killed, or one that is not up yet; anything that it said is a problem.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  if (settings.untilCaughtUp && caughtUp === true) break;
+  if (caughtUp === undefined) await delay(PAUSE_MS);
+}

@@ -1,0 +1,73 @@
+import { parseArgs } from "node:util";
+import { runAndPrint } from "./campaign-command.ts";
+import { type FeedReport, runFeed } from "./feed-campaign.ts";
+import { figure, seconds } from "./figures.ts";
+import { isPlanted, PLANTED_FAULTS } from "./plant.ts";
+
+const HELP = `npm run faults -- feed [--kills N] [--nodes N] [--seed S] [--senders N] [--kill-node-every 20s] [--plant FAULT]
+
+Runs several nodes on one PostgreSQL under load, with a consumer of the change feed (a process of its own) that is killed
+outright again and again and goes on from the cursor that it kept; nodes are killed, too. At the end it checks that
+it was told every change that the tables have, none twice, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
+
+  --kills N            of the consumer; by default 1000
+  --nodes N            by default 3
+  --seed S             of what is sent and of what is killed when; a failure prints it
+  --senders N          concurrent senders; by default 3
+  --kill-node-every T  seconds from one kill of a node to the next, such as 20s; 0s: none
+  --plant FAULT        plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
+`;
+
+function linesOf(report: FeedReport, seed: number): string[] {
+  return [
+    figure("seed", seed),
+    figure("kills of the consumer", `${report.kills}, after ${report.fruitful} of which it had kept more`),
+    figure("kills of nodes", report.nodeKills),
+    figure("202s", `${report.accepted}, ${report.records} records`),
+    figure("changes in the tables", report.changes),
+    figure("told", `${report.told}, ${report.changedBack} of them as they changed back`),
+    figure("missed", report.missed),
+    figure("repeated", report.repeated),
+    figure("took", seconds(report.durationMs)),
+    figure("load average of the machine", `${report.loadAverage.toFixed(1)} on ${report.cores} cores`),
+  ];
+}
+
+/** `npm run faults -- feed …` */
+export async function feedCommand(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      kills: { type: "string", default: "1000" },
+      nodes: { type: "string", default: "3" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      senders: { type: "string", default: "3" },
+      "kill-node-every": { type: "string", default: "20s" },
+      plant: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  const { plant } = values;
+  const [kills, nodes, seed, senders, every] = [
+    values.kills,
+    values.nodes,
+    values.seed,
+    values.senders,
+    /^(\d+)s$/.exec(values["kill-node-every"])?.[1] ?? Number.NaN,
+  ].map(Number) as [number, number, number, number, number];
+  const isUsable = [kills, nodes - 2, seed, senders, every].every((number) => number >= 0);
+  if (values.help === true || !isUsable || (plant !== undefined && !isPlanted(plant))) {
+    process.stderr.write(HELP);
+    return 2;
+  }
+  const planted = plant === undefined ? "" : ` --plant ${plant}`;
+  const again = `npm run faults -- feed --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders} --kill-node-every ${every}s${planted}`;
+  return await runAndPrint(again, async (enough) => {
+    const report = await runFeed({
+      ...{ kills, nodes, seed, senders, plant, nodeKillEveryMs: every * 1_000 },
+      enough: enough.signal,
+      told: (line) => console.log(line),
+    });
+    return { lines: linesOf(report, seed), problems: report.problems };
+  });
+}
