@@ -12,6 +12,7 @@ import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads
 import { ListeningAddresses } from "./threads/listening-addresses.ts";
 import { NodeCounts } from "./threads/node-counts.ts";
 import { NodePresence } from "./threads/node-presence.ts";
+import { letOutsidersGiveWay } from "./threads/outsiders.ts";
 import type { Ports } from "./threads/serve-http.ts";
 import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
 import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
@@ -101,6 +102,12 @@ async function startInOrder(
   await authenticator.prepare();
   const upkeep = keepUpAcceptLog(pool, (error) => log.warn({ err: error }, "upkeep of the log failed"));
   stops.push(() => upkeep.stop());
+  if (database.embedded) {
+    const outsiders = letOutsidersGiveWay(pool, (error) =>
+      log.warn({ err: error }, "outsiders were not found"),
+    );
+    stops.push(() => outsiders.stop());
+  }
   const start: Start = { config, log, stops, shared, threads, database, authenticator, addresses };
   await startToApply(start);
   const { port, authPort } = await (threads.http === undefined

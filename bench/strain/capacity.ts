@@ -16,7 +16,8 @@ export type OfferedLoad = Pick<SteadyOrder, "targets" | "pushTargets" | "seed">;
 export const BATCHES_PER_PUSH = 85;
 
 export function orderOf(load: OfferedLoad, perSecond: number, seconds: number, run: number): SteadyOrder {
-  return { ...load, perSecond, pushesPerSecond: perSecond / BATCHES_PER_PUSH, seconds, run };
+  const pushesPerSecond = (load.pushTargets ?? []).length === 0 ? 0 : perSecond / BATCHES_PER_PUSH;
+  return { ...load, perSecond, pushesPerSecond, seconds, run };
 }
 
 /**

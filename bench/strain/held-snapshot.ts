@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import pg from "pg";
 
 /** A session that does to the database what a careless colleague does, until it is let go. */
@@ -46,6 +47,16 @@ export async function askForLong(config: pg.ClientConfig): Promise<HeldSession> 
       stop.abort();
       await asking.catch(() => undefined);
       await client.end();
+    },
+  };
+}
+
+/** The control of the long question: a program that computes as long as it is let, and asks the database nothing. */
+export async function computeBeside(): Promise<HeldSession> {
+  const program = spawn(process.execPath, ["--eval", "for (;;);"], { stdio: "ignore" });
+  return {
+    letGo: async () => {
+      program.kill("SIGKILL");
     },
   };
 }

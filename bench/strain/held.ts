@@ -4,7 +4,7 @@ import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { spreadOf } from "../statistics.ts";
 import { deadRowLines, deadRowProblems, tableRows } from "./dead-rows.ts";
-import { askForLong, configOf, holdIdleTransaction, holdSnapshot } from "./held-snapshot.ts";
+import { askForLong, computeBeside, configOf, holdIdleTransaction, holdSnapshot } from "./held-snapshot.ts";
 import { StartedLoad } from "./started-load.ts";
 
 const USAGE = `npm run held [-- --rounds N] [--seconds S] [--rate R] [--seed S]
@@ -23,10 +23,13 @@ const values = readOptions(USAGE, {
   seed: { type: "string", default: "1" },
 });
 
+/** What the machine itself takes from one program for another; it judges nobody. */
+const CONTROL = "computing program";
 const HOLDERS = {
   "held snapshot": holdSnapshot,
   "idle transaction": holdIdleTransaction,
   "long question": askForLong,
+  [CONTROL]: computeBeside,
 } as const;
 const RATIO_MIN = 0.9;
 const CONNECTIONS_EACH = 16;
@@ -67,9 +70,11 @@ try {
       ratios.push(pair.beside / pair.without);
     }
     const { median, min, max } = spreadOf(ratios);
-    if (median < RATIO_MIN) isMet = false;
+    const isJudged = name !== CONTROL;
+    if (isJudged && median < RATIO_MIN) isMet = false;
+    const verdict = median < RATIO_MIN ? "NOT MET" : "met    ";
     console.log(
-      `${median < RATIO_MIN ? "NOT MET" : "met    "} ${name}: ${median.toFixed(2)} [${min.toFixed(2)} to ${max.toFixed(2)}] of the throughput without`,
+      `${isJudged ? verdict : "control"} ${name}: ${median.toFixed(2)} [${min.toFixed(2)} to ${max.toFixed(2)}] of the throughput without`,
     );
   }
   console.log(deadRowLines(await tableRows(client)).join("\n"));

@@ -41,7 +41,6 @@ export class StartedLoad {
     const { port } = started.service;
     return new StartedLoad(started, steady, {
       targets: partners.map((partner) => targetOf(port, partner, "reservations")),
-      pushTargets: [],
       seed,
     });
   }
@@ -53,7 +52,7 @@ export class StartedLoad {
   /** Offers so many batches a second, whether or not they are answered, and waits until what was accepted is applied. */
   async offer(perSecond: number, seconds: number, connections: number): Promise<Offered> {
     this.#runs += 1;
-    const order = { ...orderOf(this.#load, perSecond, seconds, this.#runs), pushesPerSecond: 0, connections };
+    const order = { ...orderOf(this.#load, perSecond, seconds, this.#runs), connections };
     const result = await this.#steady.call<SteadyResult>("run", order);
     const drainedAt = await untilDrained(this.started.client, result.startedAt);
     const accepted = result.sent.filter(({ status }) => status === 202).length;

@@ -62,6 +62,14 @@ describe("who applies gives way to who answers", onlyLinux, () => {
     });
   });
 
+  test("and who asks it in SQL from outside", async () => {
+    await withDatabaseOf(service.dataDir, async (pool) => {
+      const { rows } = await pool.query<{ pid: number }>("select pg_backend_pid() as pid");
+      const pid = rows[0]?.pid ?? 0;
+      await until(async () => niceOf(`/proc/${pid}`) === given, 20_000);
+    });
+  });
+
   test("but no session of a database that is not ours: the number may be that of any process here", async () => {
     const database = await createTestDatabase();
     const node = await startTestService({}, { database });
