@@ -28,6 +28,13 @@ create table bellhop.accept_log (
   constraint accept_log_pkey PRIMARY KEY (bucket, lane_id, request_id)
 ) partition by RANGE (request_id);
 
+create table bellhop.applied_part (
+  bucket smallint not null,
+  request_id uuid not null,
+  client_id text not null,
+  constraint applied_part_pkey PRIMARY KEY (bucket, request_id)
+);
+
 create table bellhop.audit_entry (
   audit_id bigint generated always as identity not null,
   occurred_at timestamp with time zone default clock_timestamp() not null,
@@ -268,6 +275,83 @@ create table bellhop.token_bucket (
   constraint token_bucket_pkey PRIMARY KEY (client_id)
 );
 
+create table bellhop.webhook_attempt (
+  attempt_id bigint generated always as identity not null,
+  endpoint_id uuid not null,
+  message_id uuid not null,
+  event text not null,
+  url text not null,
+  attempt integer not null,
+  attempted_at timestamp with time zone not null,
+  duration_ms integer not null,
+  status smallint,
+  failure text,
+  answer text default ''::text not null,
+  constraint webhook_attempt_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES bellhop.webhook_endpoint(endpoint_id) ON DELETE CASCADE,
+  constraint webhook_attempt_pkey PRIMARY KEY (attempt_id)
+);
+
+create table bellhop.webhook_endpoint (
+  endpoint_id uuid not null,
+  client_id text collate "C" not null,
+  kind "char" default 'w'::"char" not null,
+  url text not null,
+  description text default ''::text not null,
+  events text[] not null,
+  resource text,
+  client_code text collate "C",
+  property_code text collate "C",
+  shard smallint not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  paused_at timestamp with time zone,
+  paused_by text,
+  pause_reason text,
+  failures integer default 0 not null,
+  failing_since timestamp with time zone,
+  not_before timestamp with time zone,
+  dropped bigint default 0 not null,
+  dropped_since timestamp with time zone,
+  positions text,
+  constraint webhook_endpoint_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint webhook_endpoint_pkey PRIMARY KEY (endpoint_id)
+);
+
+create table bellhop.webhook_message (
+  message_id uuid not null,
+  endpoint_id uuid not null,
+  event text not null,
+  cause text default ''::text not null,
+  url text,
+  body text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  attempts integer default 0 not null,
+  next_try_at timestamp with time zone default clock_timestamp() not null,
+  dead_at timestamp with time zone,
+  last_failure text,
+  constraint webhook_message_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES bellhop.webhook_endpoint(endpoint_id) ON DELETE CASCADE,
+  constraint webhook_message_pkey PRIMARY KEY (message_id)
+);
+
+create table bellhop.webhook_secret (
+  endpoint_id uuid not null,
+  slot smallint not null,
+  sealed text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone,
+  constraint webhook_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint webhook_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES bellhop.webhook_endpoint(endpoint_id) ON DELETE CASCADE,
+  constraint webhook_secret_pkey PRIMARY KEY (endpoint_id, slot)
+);
+
+create table bellhop.webhook_shard (
+  shard smallint not null,
+  owner text,
+  backend_pid integer,
+  backend_start timestamp with time zone,
+  leased_until timestamp with time zone,
+  constraint webhook_shard_pkey PRIMARY KEY (shard)
+);
+
 create table bellhop_migration.applied (
   name text not null,
   checksum text not null,
@@ -438,6 +522,12 @@ CREATE INDEX property_created ON bellhop.property USING btree (created_by, creat
 CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_held_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
+CREATE INDEX webhook_attempt_endpoint ON bellhop.webhook_attempt USING btree (endpoint_id, attempt_id);
+CREATE INDEX webhook_endpoint_client ON bellhop.webhook_endpoint USING btree (client_id, created_at);
+CREATE UNIQUE INDEX webhook_endpoint_reply_to ON bellhop.webhook_endpoint USING btree (client_id, url) WHERE (kind = 'r'::"char");
+CREATE INDEX webhook_endpoint_shard ON bellhop.webhook_endpoint USING btree (shard);
+CREATE INDEX webhook_message_dead ON bellhop.webhook_message USING btree (endpoint_id, dead_at) WHERE (dead_at IS NOT NULL);
+CREATE INDEX webhook_message_due ON bellhop.webhook_message USING btree (endpoint_id, next_try_at) WHERE (dead_at IS NULL);
 CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Role } from "./db/presence.ts";
+import { NetworkError, readNetworks } from "./feed/webhooks/address-rules.ts";
 
 /**
  * The settings of a service, read from the environment once, here and nowhere else.
@@ -204,6 +205,19 @@ export const SETTINGS = [
       "How long a node that was told to stop still answers while /readyz says 503, 3000 at most; by default 2000 in production, else 0.",
   },
   {
+    name: "WEBHOOK_ALLOWED_NETWORKS",
+    kind: "text",
+    fallback: undefined,
+    meaning:
+      "Networks, such as `10.1.0.0/16,fd00:1::/48`, to which webhooks may go although they are not public, also over plain http.",
+  },
+  {
+    name: "WEBHOOK_PAUSE_HOURS",
+    kind: "whole number",
+    fallback: "72",
+    meaning: "A webhook endpoint none of whose tries was good for so long is paused.",
+  },
+  {
     name: "METRICS_TOKEN",
     kind: "text",
     fallback: undefined,
@@ -251,6 +265,9 @@ export interface Config {
   readonly applyPollMs: number;
   readonly stopGraceMs: number;
   readonly metricsToken: string | undefined;
+  /** Networks that webhooks may go to although they are not public. */
+  readonly webhookAllowedNetworks: readonly string[];
+  readonly webhookPauseHours: number;
 }
 
 /** A setting that cannot be used; the message names it and says what it takes. */
@@ -271,6 +288,7 @@ function defaultHttpThreads(): number {
 /** A balancer that asks every second has heard of it by then; and more would leave too little of the 10 s for the drain. */
 const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
 const STOP_GRACE_MS_MAX = 3_000;
+const WEBHOOK_PAUSE_HOURS_MAX = 8_760;
 const ROLES: readonly Role[] = ["accept", "apply", "read"];
 
 function readRoles(text: string): readonly Role[] {
@@ -291,6 +309,15 @@ function readAddress(name: SettingName, value: string | undefined): string | und
     throw new ConfigError(`${name} must be an http or https address such as https://hotels.example.`);
   }
   return value.replace(/\/+$/, "");
+}
+
+function readAllowedNetworks(text: string): readonly string[] {
+  try {
+    return readNetworks(text);
+  } catch (error) {
+    if (!(error instanceof NetworkError)) throw error;
+    throw new ConfigError(`WEBHOOK_ALLOWED_NETWORKS: ${error.message}`, { cause: error });
+  }
 }
 
 function isLoopback(host: string): boolean {
@@ -393,5 +420,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
           : 0
         : number("STOP_GRACE_MS", STOP_GRACE_MS_MAX),
     metricsToken: text("METRICS_TOKEN"),
+    webhookAllowedNetworks: readAllowedNetworks(text("WEBHOOK_ALLOWED_NETWORKS") ?? ""),
+    webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };
 }

@@ -8,6 +8,7 @@ import type { Role } from "./db/presence.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
+import { startDeliverer } from "./threads/deliver-webhooks.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
 import { ListeningAddresses } from "./threads/listening-addresses.ts";
 import { NodeCounts } from "./threads/node-counts.ts";
@@ -110,6 +111,7 @@ async function startInOrder(
   }
   const start: Start = { config, log, stops, shared, threads, database, authenticator, addresses };
   await startToApply(start);
+  if (config.roles.includes("apply")) startToDeliver(start);
   const { port, authPort } = await (threads.http === undefined
     ? serveOnThisThread(start)
     : serveOnThreads(start, threads.http));
@@ -207,6 +209,18 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
       }),
     ),
   );
+}
+
+/** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
+function startToDeliver({ config, log, stops, threads, database, authenticator }: Start): void {
+  const { clientConfig } = database;
+  const { sealer } = authenticator.internals;
+  const deliverer = startDeliverer({ config, log, clientConfig, sealer });
+  stops.push(() => deliverer.stop());
+  threads.whole.add({
+    blockedReason: async () => undefined,
+    metrics: async () => [await deliverer.metrics()],
+  });
 }
 
 async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {

@@ -12,10 +12,12 @@ import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from 
 import { writeRows } from "./write-rows.ts";
 
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
+const findListeners = readStatement(new URL("./sql/find-listeners-distributed.sql", import.meta.url));
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
 const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
 const ofBucket = {
   outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
+  appliedParts: readStatement(new URL("./sql/write-applied-parts-distributed.sql", import.meta.url)),
   arrivals: readStatement(new URL("./sql/write-arrivals-distributed.sql", import.meta.url)),
   movedCursors: readStatement(new URL("./sql/move-cursors-distributed.sql", import.meta.url)),
   newCursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
@@ -31,7 +33,7 @@ export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
   return counts;
 }
 
-/** Writes what became of parts: one row a part, details only of records that are more than plainly applied; and of which feeds they were. */
+/** Writes what became of parts: one row a part, details only of records that are more than plainly applied; of which feeds they were; and those that somebody wants to hear of (webhooks). */
 export async function recordOutcomes(
   client: pg.ClientBase,
   parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
@@ -50,6 +52,7 @@ export async function recordOutcomes(
     return {
       bucket: part.bucket,
       request_id: part.requestId,
+      client_id: part.kind === "b" ? part.clientId : undefined,
       outcomes: outcomes.map(({ outcome }) => outcome).join(""),
       details: Object.keys(details).length === 0 ? null : details,
     };
@@ -59,8 +62,22 @@ export async function recordOutcomes(
     return;
   }
   await client.query({ ...ofBucket.outcomes, values: [JSON.stringify(rows), oneBucketOf(rows)] });
+  await noteForListeners(client, rows);
   if (arrivals.length > 0)
     await client.query({ ...ofBucket.arrivals, values: [JSON.stringify(arrivals), oneBucketOf(arrivals)] });
+}
+
+/** On Citus: who listens is known to the coordinator, what was applied lies on a worker. */
+async function noteForListeners(
+  client: pg.ClientBase,
+  parts: readonly { readonly bucket: number; readonly client_id: string | undefined }[],
+): Promise<void> {
+  const clientIds = [...new Set(parts.flatMap(({ client_id }) => client_id ?? []))];
+  const { rows } = await client.query<{ client_id: string }>({ ...findListeners, values: [clientIds] });
+  const listeners = new Set(rows.map(({ client_id }) => client_id));
+  const noted = parts.filter(({ client_id }) => client_id !== undefined && listeners.has(client_id));
+  if (noted.length > 0)
+    await client.query({ ...ofBucket.appliedParts, values: [JSON.stringify(noted), oneBucketOf(noted)] });
 }
 
 /** Moves the cursors past these parts. */

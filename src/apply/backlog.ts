@@ -23,6 +23,8 @@ export interface LogPart {
   readonly kind: "b" | "r" | "d";
   readonly resource: ResourceLetter;
   readonly receivedAt: Date;
+  /** Who sent it; only of what is read to be applied. */
+  readonly clientId?: string;
   readonly target: { readonly requestId: string; readonly index: number } | null;
   readonly rejectedIndexes: ReadonlySet<number>;
   readonly layout: Buffer | null;
@@ -36,6 +38,7 @@ export interface LogRow {
   kind: "b" | "r" | "d";
   resource: ResourceLetter;
   received_at: Date;
+  client_id?: string;
   target_request_id: string | null;
   target_index: number | null;
   rejections: { index: number }[] | null;
@@ -51,6 +54,7 @@ export function partOf(row: LogRow): LogPart {
     kind: row.kind,
     resource: row.resource,
     receivedAt: row.received_at,
+    ...(row.client_id === undefined ? {} : { clientId: row.client_id }),
     target:
       row.target_request_id === null || row.target_index === null
         ? null

@@ -5,6 +5,7 @@ export const TOKEN_SCOPES = [
   "groups:write",
   "read",
   "insight:read",
+  "webhooks",
 ] as const;
 
 /** What a client's own credentials can allow, without any token: asking whether a token is good (RFC 7662). */

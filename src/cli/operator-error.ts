@@ -5,6 +5,7 @@ import { DistributionError } from "../db/distribute.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { MigrationError } from "../db/migrate.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
+import { WebhookInputError, WebhookNotFound } from "../feed/webhooks/webhook-input-error.ts";
 
 /** Errors whose message was written for the operator. */
 const WRITTEN_FOR_OPERATORS = [
@@ -15,6 +16,8 @@ const WRITTEN_FOR_OPERATORS = [
   UnusableDatabaseError,
   AuthInputError,
   AuthSetupError,
+  WebhookInputError,
+  WebhookNotFound,
 ];
 
 /** What the operating system says of a socket (Node's SystemError). */

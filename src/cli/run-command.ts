@@ -9,6 +9,7 @@ import { replayCommand } from "./replay-command.ts";
 import { serve } from "./serve-command.ts";
 import { settingCommand } from "./setting-command.ts";
 import { tokenCommand } from "./token-command.ts";
+import { webhookCommand } from "./webhook-command.ts";
 
 const HELP = `bellhop: hotel data ingestion
 
@@ -21,6 +22,8 @@ const HELP = `bellhop: hotel data ingestion
                                                who may log in to the console
   label list|map|unmap                         what the hotels' status labels mean
   setting list|set|unset                       time zone, business day, currency … of client codes and properties
+  webhook create|list|show|test|pause|resume|rotate-secret|dead-letters|redrive|remove
+                                               where partners are told what happened
   quarantine list|release|discard              records held aside
   replay [--swap]                              rebuild the state from the log and compare
   citus distribute                             spread the tables by bucket over the workers of Citus
@@ -39,6 +42,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   label: labelCommand,
   setting: settingCommand,
   quarantine: quarantineCommand,
+  webhook: webhookCommand,
   replay: replayCommand,
   citus: citusCommand,
 };

@@ -18,6 +18,7 @@ const DISTRIBUTED_TABLES = [
   "bellhop.request_outcome",
   "bellhop.quarantine",
   "bellhop.feed_arrival",
+  "bellhop.applied_part",
   "bellhop_state.apply_cursor",
   "bellhop_state.current_record",
   "bellhop_state.inventory_version",

@@ -7,6 +7,9 @@ const countPresentStatement = readStatement(new URL("./sql/count-present.sql", i
 /** What a node may be there for: `accept` and `read` by a session of its own, `apply` by each of its appliers. */
 export type Role = "accept" | "apply" | "read";
 
+/** A node that applies is present once more: by the session that holds its shards of webhooks. */
+export type Presence = Role | "deliver";
+
 /**
  * A session that has said nothing for so long does not count, and one that holds what others need is ended. Whoever is
  * present says something at least every 1.2 s and, while it reads, every PULSE_MS; later only by what blocks its event
@@ -20,7 +23,7 @@ const PULSE_MS = 500;
 /** Enters the client's session as present in these roles for as long as it lives; answers the id of each entry. */
 export async function enterPresence(
   client: pg.ClientBase,
-  roles: readonly Role[],
+  roles: readonly Presence[],
   owner: string,
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ presence_id: string }>({
@@ -33,8 +36,8 @@ export async function enterPresence(
 }
 
 /** How many are present in each role now, this session among them; a role of nobody is left out. */
-export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<Role, number>> {
-  const { rows } = await client.query<{ role: Role; present: number }>({
+export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<Presence, number>> {
+  const { rows } = await client.query<{ role: Presence; present: number }>({
     ...countPresentStatement,
     values: [SILENCE_SECONDS_MAX],
   });

@@ -50,6 +50,11 @@ export const ERRORS = {
     status: 410,
     text: "What followed this cursor is not kept any more: read the records anew, then begin the feed again.",
   },
+  "bellhop.webhook.InvalidWebhook": {
+    status: 422,
+    text: "The webhook endpoint cannot be as it was asked for.",
+  },
+  "bellhop.webhook.NotFound": { status: 404, text: "No webhook endpoint of yours has this id." },
 } as const satisfies Record<string, { status: number; text: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

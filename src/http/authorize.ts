@@ -47,7 +47,7 @@ export function announceRate(reply: FastifyReply, principal: Principal, rate: Ra
 }
 
 /** Scopes of what the nodes answer that are there for reading. */
-const READING: ReadonlySet<string> = new Set(["read", "insight:read"]);
+const READING: ReadonlySet<string> = new Set(["read", "insight:read", "webhooks"]);
 
 /** Takes one request of the client's rate, of which each node that has its kind of requests gives a part. */
 export function takeRate(

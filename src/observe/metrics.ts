@@ -1,6 +1,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const WEBHOOK_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 28_800, 172_800];
 const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
 const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
@@ -28,6 +29,8 @@ export interface Metrics {
   readonly bucketsOwned: Gauge;
   readonly nodesPresent: Gauge<"role">;
   readonly silentSessionsEnded: Counter;
+  readonly webhookTries: Counter<"result">;
+  readonly webhookSeconds: Histogram;
   readonly poolConnections: Gauge<"state">;
   readonly threadBusySeconds: Counter<"thread">;
   readonly threadHeapBytes: Gauge<"thread">;
@@ -101,6 +104,14 @@ export function createMetrics(): Metrics {
     silentSessionsEnded: counter(
       "silent_sessions_ended_total",
       "Sessions of other nodes ended because they held something and hung.",
+    ),
+    webhookTries: counter("webhook_tries_total", "Tries to deliver a webhook, by what came of them.", [
+      "result",
+    ]),
+    webhookSeconds: histogram(
+      "webhook_delivery_seconds",
+      "Time from queueing a webhook to its delivery.",
+      WEBHOOK_SECONDS,
     ),
     poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
     threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [

@@ -1,4 +1,4 @@
-import type { Role } from "../db/presence.ts";
+import type { Presence, Role } from "../db/presence.ts";
 
 const INDEX = { accept: 0, read: 1 } as const satisfies Partial<Record<Role, number>>;
 
@@ -22,7 +22,7 @@ export class NodeCounts {
     return Math.max(1, Atomics.load(this.#counts, INDEX[role]));
   }
 
-  set(present: ReadonlyMap<Role, number>): void {
+  set(present: ReadonlyMap<Presence, number>): void {
     for (const role of ["accept", "read"] as const)
       Atomics.store(this.#counts, INDEX[role], present.get(role) ?? 0);
   }

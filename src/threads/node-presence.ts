@@ -1,5 +1,5 @@
 import pg from "pg";
-import { countPresent, enterPresence, type Role } from "../db/presence.ts";
+import { countPresent, enterPresence, type Presence, type Role } from "../db/presence.ts";
 
 /** How often the other nodes are counted: this is also how this one shows that it is there. */
 const COUNT_MS = 1_000;
@@ -10,7 +10,7 @@ export interface NodePresenceOptions {
   /** Names the node, for people. */
   readonly owner: string;
   readonly roles: readonly Role[];
-  counted(present: ReadonlyMap<Role, number>): void;
+  counted(present: ReadonlyMap<Presence, number>): void;
   failed(error: unknown): void;
 }
 

@@ -11,6 +11,7 @@ import { registerAuthRoutes } from "../auth/routes.ts";
 import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import type { Role } from "../db/presence.ts";
+import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { buildApp } from "../http/app.ts";
 import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
@@ -24,6 +25,7 @@ import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
 import { RequestLog } from "../http/request-log.ts";
+import { registerWebhookRoutes } from "../http/webhook-routes.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
@@ -85,6 +87,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   if (roles.has("read")) {
     registerReadRoutes(app, context);
     registerInsightRoutes(app, context);
+    registerWebhookRoutes(app, context, {
+      sealer: parts.authenticator.internals.sealer,
+      rules: new AddressRules(config.webhookAllowedNetworks),
+    });
   }
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);

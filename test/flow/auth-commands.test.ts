@@ -64,6 +64,7 @@ describe("the commands on clients, tokens and keys", () => {
       "groups:write",
       "read",
       "insight:read",
+      "webhooks",
     ]);
   });
 
@@ -223,7 +224,7 @@ describe("the commands on clients, tokens and keys", () => {
     assert.equal(scope.code, 1);
     assert.match(
       scope.err,
-      /inventories:write, reservations:write, groups:write, read, insight:read, introspect/,
+      /inventories:write, reservations:write, groups:write, read, insight:read, webhooks, introspect/,
     );
     assert.equal((await run(clientCommand, "create", "--name", "A")).code, 1);
     assert.equal((await run(clientCommand, "create", "--help")).code, 0);

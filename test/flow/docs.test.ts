@@ -128,10 +128,19 @@ describe("the page", () => {
         "groups:write",
         "read",
         "insight:read",
+        "webhooks",
         "introspect",
       ],
     });
     const pushed = await service.post("groups", [groupRecord({ clientCode: "DEMO" })], { as: partner });
+    const newEndpoint = async () => {
+      const body = { url: "https://partner.example/bellhop", events: ["request.applied"] };
+      // Ten are the most that a client may have.
+      await service.pool.query("delete from bellhop.webhook_endpoint");
+      return String(
+        (await service.send("POST", "/api/public/v1/webhooks", { as: partner, body })).json()["endpointId"],
+      );
+    };
     const operations = [
       ...page.matchAll(/<section class="operation" aria-labelledby="(\w+)">([\s\S]*?)<\/section>/g),
     ];
@@ -143,8 +152,11 @@ describe("the page", () => {
         CLIENT_ID: partner.clientId,
         CLIENT_SECRET: partner.clientSecret,
         // One of the examples revokes it.
-        TOKEN: await partner.token("inventories:write reservations:write groups:write read insight:read"),
+        TOKEN: await partner.token(
+          "inventories:write reservations:write groups:write read insight:read webhooks",
+        ),
         REQUEST: String(pushed.json()["requestId"]),
+        ENDPOINT: await newEndpoint(),
       };
       const { stdout } = await run("sh", ["-c", `${command} -sS -o /dev/null -w '%{http_code}'`], { env });
       assert.match(stdout, /^2\d\d$/, `${operation}: ${command}`);

@@ -145,7 +145,7 @@ async function createTestClient(service: Service, settings: Partial<ClientSettin
     { internals: service.authenticator.internals, who: "cli:test" },
     {
       name: "Partner",
-      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "insight:read"],
+      scopes: ["inventories:write", "reservations:write", "groups:write", "read", "insight:read", "webhooks"],
       grants: [{ clientCode: "ACME", propertyCode: "*" }],
       requestRate: 100_000,
       requestBurst: 100_000,

@@ -17,7 +17,7 @@ function exampleOf(document: OpenApiDocument, { schema }: Parameter): string {
 
 function addressOf(server: string, path: string): string {
   if (!path.includes("{")) return server + path;
-  return `"${server}${path.replace("{requestId}", "$REQUEST")}"`;
+  return `"${server}${path.replace(/\{(\w+)Id\}/g, (_, name: string) => `$${name.toUpperCase()}`)}"`;
 }
 
 /** The parameters of the address, one a line: a long address could not be read. */
@@ -51,7 +51,7 @@ function bodyLines(operation: Operation): Html[] {
 }
 
 /**
- * The operation as a curl command for a POSIX shell, with `$TOKEN`, `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET` where
+ * The operation as a curl command for a POSIX shell, with `$TOKEN`, ids such as `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET` where
  * those belong. `server` is the address of the service, without a slash at its end.
  */
 export function curlOf(document: OpenApiDocument, server: string, path: string, operation: Operation): Html {

@@ -14,6 +14,8 @@ import { readOperations } from "./read-operations.ts";
 import { READ_SCHEMAS } from "./read-schemas.ts";
 import { recordSchemas } from "./record-schemas.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
+import { webhookOperations } from "./webhook-operations.ts";
+import { WEBHOOK_SCHEMAS } from "./webhook-schemas.ts";
 
 /** The version of the contract, not of the service: additions raise the second number. */
 const CONTRACT_VERSION = "1.0.0";
@@ -24,6 +26,7 @@ const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   "groups:write": "Push group block masters.",
   read: "Read requests, records, histories and changes.",
   "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
+  webhooks: "Register where you are told what happened.",
   introspect: "Ask whether a token is good; no token carries it.",
 };
 
@@ -106,6 +109,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
       readOperations(),
       changeOperations(),
       insightOperations(),
+      webhookOperations(),
       SERVICE_OPERATIONS,
     ),
     components: {
@@ -119,6 +123,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
         ...READ_SCHEMAS,
         ...CHANGE_SCHEMAS,
         ...INSIGHT_SCHEMAS,
+        ...WEBHOOK_SCHEMAS,
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,
         ...SERVICE_SCHEMAS,

@@ -32,6 +32,9 @@ const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string
     violationTotal: 1,
   },
   "bellhop.http.InvalidParameter": { message: "limit takes a whole number from 1 to 1000." },
+  "bellhop.webhook.InvalidWebhook": {
+    message: "events takes at least one of changes.available, request.applied.",
+  },
   "bellhop.http.InvalidHeader": {
     message: "Idempotency-Key must be 1 to 255 visible ASCII characters, spaces only within.",
   },
@@ -139,6 +142,16 @@ export const ERROR_ANSWERS = {
   CursorGone: errorAnswer(
     "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
     ["bellhop.feed.CursorGone"],
+    ratedHeadersOf(),
+  ),
+  WebhookNotFound: errorAnswer(
+    "No webhook endpoint of this client, or no dead letter of it, has this id.",
+    ["bellhop.webhook.NotFound"],
+    ratedHeadersOf(),
+  ),
+  InvalidWebhook: errorAnswer(
+    "The endpoint cannot be as the body says; the message says why.",
+    ["bellhop.webhook.InvalidWebhook"],
     ratedHeadersOf(),
   ),
   PayloadTooLarge: errorAnswer(

@@ -64,5 +64,10 @@ export const TAGS: readonly Tag[] = [
     description:
       "What the records amount to: rooms and revenue by night, at any instant of either clock. Money is decimal text, exact; amounts of different currencies are never added. Each has `text/csv`, too. What a figure means stands in docs/insight.md.",
   },
+  {
+    name: "Webhooks",
+    description:
+      "Instead of asking, be told: addresses of yours to which messages are POSTed, signed as Standard Webhooks says. A message may come more than once, with the same `webhook-id`. What one looks like and how to verify it stands in docs/webhooks.md.",
+  },
   { name: "Service", description: "For whoever runs or monitors this deployment. No token is needed." },
 ];

@@ -1,0 +1,156 @@
+import type pg from "pg";
+import { readStatement } from "../../db/statement.ts";
+import { type DeliveryParts, type DueMessage, deliverOnce, type Tried } from "./deliver-once.ts";
+import { noticeApplied } from "./notice-applied.ts";
+import { Repeat } from "./repeat.ts";
+import { ShardLeases } from "./shard-leases.ts";
+
+const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
+const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
+
+/** How often what is due is looked for; what this node queues itself is tried at once. */
+const LOOK_MS = 500;
+const TEND_MS = 1_000;
+const TIDY_MS = 60_000;
+
+/** Tries under way at once, each with one socket and one message in memory. */
+const AT_ONCE_MAX = 256;
+/** Of them of endpoints that fail: the others find room however many of those there are. */
+const FAILING_AT_ONCE_MAX = 64;
+const OF_CLIENT_AT_ONCE_MAX = 16;
+const OF_ENDPOINT_AT_ONCE_MAX = 4;
+
+/** What is kept for each endpoint. */
+const TRIES_KEPT = 500;
+const DEAD_LETTERS_KEPT = 1_000;
+const DEAD_LETTER_DAYS = 30;
+
+/** What a node that is told to stop gives tries that are under way; those that are cut off are made again elsewhere. */
+const STOP_MS = 1_000;
+
+export interface DelivererOptions extends Omit<DeliveryParts, "send"> {
+  readonly clientConfig: pg.ClientConfig;
+  readonly send: Omit<DeliveryParts["send"], "stopping">;
+  /** Names the node, for people. */
+  readonly owner: string;
+  readonly events: {
+    tried(tried: Tried): void;
+    failed(error: unknown): void;
+  };
+}
+
+interface UnderWay extends DueMessage {
+  readonly done: Promise<void>;
+}
+
+const shardOf = (endpointId: string) => Number.parseInt(endpointId.slice(-1), 16);
+
+/**
+ * Notices what endpoints are to be told and tells them, for this node's part of the endpoints. Every endpoint has tries and
+ * plans of its own, so that one which is slow or gone takes nothing from the others.
+ */
+export class WebhookDeliverer {
+  readonly #options: DelivererOptions;
+  readonly #delivery: DeliveryParts;
+  readonly #leases: ShardLeases;
+  readonly #stopping = new AbortController();
+  readonly #underWay = new Map<string, UnderWay>();
+  readonly #loops: {
+    readonly tend: Repeat;
+    readonly notice: Repeat;
+    readonly deliver: Repeat;
+    readonly tidy: Repeat;
+  };
+
+  constructor(options: DelivererOptions) {
+    const { clientConfig, owner, events, pool, sealer, plan, send } = options;
+    this.#options = options;
+    this.#delivery = { pool, sealer, plan, send: { ...send, stopping: this.#stopping.signal } };
+    this.#leases = new ShardLeases(clientConfig, owner, events.failed);
+    const repeat = (work: () => Promise<void>, everyMs: number) => new Repeat(work, everyMs, events.failed);
+    this.#loops = {
+      tend: repeat(() => this.#tend(), TEND_MS),
+      notice: repeat(() => this.#notice(), LOOK_MS),
+      deliver: repeat(() => this.#deliver(), LOOK_MS),
+      tidy: repeat(() => this.#tidy(), TIDY_MS),
+    };
+  }
+
+  start(): void {
+    for (const loop of Object.values(this.#loops)) loop.start();
+  }
+
+  /** Lets tries end that are about to, cuts the others off, and leaves the endpoints to other nodes. */
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#loops).map((loop) => loop.stop()));
+    const cutOff = setTimeout(() => this.#stopping.abort(), STOP_MS);
+    await Promise.all([...this.#underWay.values()].map(({ done }) => done));
+    clearTimeout(cutOff);
+    await this.#leases.close();
+  }
+
+  async #tend(): Promise<void> {
+    const former = this.#leases.shards.length;
+    await this.#leases.tend((shard) =>
+      [...this.#underWay.values()].some((one) => shardOf(one.endpointId) === shard),
+    );
+    if (this.#leases.shards.length > former) {
+      this.#loops.notice.wake();
+      this.#loops.deliver.wake();
+      this.#loops.tidy.wake();
+    }
+  }
+
+  async #notice(): Promise<void> {
+    const { shards } = this.#leases;
+    if (shards.length === 0) return;
+    const { found, queued } = await noticeApplied(this.#options.pool, this.#options.sealer, shards);
+    if (found) this.#loops.notice.wake();
+    if (queued) this.#loops.deliver.wake();
+  }
+
+  async #deliver(): Promise<void> {
+    const { shards } = this.#leases;
+    const room = AT_ONCE_MAX - this.#underWay.size;
+    if (shards.length === 0 || room <= 0) return;
+    const values = [shards, [...this.#underWay.keys()], OF_ENDPOINT_AT_ONCE_MAX, AT_ONCE_MAX];
+    const { rows } = await this.#options.pool.query<DueMessage>({ ...FIND_DUE, values });
+    for (const due of rows) if (this.#hasRoomFor(due)) this.#begin(due);
+  }
+
+  #hasRoomFor({ endpointId, clientId, failures }: DueMessage): boolean {
+    let ofEndpoint = 0;
+    let ofClient = 0;
+    let failing = 0;
+    for (const other of this.#underWay.values()) {
+      if (other.endpointId === endpointId) ofEndpoint += 1;
+      if (other.clientId === clientId) ofClient += 1;
+      if (other.failures > 0) failing += 1;
+    }
+    if (this.#underWay.size >= AT_ONCE_MAX || ofClient >= OF_CLIENT_AT_ONCE_MAX) return false;
+    if (failures > 0) return ofEndpoint === 0 && failing < FAILING_AT_ONCE_MAX;
+    return ofEndpoint < OF_ENDPOINT_AT_ONCE_MAX;
+  }
+
+  #begin(due: DueMessage): void {
+    const { events } = this.#options;
+    const done = deliverOnce(this.#delivery, due)
+      .then((tried) => {
+        if (tried !== undefined) events.tried(tried);
+      })
+      // It is still queued: it is tried again when the database answers.
+      .catch(events.failed)
+      .finally(() => {
+        this.#underWay.delete(due.messageId);
+        this.#loops.deliver.wake();
+      });
+    this.#underWay.set(due.messageId, { ...due, done });
+  }
+
+  async #tidy(): Promise<void> {
+    const { shards } = this.#leases;
+    if (shards.length === 0) return;
+    const values = [shards, TRIES_KEPT, DEAD_LETTERS_KEPT, DEAD_LETTER_DAYS];
+    await this.#options.pool.query({ ...TIDY, values });
+  }
+}

@@ -1,0 +1,34 @@
+-- Endpoints of client $1 (null: of all) or the one of id $2 (null: any), the oldest first, at most $3, with what waits for them.
+-- Counting stops at 10,001 of each.
+select
+  endpoint.endpoint_id as "endpointId", endpoint.kind, endpoint.client_id as "clientId", client.name as "clientName",
+  endpoint.url, endpoint.description, endpoint.events, endpoint.resource, endpoint.client_code as "clientCode",
+  endpoint.property_code as "propertyCode", endpoint.created_at as "createdAt", endpoint.paused_at as "pausedAt",
+  endpoint.paused_by as "pausedBy", endpoint.pause_reason as "pauseReason", endpoint.failures,
+  endpoint.failing_since as "failingSince", endpoint.dropped::float8 as dropped, endpoint.dropped_since as "droppedSince",
+  waiting.count::integer as waiting, waiting.oldest as "waitingSince", dead.count::integer as "deadLetters",
+  last_try.attempted_at as "lastTryAt", last_try.status as "lastStatus", last_try.failure as "lastFailure"
+from bellhop.webhook_endpoint as endpoint
+join bellhop.client as client on client.client_id = endpoint.client_id
+cross join lateral (
+  select count(*) as count, min(message.created_at) as oldest
+  from (
+    select created_at from bellhop.webhook_message as message
+    where message.endpoint_id = endpoint.endpoint_id and message.dead_at is null limit 10001
+  ) as message
+) as waiting
+cross join lateral (
+  select count(*) as count
+  from (
+    select from bellhop.webhook_message as message
+    where message.endpoint_id = endpoint.endpoint_id and message.dead_at is not null limit 10001
+  ) as message
+) as dead
+left join lateral (
+  select attempted_at, status, failure from bellhop.webhook_attempt as attempt
+  where attempt.endpoint_id = endpoint.endpoint_id
+  order by attempt.attempt_id desc limit 1
+) as last_try on true
+where ($1::text is null or endpoint.client_id = $1) and ($2::uuid is null or endpoint.endpoint_id = $2)
+order by endpoint.created_at, endpoint.endpoint_id
+limit $3

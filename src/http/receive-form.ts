@@ -1,0 +1,43 @@
+import type { FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/registry.ts";
+import type { HttpContext } from "./context.ts";
+import { checkMediaType, receiveBody } from "./receive-body.ts";
+
+/** What is not a batch is small. */
+const FORM_BYTES_MAX = 65_536;
+
+function invalid(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("bellhop.http.BadRequest", { message, cause });
+}
+
+/**
+ * The fields of a small JSON object; none where no body came. A field that is not `allowed` is an error, because a setting
+ * that is silently ignored is another one than was meant. Throws ServiceError.
+ */
+export async function receiveForm(
+  context: HttpContext,
+  { raw, headers }: FastifyRequest,
+  allowed: readonly string[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (!isThere) return {};
+  checkMediaType(headers["content-type"]);
+  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
+  const received = await receiveBody(raw, "", limits, context.budget);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(received.bytes));
+  } catch (cause) {
+    throw invalid("The body is not a JSON object.", cause);
+  } finally {
+    received.release();
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw invalid("The body is not a JSON object.");
+  for (const name of Object.keys(parsed)) {
+    if (allowed.includes(name)) continue;
+    const known = allowed.length === 0 ? "nothing" : allowed.join(", ");
+    throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known here; this address takes ${known}.`);
+  }
+  return parsed as Record<string, unknown>;
+}

@@ -1,0 +1,56 @@
+import { hostname } from "node:os";
+import type pg from "pg";
+import type { Config } from "../config.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
+import { AddressRules } from "../feed/webhooks/address-rules.ts";
+import { WebhookDeliverer } from "../feed/webhooks/deliverer.ts";
+import { resolveByDns } from "../feed/webhooks/resolve-host.ts";
+import { standardPlan } from "../feed/webhooks/retry-plan.ts";
+import type { SecretSealer } from "../feed/webhooks/secrets.ts";
+import type { Logger } from "../observe/log.ts";
+import { createMetrics, type MetricValues } from "../observe/metrics.ts";
+
+/** Connections for what is noticed, loaded and settled; each statement takes some milliseconds. */
+const POOL_SIZE = 4;
+const HOUR_SECONDS = 3_600;
+
+export interface DelivererParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clientConfig: pg.ClientConfig;
+  readonly sealer: SecretSealer;
+}
+
+export interface RunningDeliverer {
+  metrics(): Promise<MetricValues>;
+  stop(): Promise<void>;
+}
+
+/** Starts to deliver webhooks for this node's part of the endpoints. */
+export function startDeliverer({ config, log, clientConfig, sealer }: DelivererParts): RunningDeliverer {
+  const metrics = createMetrics();
+  const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX);
+  const deliverer = new WebhookDeliverer({
+    ...{ clientConfig, pool, sealer },
+    owner: `${hostname()}/${process.pid}`,
+    plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),
+    send: { rules: new AddressRules(config.webhookAllowedNetworks), resolve: resolveByDns },
+    events: {
+      tried({ endpointId, messageId, event, failure, ageSeconds, isDead, isPaused }) {
+        metrics.webhookTries.inc({ result: failure === null ? "delivered" : isDead ? "given up" : "failed" });
+        if (failure === null) metrics.webhookSeconds.observe(ageSeconds);
+        else log.info({ endpointId, messageId, event, failure, isDead }, "a webhook was not delivered");
+        if (isPaused) log.warn({ endpointId }, "a webhook endpoint that keeps failing was paused");
+      },
+      failed: (error) => log.warn({ err: error }, "delivering webhooks failed and is tried again"),
+    },
+  });
+  deliverer.start();
+  return {
+    metrics: () => metrics.registry.getMetricsAsJSON(),
+    async stop() {
+      await deliverer.stop();
+      await pool.end();
+    },
+  };
+}

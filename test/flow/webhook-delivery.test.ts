@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { createSealer } from "../../src/auth/seal.ts";
+import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
+import {
+  addWebhook,
+  redriveWebhook,
+  resumeWebhook,
+  type WebhookAdmin,
+} from "../../src/feed/webhooks/administration.ts";
+import { WebhookDeliverer } from "../../src/feed/webhooks/deliverer.ts";
+import { findEndpoint, stateOf } from "../../src/feed/webhooks/endpoint.ts";
+import { bodyOf } from "../../src/feed/webhooks/message.ts";
+import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/feed/webhooks/queue.ts";
+import { resolveByDns } from "../../src/feed/webhooks/resolve-host.ts";
+import type { RetryPlan } from "../../src/feed/webhooks/retry-plan.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+import { accept, startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+
+const rules = new AddressRules(["127.0.0.0/8"]);
+const sealer = createSealer(randomBytes(32).toString("base64"));
+/** As the service's own, in hundredths of a second. */
+const QUICK: RetryPlan = {
+  messageSeconds: [0.01, 0.02, 0.04],
+  endpointSeconds: [0.01],
+  pauseAfterSeconds: 3_600,
+};
+
+let database: TestDatabase;
+let receiver: WebhookReceiver;
+let admin: WebhookAdmin;
+before(async () => {
+  database = await createTestDatabase();
+  receiver = await startWebhookReceiver();
+  admin = {
+    pool: database.pool,
+    sealer,
+    rules,
+    clientId: null,
+    who: "cli:test",
+    audit: async () => undefined,
+  };
+});
+after(async () => {
+  await receiver.stop();
+  await database.drop();
+});
+
+/** A node that does nothing but deliver. */
+function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & { failures: unknown[] } {
+  const failures: unknown[] = [];
+  const node = new WebhookDeliverer({
+    ...{ clientConfig: database.clientConfig, pool: database.pool, sealer, plan, owner },
+    send: { rules, resolve: resolveByDns },
+    events: { tried: () => undefined, failed: (error) => void failures.push(error) },
+  });
+  node.start();
+  return Object.assign(node, { failures });
+}
+
+async function newEndpoint(path: string): Promise<string> {
+  const clientId = randomUUID();
+  await database.pool.query(
+    "insert into bellhop.client (client_id, name, scopes, changed_epoch) values ($1, 'Partner', '{read}', 0)",
+    [clientId],
+  );
+  const url = `http://127.0.0.1:${receiver.port}${path}`;
+  return (await addWebhook(admin, clientId, { url, events: ["request.applied"] })).endpoint.endpointId;
+}
+
+async function enqueue(endpointId: string, count: number): Promise<string[]> {
+  const messages = Array.from({ length: count }, (_, number) => ({
+    ...{
+      messageId: randomUUID(),
+      endpointId,
+      event: "request.applied" as const,
+      cause: String(number),
+      url: null,
+    },
+    body: bodyOf("request.applied", new Date().toISOString(), { number }),
+  }));
+  await enqueueMessages(database.pool, messages);
+  return messages.map(({ messageId }) => messageId);
+}
+
+const at = (path: string) => receiver.received.filter((message) => message.path === path);
+const stands = (endpointId: string) => findEndpoint(database.pool, null, endpointId);
+
+describe("a message", () => {
+  test("is tried again with the same id until it is taken", async () => {
+    const node = startNode();
+    const endpointId = await newEndpoint("/again");
+    receiver.answer = (message, response) => {
+      if (at("/again").length < 3) response.writeHead(503).end();
+      else accept(message, response);
+    };
+    await enqueue(endpointId, 1);
+    await until(async () => at("/again").length === 3 && (await stands(endpointId)).waiting === 0, 60_000);
+    assert.equal(new Set(at("/again").map(({ headers }) => headers["webhook-id"])).size, 1);
+    const attempts = await listAttempts(database.pool, endpointId, 10);
+    assert.deepEqual(
+      attempts.map(({ attempt, status, failure }) => [attempt, status, failure]),
+      [
+        [3, 204, null],
+        [2, 503, "NotAccepted"],
+        [1, 503, "NotAccepted"],
+      ],
+    );
+    assert.equal(stateOf(await stands(endpointId)), "active");
+    await node.stop();
+    assert.deepEqual(node.failures, []);
+  });
+
+  test("that is never taken becomes a dead letter, and is delivered when it is redriven", async () => {
+    const node = startNode();
+    const endpointId = await newEndpoint("/dead");
+    receiver.answer = (_message, response) => response.writeHead(400).end("what is this?");
+    const [first = "", second = ""] = await enqueue(endpointId, 2);
+    await until(async () => (await stands(endpointId)).deadLetters === 2, 60_000);
+    assert.equal(at("/dead").length, 8);
+    const letters = await listDeadLetters(database.pool, endpointId);
+    assert.deepEqual(
+      letters.map(({ attempts, lastFailure }) => [attempts, lastFailure]),
+      [
+        [4, "NotAccepted"],
+        [4, "NotAccepted"],
+      ],
+    );
+    assert.equal((await listAttempts(database.pool, endpointId, 1))[0]?.answer, "what is this?");
+    receiver.answer = accept;
+    assert.equal(await redriveWebhook(admin, endpointId, `msg_${first.replaceAll("-", "")}`), 1);
+    await until(async () => (await stands(endpointId)).deadLetters === 1 && at("/dead").length === 9, 60_000);
+    assert.equal(await redriveWebhook(admin, endpointId, null), 1);
+    await until(() => at("/dead").length === 10, 60_000);
+    assert.equal(at("/dead")[9]?.headers["webhook-id"], `msg_${second.replaceAll("-", "")}`);
+    await assert.rejects(redriveWebhook(admin, endpointId, first), /no dead letter/);
+    await node.stop();
+  });
+
+  test("is kept beyond the bound of its queue by nobody, and what was dropped is counted", async () => {
+    const endpointId = await newEndpoint("/full");
+    for (let sent = 0; sent < 10_000; sent += 5_000) await enqueue(endpointId, 5_000);
+    await enqueue(endpointId, 3);
+    const { waiting, dropped, droppedSince } = await stands(endpointId);
+    assert.deepEqual([waiting, dropped], [10_000, 3]);
+    assert.ok(droppedSince !== null);
+    await database.pool.query("delete from bellhop.webhook_endpoint where endpoint_id = $1", [endpointId]);
+  });
+});
+
+describe("an endpoint", () => {
+  test("that has been failing for as long as the setting says is paused, and goes on when it is resumed", async () => {
+    const endpointId = await newEndpoint("/failing");
+    receiver.answer = (_message, response) => response.writeHead(500).end();
+    await enqueue(endpointId, 1);
+    const node = startNode({
+      messageSeconds: Array.from({ length: 1_000 }, () => 0.01),
+      endpointSeconds: [0.01],
+      pauseAfterSeconds: 0.05,
+    });
+    await until(async () => (await stands(endpointId)).pausedAt !== null, 60_000);
+    const { pausedBy, pauseReason, waiting } = await stands(endpointId);
+    assert.deepEqual([pausedBy, waiting], ["service", 1]);
+    assert.match(pauseReason ?? "", /^Every try has failed since \d{4}-/);
+    receiver.answer = accept;
+    await resumeWebhook(admin, endpointId);
+    await until(async () => (await stands(endpointId)).waiting === 0, 60_000);
+    assert.equal(stateOf(await stands(endpointId)), "active");
+    await node.stop();
+  });
+
+  test("that answers 410 wants no more: it is paused at once", async () => {
+    const endpointId = await newEndpoint("/gone");
+    receiver.answer = (_message, response) => response.writeHead(410).end();
+    const node = startNode();
+    await enqueue(endpointId, 1);
+    await until(async () => (await stands(endpointId)).pausedAt !== null, 60_000);
+    assert.equal((await stands(endpointId)).pauseReason, "It answered 410 Gone.");
+    assert.equal(at("/gone").length, 1);
+    await node.stop();
+  });
+
+  test("is delivered to by one node at a time, and by another once that one is gone or hangs", async () => {
+    receiver.answer = accept;
+    const endpointId = await newEndpoint("/taken-over");
+    const one = startNode(QUICK, "one");
+    const owners = async () => {
+      const { rows } = await database.pool.query<{ owner: string; shards: number }>(
+        "select owner, count(*)::integer as shards from bellhop.webhook_shard where owner is not null group by owner order by owner",
+      );
+      return rows.map(({ owner, shards }) => `${owner}:${shards}`).join(" ");
+    };
+    await until(async () => (await owners()) === "one:16", 60_000);
+    const two = startNode(QUICK, "two");
+    await until(async () => (await owners()) === "one:8 two:8", 60_000);
+    await enqueue(endpointId, 40);
+    await until(() => at("/taken-over").length >= 40, 60_000);
+    assert.equal(new Set(at("/taken-over").map(({ headers }) => headers["webhook-id"])).size, 40);
+    assert.equal(at("/taken-over").length, 40);
+    await one.stop();
+    await until(async () => (await owners()) === "two:16", 60_000);
+    // As if it hung: its lease is over, and its session says nothing of that.
+    await two.stop();
+    await database.pool.query(
+      "update bellhop.webhook_shard as shard set owner = 'hung', backend_pid = me.pid, backend_start = me.backend_start, leased_until = clock_timestamp() + interval '300 ms' from pg_stat_activity as me where me.pid = pg_backend_pid()",
+    );
+    const three = startNode(QUICK, "three");
+    await until(async () => (await owners()) === "three:16", 60_000);
+    await enqueue(endpointId, 1);
+    await until(() => at("/taken-over").length === 41, 60_000);
+    await three.stop();
+  });
+
+  test("has a delivery log and dead letters within bounds", async () => {
+    const endpointId = await newEndpoint("/bounded");
+    await database.pool.query(
+      `insert into bellhop.webhook_attempt (endpoint_id, message_id, event, url, attempt, attempted_at, duration_ms)
+      select $1, gen_random_uuid(), 'request.applied', 'u', 1, clock_timestamp(), 1 from generate_series(1, 700)`,
+      [endpointId],
+    );
+    await database.pool.query(
+      `insert into bellhop.webhook_message (message_id, endpoint_id, event, body, dead_at)
+      select gen_random_uuid(), $1, 'request.applied', '{}', clock_timestamp() - number * interval '1 hour' from generate_series(1, 1200) as number`,
+      [endpointId],
+    );
+    const node = startNode();
+    await until(async () => (await listAttempts(database.pool, endpointId, 1_000)).length === 500, 60_000);
+    // Of 1,200 in 50 days, those of the last 30.
+    await until(async () => (await stands(endpointId)).deadLetters === 719, 60_000);
+    await node.stop();
+  });
+});
+
+describe("one receiver", () => {
+  test("that takes for ever keeps nothing from the others", async () => {
+    const stuck = await newEndpoint("/stuck");
+    const well = await Promise.all(Array.from({ length: 10 }, (_, number) => newEndpoint(`/well/${number}`)));
+    const held: (() => void)[] = [];
+    receiver.answer = (message, response) => {
+      if (message.path === "/stuck") held.push(() => response.writeHead(204).end());
+      else accept(message, response);
+    };
+    await enqueue(stuck, 100);
+    const node = startNode();
+    await until(() => at("/stuck").length === 4, 60_000);
+    for (const endpointId of well) await enqueue(endpointId, 10);
+    await until(() => well.every((_, number) => at(`/well/${number}`).length === 10), 60_000);
+    assert.equal(at("/stuck").length, 4, "it has as many tries under way as one endpoint may");
+    receiver.answer = accept;
+    for (const release of held) release();
+    await until(() => at("/stuck").length === 100, 60_000);
+    await node.stop();
+    assert.deepEqual(node.failures, []);
+  });
+});

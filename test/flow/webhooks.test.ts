@@ -1,0 +1,317 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { updateClient } from "../../src/auth/client-admin.ts";
+import { webhookCommand } from "../../src/cli/webhook-command.ts";
+import { groupRecord, inventoryRecord } from "../support/records.ts";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import {
+  accept,
+  type ReceivedMessage,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from "../support/webhook-receiver.ts";
+
+const LOOPBACK = ["127.0.0.0/8"];
+const API = "/api/public/v1/webhooks";
+
+let service: TestService;
+let receiver: WebhookReceiver;
+before(async () => {
+  receiver = await startWebhookReceiver();
+  service = await startTestService({ webhookAllowedNetworks: LOOPBACK });
+});
+after(async () => {
+  await service.stop();
+  await receiver.stop();
+});
+
+/** Runs `bellhop webhook …` and answers what it said. */
+async function run(...args: string[]) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const context = {
+    out: (line: string) => void out.push(line),
+    err: (line: string) => void err.push(line),
+    withAdmin: () => assert.fail("webhooks need no administration of clients"),
+  };
+  const environment = { DATABASE_URL: service.database.url, WEBHOOK_ALLOWED_NETWORKS: LOOPBACK.join() };
+  const code = await webhookCommand(args, environment, context);
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+async function create(as: TestClient, url: string, ...events: string[]) {
+  const answer = await service.send("POST", API, { as, body: { url, events } });
+  assert.equal(answer.status, 201, answer.text);
+  const { endpointId, secret } = answer.json();
+  return { endpointId: String(endpointId), secret: String(secret) };
+}
+
+const verified = (secret: string, { body, headers }: ReceivedMessage) =>
+  new Webhook(secret).verify(body, headers as Record<string, string>) as {
+    readonly type: string;
+    readonly timestamp: string;
+    readonly data: Record<string, unknown>;
+  };
+const at = (path: string) => receiver.received.filter((message) => message.path === path);
+const addressOf = (path: string) => `http://127.0.0.1:${receiver.port}${path}`;
+
+describe("bellhop webhook", () => {
+  test("creates an endpoint and tests it: the published library verifies what arrives", async () => {
+    const url = addressOf("/by-command");
+    const line = ["--client-id", service.client.clientId, "--url", url, "--event", "request.applied"];
+    const made = await run("create", ...line, "--json");
+    assert.equal(made.code, 0, made.err);
+    const { endpointId, secret, state } = JSON.parse(made.out) as Record<string, string>;
+    assert.equal(state, "active");
+    const tested = await run("test", String(endpointId));
+    assert.equal(tested.code, 0, tested.err);
+    assert.match(tested.out, /^Delivered in \d+ ms \(status 204\)\.$/);
+    const [message] = at("/by-command");
+    assert.ok(message !== undefined);
+    const { type, data } = verified(String(secret), message);
+    assert.deepEqual([type, data["endpointId"]], ["webhook.test", endpointId]);
+    const listed = await run("list");
+    assert.match(listed.out, /active/);
+    assert.ok(!(await run("show", String(endpointId), "--json")).out.includes(String(secret)));
+    assert.equal((await run("remove", String(endpointId))).code, 0);
+    assert.equal(
+      await run("show", String(endpointId)).catch((error: Error) => error.constructor.name),
+      "WebhookNotFound",
+    );
+  });
+});
+
+describe("a client's own endpoints", () => {
+  test("are for the scope webhooks, and nobody else's are seen, changed or told from none", async () => {
+    const reader = await service.newClient({ scopes: ["read"] });
+    assert.equal((await service.send("GET", API, { as: reader })).status, 403);
+    const [one, other] = [await service.newClient(), await service.newClient()];
+    const { endpointId } = await create(one, addressOf("/of-one"), "request.applied");
+    assert.deepEqual((await service.get(API, { as: other })).json()["items"], []);
+    const paths = ["", "/attempts", "/dead-letters"].map((more) => ["GET", more] as const);
+    const verbs = ["update", "pause", "resume", "remove", "test", "rotate-secret", "redrive"];
+    const nobody = "00000000-0000-0000-0000-000000000000";
+    for (const [method, more] of [...paths, ...verbs.map((verb) => ["POST", `/${verb}`] as const)]) {
+      const foreign = await service.send(method, `${API}/${endpointId}${more}`, { as: other });
+      const absent = await service.send(method, `${API}/${nobody}${more}`, { as: other });
+      assert.deepEqual(
+        [foreign.status, foreign.json()["exception"]],
+        [404, "bellhop.webhook.NotFound"],
+        more,
+      );
+      assert.deepEqual(absent.json()["message"], foreign.json()["message"]);
+    }
+    assert.equal((await service.get(`${API}/${endpointId}`, { as: one })).json()["state"], "active");
+  });
+
+  test("are changed, paused, resumed and removed", async () => {
+    const as = await service.newClient();
+    const { endpointId } = await create(as, addressOf("/changed"), "request.applied");
+    const post = async (verb: string, body?: object) =>
+      (
+        await service.send("POST", `${API}/${endpointId}/${verb}`, {
+          as,
+          ...(body === undefined ? {} : { body }),
+        })
+      ).json();
+    const changed = await post("update", {
+      events: ["changes.available"],
+      resource: "groups",
+      clientCode: "ACME",
+    });
+    assert.deepEqual(
+      [changed["events"], changed["resource"], changed["clientCode"], changed["url"]],
+      [["changes.available"], "groups", "ACME", addressOf("/changed")],
+    );
+    const paused = await post("pause", { reason: "moving house" });
+    assert.deepEqual(
+      [paused["state"], paused["pausedBy"], paused["pauseReason"]],
+      ["paused", "client", "moving house"],
+    );
+    assert.equal((await post("resume"))["state"], "active");
+    assert.equal((await post("remove"))["removed"], true);
+    assert.equal((await service.get(`${API}/${endpointId}`, { as })).status, 404);
+    const { rows } = await service.pool.query<{ what: string }>(
+      "select what from bellhop.audit_entry where client_id = $1 and what like '%webhook%' order by audit_id",
+      [as.clientId],
+    );
+    assert.deepEqual(
+      rows.map(({ what }) => what),
+      ["create-webhook", "update-webhook", "pause-webhook", "resume-webhook", "remove-webhook"],
+    );
+  });
+
+  test("are ten at most, and what they cannot be is said", async () => {
+    const as = await service.newClient();
+    const body = { url: addressOf("/many"), events: ["request.applied"] };
+    const wrong: [object, RegExp][] = [
+      [{ ...body, url: "https://10.0.0.1/" }, /public/],
+      [{ ...body, events: ["request.lost"] }, /changes\.available, request\.applied/],
+      [{ ...body, events: [] }, /at least one/],
+      [{ ...body, propertyCode: "LON01" }, /clientCode/],
+      [{ ...body, resource: "guests" }, /inventories, reservations, groups/],
+    ];
+    for (const [form, message] of wrong) {
+      const answer = await service.send("POST", API, { as, body: form });
+      assert.equal(answer.status, 422, answer.text);
+      assert.match(String(answer.json()["message"]), message);
+    }
+    for (const form of ["[]", "{", '{"url":1,"unknown":2}'])
+      assert.equal((await service.send("POST", API, { as, body: form })).status, 400, form);
+    for (let made = 0; made < 10; made += 1) await create(as, body.url, "request.applied");
+    assert.equal((await service.send("POST", API, { as, body })).status, 422);
+    const writer = await service.newClient({ scopes: ["groups:write", "webhooks"] });
+    const changes = { ...body, events: ["changes.available"] };
+    assert.equal((await service.send("POST", API, { as: writer, body: changes })).status, 422);
+  });
+
+  test("are signed with both secrets while a rotation overlaps, and with the new one alone after it", async () => {
+    const as = await service.newClient();
+    const { endpointId, secret } = await create(as, addressOf("/rotated"), "request.applied");
+    const rotate = async (overlapSeconds?: number) => {
+      const body = overlapSeconds === undefined ? {} : { overlapSeconds };
+      return String(
+        (await service.send("POST", `${API}/${endpointId}/rotate-secret`, { as, body })).json()["secret"],
+      );
+    };
+    const testOnce = async (count: number) => {
+      assert.equal((await service.send("POST", `${API}/${endpointId}/test`, { as })).status, 202);
+      await until(() => at("/rotated").length === count, 60_000);
+      return at("/rotated")[count - 1] as ReceivedMessage;
+    };
+    const second = await rotate();
+    const overlapped = await testOnce(1);
+    for (const known of [secret, second]) assert.equal(verified(known, overlapped).type, "webhook.test");
+    const third = await rotate(0);
+    const alone = await testOnce(2);
+    assert.equal(verified(third, alone).type, "webhook.test");
+    for (const ended of [secret, second]) assert.throws(() => verified(ended, alone));
+  });
+});
+
+describe("request.applied", () => {
+  test("tells of each batch once, when all of its parts are applied, with the counts of their outcomes", async () => {
+    const as = await service.newClient();
+    const { secret } = await create(as, addressOf("/applied"), "request.applied");
+    const properties = Array.from({ length: 12 }, (_, number) => `APPLIED${number}`);
+    const batch = properties.map((propertyCode) => inventoryRecord({ propertyCode }));
+    const sent = new Map<string, number>();
+    for (let round = 0; round < 3; round += 1) {
+      const { requestId } = (await service.post("inventories", batch, { as })).json();
+      sent.set(String(requestId), round);
+    }
+    await until(() => at("/applied").length >= 3, 60_000);
+    // One more, which is told after them: what would have come twice has come.
+    await service.post("groups", [groupRecord()], { as });
+    await until(() => at("/applied").length >= 4, 60_000);
+    const told = at("/applied").map((message) => verified(secret, message).data);
+    assert.equal(told.length, 4);
+    for (const [requestId, round] of sent) {
+      const [data, ...more] = told.filter((one) => one["requestId"] === requestId);
+      assert.equal(more.length, 0);
+      assert.ok(data !== undefined);
+      const { applied, duplicate, pending } = data["counts"] as Record<string, number>;
+      assert.deepEqual(
+        { applied, duplicate, pending },
+        { applied: round === 0 ? 12 : 0, duplicate: round === 0 ? 0 : 12, pending: 0 },
+      );
+      assert.equal(data["status"], "applied");
+    }
+    const { rows } = await service.pool.query("select from bellhop.applied_part");
+    assert.equal(rows.length, 0);
+  });
+
+  test("says nothing of another client's batches, nor of what was applied before the endpoint was there", async () => {
+    const [as, other] = [await service.newClient(), await service.newClient()];
+    const before = await service.post("groups", [groupRecord({ groupCode: "BEFORE" })], { as });
+    const path = before.headers.get("location") ?? assert.fail("no Location");
+    await until(async () => (await service.get(path, { as })).json()["status"] === "applied", 60_000);
+    const { rows } = await service.pool.query("select from bellhop.applied_part where client_id = $1", [
+      as.clientId,
+    ]);
+    assert.equal(rows.length, 0);
+    await create(as, addressOf("/mine"), "request.applied");
+    await service.post("groups", [groupRecord({ groupCode: "OTHER" })], { as: other });
+    const { requestId } = (await service.post("groups", [groupRecord({ groupCode: "MINE" })], { as })).json();
+    await until(() => at("/mine").length > 0, 60_000);
+    const ids = at("/mine").map(
+      ({ body }) => (JSON.parse(body) as { data: { requestId: string } }).data.requestId,
+    );
+    assert.deepEqual(ids, [requestId]);
+  });
+
+  test("waits while its endpoint is paused, and comes when it is resumed", async () => {
+    const as = await service.newClient();
+    const { endpointId } = await create(as, addressOf("/paused"), "request.applied");
+    const verb = (name: string) => service.send("POST", `${API}/${endpointId}/${name}`, { as });
+    await verb("pause");
+    await service.post("groups", [groupRecord({ groupCode: "WAITS" })], { as });
+    const waiting = async () => (await service.get(`${API}/${endpointId}`, { as })).json()["waiting"];
+    await until(async () => (await waiting()) === 1, 60_000);
+    // A test goes through all the same.
+    await verb("test");
+    await until(() => at("/paused").length === 1, 60_000);
+    assert.equal((JSON.parse(at("/paused")[0]?.body ?? "") as { type: string }).type, "webhook.test");
+    await verb("resume");
+    await until(() => at("/paused").length === 2, 60_000);
+  });
+});
+
+describe("ReplyTo", () => {
+  test("is told of its request where the operator has listed the origin, and nowhere else", async () => {
+    const origin = `http://127.0.0.1:${receiver.port}`;
+    const as = await service.newClient({ replyToOrigins: [origin] });
+    const push = async (replyTo: string, groupCode: string) => {
+      const headers = { replyto: replyTo };
+      return String(
+        (await service.post("groups", [groupRecord({ groupCode })], { as, headers })).json()["requestId"],
+      );
+    };
+    const unlisted = await push(`http://127.0.0.2:${receiver.port}/reply/unlisted`, "R1");
+    const first = await push(`${origin}/reply/first?of=1`, "R2");
+    const second = await push(`${origin}/reply/second`, "R3");
+    await until(() => at("/reply/first?of=1").length + at("/reply/second").length === 2, 60_000);
+    const [endpoint, ...more] = (await service.get(API, { as })).json()["items"] as Record<string, unknown>[];
+    assert.deepEqual([endpoint?.["kind"], endpoint?.["url"], more.length], ["reply-to", origin, 0]);
+    // Its secret is had by rotating it: nobody has seen the first.
+    const rotated = await service.send("POST", `${API}/${endpoint?.["endpointId"]}/rotate-secret`, {
+      as,
+      body: { overlapSeconds: 0 },
+    });
+    const third = await push(`${origin}/reply/third`, "R4");
+    await until(() => at("/reply/third").length === 1, 60_000);
+    const message = at("/reply/third")[0] as ReceivedMessage;
+    assert.equal(verified(String(rotated.json()["secret"]), message).data["requestId"], third);
+    const told = receiver.received.filter(({ path }) => path.startsWith("/reply/"));
+    const ids = told.map(({ body }) => (JSON.parse(body) as { data: { requestId: string } }).data.requestId);
+    assert.deepEqual(ids.sort(), [first, second, third].sort());
+    assert.ok(!ids.includes(unlisted));
+  });
+
+  test("gets nothing any more once its origin is off the list", async () => {
+    const origin = `http://127.0.0.1:${receiver.port}`;
+    const as = await service.newClient({ replyToOrigins: [origin] });
+    receiver.answer = (message, response) =>
+      message.path === "/reply-off" ? response.writeHead(500).end() : accept(message, response);
+    await service.post("groups", [groupRecord({ groupCode: "OFF" })], {
+      as,
+      headers: { replyto: `${origin}/reply-off` },
+    });
+    await until(() => at("/reply-off").length === 1, 60_000);
+    await updateClient({ internals: service.service.authenticator.internals, who: "cli:test" }, as.clientId, {
+      replyToOrigins: [],
+    });
+    receiver.answer = accept;
+    await service.pool.query(
+      "update bellhop.webhook_message set next_try_at = clock_timestamp() where endpoint_id in (select endpoint_id from bellhop.webhook_endpoint where client_id = $1)",
+      [as.clientId],
+    );
+    // Another client's request, told after this one was due.
+    const other = await service.newClient();
+    await create(other, addressOf("/after-off"), "request.applied");
+    await service.post("groups", [groupRecord({ groupCode: "AFTER" })], { as: other });
+    await until(() => at("/after-off").length === 1, 60_000);
+    assert.equal(at("/reply-off").length, 1);
+  });
+});
