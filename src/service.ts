@@ -214,8 +214,8 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 /** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
 function startToDeliver({ config, log, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
-  const { sealer } = authenticator.internals;
-  const deliverer = startDeliverer({ config, log, clientConfig, sealer });
+  const { sealer, pepper } = authenticator.internals;
+  const deliverer = startDeliverer({ config, log, clientConfig, sealer, pepper });
   stops.push(() => deliverer.stop());
   threads.whole.add({
     blockedReason: async () => undefined,

@@ -19,6 +19,11 @@ export interface CursorOwner {
   readonly filters: string;
 }
 
+/** What cursors are sealed with: of the installation's pepper, so the same on all its nodes and on no other's. */
+export function changeCursorKey(pepper: Buffer): Buffer {
+  return createHmac("sha256", pepper).update("cursors of the change feed").digest();
+}
+
 function sealOf(key: Buffer, { clientId, filters }: CursorOwner, bytes: Buffer): Buffer {
   const sealed = createHmac("sha256", key)
     .update(JSON.stringify([clientId, filters]))

@@ -1,8 +1,12 @@
-import { createHmac } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
-import { type CursorOwner, readChangeCursor, writeChangeCursor } from "../feed/change-cursor.ts";
+import {
+  type CursorOwner,
+  changeCursorKey,
+  readChangeCursor,
+  writeChangeCursor,
+} from "../feed/change-cursor.ts";
 import { readChangeEnds } from "../feed/change-ends.ts";
 import { bucketsOf, type ChangeFilter } from "../feed/change-filter.ts";
 import { ChangeWatch } from "../feed/change-watch.ts";
@@ -26,8 +30,7 @@ interface Cursors {
 
 /** Cursors are sealed with a key that is the same on all nodes, and of this installation alone. */
 async function cursorsOf({ authenticator }: HttpContext, owner: CursorOwner): Promise<Cursors> {
-  const pepper = await authenticator.internals.pepper();
-  const key = createHmac("sha256", pepper).update("cursors of the change feed").digest();
+  const key = changeCursorKey(await authenticator.internals.pepper());
   return {
     read: (cursor) => readChangeCursor(key, owner, cursor),
     write: (positions) => writeChangeCursor(key, owner, positions),

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
+import { changeCursorKey } from "../feed/change-cursor.ts";
 import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { WebhookDeliverer } from "../feed/webhooks/deliverer.ts";
 import { resolveByDns } from "../feed/webhooks/resolve-host.ts";
@@ -19,6 +20,8 @@ export interface DelivererParts {
   readonly log: Logger;
   readonly clientConfig: pg.ClientConfig;
   readonly sealer: SecretSealer;
+  /** The installation's pepper. */
+  readonly pepper: () => Promise<Buffer>;
 }
 
 export interface RunningDeliverer {
@@ -27,11 +30,18 @@ export interface RunningDeliverer {
 }
 
 /** Starts to deliver webhooks for this node's part of the endpoints. */
-export function startDeliverer({ config, log, clientConfig, sealer }: DelivererParts): RunningDeliverer {
+export function startDeliverer({
+  config,
+  log,
+  clientConfig,
+  sealer,
+  pepper,
+}: DelivererParts): RunningDeliverer {
   const metrics = createMetrics();
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX);
   const deliverer = new WebhookDeliverer({
     ...{ clientConfig, pool, sealer },
+    cursorKey: async () => changeCursorKey(await pepper()),
     owner: `${hostname()}/${process.pid}`,
     plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),
     send: { rules: new AddressRules(config.webhookAllowedNetworks), resolve: resolveByDns },

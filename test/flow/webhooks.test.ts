@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { updateClient } from "../../src/auth/client-admin.ts";
 import { webhookCommand } from "../../src/cli/webhook-command.ts";
-import { groupRecord, inventoryRecord } from "../support/records.ts";
+import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import {
@@ -313,5 +313,102 @@ describe("ReplyTo", () => {
     await service.post("groups", [groupRecord({ groupCode: "AFTER" })], { as: other });
     await until(() => at("/after-off").length === 1, 60_000);
     assert.equal(at("/reply-off").length, 1);
+  });
+});
+
+describe("changes.available", () => {
+  interface ToldChanges {
+    readonly from: string;
+    readonly to: string;
+    readonly caughtUp: boolean;
+    readonly changes: readonly {
+      resource: string;
+      propertyCode: string;
+      key: string;
+      change: string;
+      record: LooseRecord;
+    }[];
+  }
+  const toldAt = (path: string, secret: string) =>
+    at(path).map((message) => verified(secret, message).data as unknown as ToldChanges);
+  const groups = (from: number, count: number, more: LooseRecord = {}) =>
+    Array.from({ length: count }, (_, number) => groupRecord({ groupCode: `C${from + number}`, ...more }));
+
+  test("tells each change once, in order, in messages of 100 at most, whose cursors go on in the feed", async () => {
+    const as = await service.newClient();
+    await service.post("groups", groups(0, 3, { propertyCode: "EARLIER" }), { as });
+    await until(
+      async () =>
+        (await service.get("/api/public/v1/requests", { as })).text.includes('"applied","resource"'),
+      60_000,
+    );
+    const { secret } = await create(as, addressOf("/changes"), "changes.available");
+    for (const propertyCode of ["CHG1", "CHG2"])
+      await service.post("groups", groups(0, 150, { propertyCode }), { as });
+    // Unchanged: no change.
+    await service.post(
+      "groups",
+      groups(0, 150, { propertyCode: "CHG1", lastModifiedDateTime: "2026-03-01T11:00:00Z" }),
+      { as },
+    );
+    const newer = { propertyCode: "CHG2", lastModifiedDateTime: "2026-03-01T12:00:00Z", name: "Newer" };
+    await service.post("groups", groups(7, 1, newer), { as });
+    const all = () => toldAt("/changes", secret).flatMap(({ changes }) => changes);
+    await until(() => all().some(({ record }) => record["name"] === "Newer"), 60_000);
+    await until(() => all().length >= 301, 60_000);
+    assert.equal(all().length, 301);
+    for (const { changes } of toldAt("/changes", secret)) assert.ok(changes.length <= 100);
+    const of = all().filter(({ key, propertyCode }) => key === "C7" && propertyCode === "CHG2");
+    assert.deepEqual(
+      of.map(({ change }) => change),
+      ["created", "updated"],
+    );
+    assert.equal(
+      new Set(all().map(({ propertyCode, key, change }) => `${propertyCode}/${key}/${change}`)).size,
+      301,
+    );
+    const told = toldAt("/changes", secret);
+    for (const [at, { from }] of told.slice(1).entries()) assert.equal(from, told[at]?.to);
+    const [first] = told;
+    const next = await service.get(`/api/public/v1/changes?cursor=${first?.from}&limit=1000`, { as });
+    assert.equal(next.status, 200, next.text);
+    assert.equal(next.text.trim().split("\n").length, 302);
+  });
+
+  test("tells only what its filters name and its client may read", async () => {
+    const as = await service.newClient({ grants: [{ clientCode: "ACME", propertyCode: "MINE" }] });
+    const other = await service.newClient();
+    const body = { url: addressOf("/filtered"), events: ["changes.available"], resource: "groups" };
+    const { secret } = (await service.send("POST", API, { as, body })).json();
+    await service.post("groups", groups(0, 2, { propertyCode: "THEIRS" }), { as: other });
+    await service.post("inventories", [inventoryRecord({ propertyCode: "MINE" })], { as });
+    await service.post("groups", groups(0, 2, { propertyCode: "MINE" }), { as });
+    const all = () => toldAt("/filtered", String(secret)).flatMap(({ changes }) => changes);
+    await until(() => all().length >= 2, 60_000);
+    assert.deepEqual(
+      all().map(({ propertyCode, key, resource }) => [propertyCode, key, resource]),
+      [
+        ["MINE", "C0", "groups"],
+        ["MINE", "C1", "groups"],
+      ],
+    );
+  });
+
+  test("leaves a record out that is too long for a message, and goes on behind it", async () => {
+    const as = await service.newClient();
+    const { secret } = await create(as, addressOf("/long"), "changes.available");
+    const long = groupRecord({ groupCode: "LONG", propertyCode: "LONG", note: 'x,"record":'.repeat(30_000) });
+    await service.post("groups", [long, ...groups(0, 2, { propertyCode: "LONG" })], { as });
+    const all = () => toldAt("/long", secret).flatMap(({ changes }) => changes);
+    await until(() => all().length >= 3, 60_000);
+    assert.deepEqual(
+      all().map(({ key, record }) => [key, record?.["groupCode"] ?? null]),
+      [
+        ["LONG", null],
+        ["C0", "C0"],
+        ["C1", "C1"],
+      ],
+    );
+    assert.ok(at("/long").every(({ body }) => Buffer.byteLength(body) < 300_000));
   });
 });

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
+import { positionsText, readEnds } from "./change-positions.ts";
 import {
   createEndpoint,
   type EndpointSummary,
@@ -62,7 +63,8 @@ export async function addWebhook(
   const settings = readEndpointSettings(input, rules);
   return withTransaction(pool, async (on) => {
     await checkClient(on, clientId, settings);
-    const { endpointId, secret } = await createEndpoint(on, sealer, clientId, settings);
+    const positions = positionsText(await readEnds(on));
+    const { endpointId, secret } = await createEndpoint(on, sealer, clientId, settings, positions);
     await audit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });
     return { endpoint: await findEndpoint(on, clientId, endpointId), secret };
   });
@@ -84,6 +86,13 @@ function change<Result>(
   });
 }
 
+/** Whether other changes are to be told from now on: those that were passed by are not told any more. */
+function asksForOthers(before: EndpointSettings, after: EndpointSettings): boolean {
+  const asked = ({ events, resource, clientCode, propertyCode }: EndpointSettings) =>
+    JSON.stringify([events.includes("changes.available"), resource, clientCode, propertyCode]);
+  return asked(before) !== asked(after);
+}
+
 /** Changes what is named of an endpoint's settings. Throws WebhookInputError, also for one that stands for a ReplyTo origin. */
 export function changeWebhook(
   admin: WebhookAdmin,
@@ -97,7 +106,8 @@ export function changeWebhook(
       );
     const settings = readEndpointSettings({ ...endpoint, ...input }, admin.rules);
     await checkClient(on, endpoint.clientId, settings);
-    await updateEndpoint(on, endpoint.endpointId, settings);
+    const positions = asksForOthers(endpoint, settings) ? positionsText(await readEnds(on)) : null;
+    await updateEndpoint(on, endpoint.endpointId, settings, positions);
     return findEndpoint(on, endpoint.clientId, endpoint.endpointId);
   };
   return change(admin, endpointId, "update-webhook", work, input);

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
 import { type DeliveryParts, type DueMessage, deliverOnce, type Tried } from "./deliver-once.ts";
 import { noticeApplied } from "./notice-applied.ts";
+import { ChangeNoticer } from "./notice-changes.ts";
 import { Repeat } from "./repeat.ts";
 import { ShardLeases } from "./shard-leases.ts";
 
@@ -31,6 +32,8 @@ const STOP_MS = 1_000;
 export interface DelivererOptions extends Omit<DeliveryParts, "send"> {
   readonly clientConfig: pg.ClientConfig;
   readonly send: Omit<DeliveryParts["send"], "stopping">;
+  /** What the change feed's cursors are sealed with. */
+  readonly cursorKey: () => Promise<Buffer>;
   /** Names the node, for people. */
   readonly owner: string;
   readonly events: {
@@ -52,12 +55,14 @@ const shardOf = (endpointId: string) => Number.parseInt(endpointId.slice(-1), 16
 export class WebhookDeliverer {
   readonly #options: DelivererOptions;
   readonly #delivery: DeliveryParts;
+  readonly #noticer: ChangeNoticer;
   readonly #leases: ShardLeases;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, UnderWay>();
   readonly #loops: {
     readonly tend: Repeat;
     readonly notice: Repeat;
+    readonly changes: Repeat;
     readonly deliver: Repeat;
     readonly tidy: Repeat;
   };
@@ -66,11 +71,13 @@ export class WebhookDeliverer {
     const { clientConfig, owner, events, pool, sealer, plan, send } = options;
     this.#options = options;
     this.#delivery = { pool, sealer, plan, send: { ...send, stopping: this.#stopping.signal } };
+    this.#noticer = new ChangeNoticer(pool, options.cursorKey);
     this.#leases = new ShardLeases(clientConfig, owner, events.failed);
     const repeat = (work: () => Promise<void>, everyMs: number) => new Repeat(work, everyMs, events.failed);
     this.#loops = {
       tend: repeat(() => this.#tend(), TEND_MS),
       notice: repeat(() => this.#notice(), LOOK_MS),
+      changes: repeat(() => this.#noticeChanges(), LOOK_MS),
       deliver: repeat(() => this.#deliver(), LOOK_MS),
       tidy: repeat(() => this.#tidy(), TIDY_MS),
     };
@@ -109,6 +116,12 @@ export class WebhookDeliverer {
     if (queued) this.#loops.deliver.wake();
   }
 
+  /** By itself: what one endpoint's changes take to read keeps nobody from hearing of applied requests. */
+  async #noticeChanges(): Promise<void> {
+    const { shards } = this.#leases;
+    if (shards.length > 0 && (await this.#noticer.notice(shards))) this.#loops.deliver.wake();
+  }
+
   async #deliver(): Promise<void> {
     const { shards } = this.#leases;
     const room = AT_ONCE_MAX - this.#underWay.size;
@@ -136,7 +149,10 @@ export class WebhookDeliverer {
     const { events } = this.#options;
     const done = deliverOnce(this.#delivery, due)
       .then((tried) => {
-        if (tried !== undefined) events.tried(tried);
+        if (tried === undefined) return;
+        events.tried(tried);
+        if (tried.event === "changes.available" && (tried.failure === null || tried.isDead))
+          this.#loops.changes.wake();
       })
       // It is still queued: it is tried again when the database answers.
       .catch(events.failed)

@@ -52,19 +52,30 @@ export function stateOf({ pausedAt, failures }: EndpointSummary): "active" | "fa
 }
 
 /**
- * Registers an endpoint of a client and answers its id and its secret, which is shown here and never again. Part of the
- * caller's transaction. Throws WebhookInputError when the client has ten.
+ * Registers an endpoint of a client and answers its id and its secret, which is shown here and never again. It is told of
+ * changes behind `positions`. Part of the caller's transaction. Throws WebhookInputError when the client has ten.
  */
 export async function createEndpoint(
   on: Queryable,
   sealer: SecretSealer,
   clientId: string,
   settings: EndpointSettings,
+  positions: string,
 ): Promise<{ readonly endpointId: string; readonly secret: string }> {
   const endpointId = randomUUID();
   const { url, description, events, resource, clientCode, propertyCode } = settings;
   const filters = [resource, clientCode, propertyCode];
-  const values = [endpointId, "w", clientId, url, description, events, ...filters, ENDPOINTS_OF_CLIENT_MAX];
+  const values = [
+    endpointId,
+    "w",
+    clientId,
+    url,
+    description,
+    events,
+    ...filters,
+    ENDPOINTS_OF_CLIENT_MAX,
+    positions,
+  ];
   const { rowCount } = await on.query({ ...INSERT, values });
   if (rowCount !== 1)
     throw new WebhookInputError(
@@ -93,14 +104,15 @@ export async function findEndpoint(
   return rows[0];
 }
 
-/** Changes what its owner decides of a registered endpoint; what is left out stays. */
+/** Changes what its owner decides of a registered endpoint; `positions`: from where on it is told of changes, null as before. */
 export async function updateEndpoint(
   on: Queryable,
   endpointId: string,
   settings: EndpointSettings,
+  positions: string | null,
 ): Promise<void> {
   const { url, description, events, resource, clientCode, propertyCode } = settings;
-  const values = [endpointId, url, description, events, resource, clientCode, propertyCode];
+  const values = [endpointId, url, description, events, resource, clientCode, propertyCode, positions];
   await on.query({ ...UPDATE, values });
 }
 

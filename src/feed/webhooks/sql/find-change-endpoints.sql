@@ -1,0 +1,17 @@
+-- Endpoints in the shards $1 that are to be told of changes and have taken what they were told before, with what their client may read.
+select
+  endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId", endpoint.resource,
+  endpoint.client_code as "clientCode", endpoint.property_code as "propertyCode", endpoint.positions,
+  (
+    select coalesce(json_agg(json_build_object('clientCode', granted.client_code, 'propertyCode', granted.property_code)), '[]')
+    from bellhop.client_grant as granted where granted.client_id = endpoint.client_id
+  ) as grants
+from bellhop.webhook_endpoint as endpoint
+join bellhop.client as client on client.client_id = endpoint.client_id
+where endpoint.shard = any ($1::smallint[]) and 'changes.available' = any (endpoint.events)
+  and endpoint.paused_at is null and client.revoked_at is null and 'read' = any (client.scopes)
+  and not exists (
+    select from bellhop.webhook_message as message
+    where message.endpoint_id = endpoint.endpoint_id and message.event = 'changes.available' and message.dead_at is null
+  )
+order by endpoint.endpoint_id
