@@ -33,7 +33,7 @@ function welcome(
   const auth = config.authUrl ?? config.baseUrl ?? service.authAddress;
   const lines = [
     ``,
-    `Bellhop listens on ${service.address}   API reference: ${base}/docs   Console: ${base}/console`,
+    `Bellhop listens on ${service.address}   Documentation: ${base}/docs   Console: ${base}/console`,
     ...(hasOperator ? [] : [`Nobody can log in to the console yet: npm run -s bellhop operator create NAME`]),
   ];
   if (client === undefined) return [...lines, ``].join("\n");

@@ -1,4 +1,5 @@
 import { DECIMAL_DIGITS_MAX } from "./decimal.ts";
+import { FIELD_GAPS } from "./field-gaps.ts";
 import { KNOWN_LABELS } from "./labels.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import {
@@ -36,6 +37,7 @@ const KINDS: Readonly<Record<FieldKind, string>> = {
 export function generatedSections(): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(RESOURCES.map((resource) => [resource, fieldTable(resource)])),
+    ...Object.fromEntries(RESOURCES.map((resource) => [`gaps-${resource}`, gapTable(resource)])),
     violations: codeTable(VIOLATION_CODES),
     warnings: codeTable(WARNING_CODES),
     "labels-reservations": labelTable("reservations"),
@@ -79,6 +81,14 @@ function typeText(field: FieldSchema): string {
   const least = field.minItems ? `${field.minItems} to ` : "at most ";
   const item = field.items?.fieldKind ?? "object";
   return `array of ${item === "object" ? "objects" : KINDS[item]}, ${least}${ITEMS_MAX}`;
+}
+
+function gapTable(resource: Resource): string {
+  const rows = FIELD_GAPS[resource].map(
+    ({ fields, open, answer }) =>
+      `| ${fields.map((path) => `\`${path}\``).join(", ")} | ${open} | ${answer} |`,
+  );
+  return `| Field | The specification does not show | Answer |\n|---|---|---|\n${rows.join("\n")}\n`;
 }
 
 function codeTable(codes: Readonly<Record<string, string>>): string {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 import { checkRecord } from "./check-record.ts";
+import { FIELD_GAPS } from "./field-gaps.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldKind, FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
@@ -125,6 +126,16 @@ test("every field takes what the specification shows for its type, and refuses w
         `${resource} ${path} refuses ${JSON.stringify(value)}`,
       );
     }
+  }
+});
+
+test("every gap is of fields that are checked, and every field that the specification does not name has one", () => {
+  for (const resource of RESOURCES) {
+    const answered = FIELD_GAPS[resource].flatMap(({ fields }) => fields);
+    for (const path of answered) assert.ok(known.has(`${resource} ${path}`), `${resource} ${path}`);
+    const named = new Set(specified.filter((field) => field.resource === resource).map(({ path }) => path));
+    const ours = fieldsOf(RECORD_SCHEMAS[resource], "").filter(([path]) => !named.has(path));
+    for (const [path] of ours) assert.ok(answered.includes(path), `${resource} ${path} has no gap`);
   }
 });
 

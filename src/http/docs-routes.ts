@@ -1,10 +1,23 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type PageFiles, renderReference } from "./api-reference/page.ts";
+import { posix } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { ServiceError } from "../errors/registry.ts";
+import { renderReference } from "./api-reference/page.ts";
+import {
+  API_PATH,
+  type Page,
+  readBytes,
+  readContents,
+  readPictures,
+  relativeAddress,
+  START_PATH,
+} from "./docs-site/contents.ts";
+import { searchIndex } from "./docs-site/search-index.ts";
+import { renderTextPage, type Site } from "./docs-site/text-page.ts";
 import { buildOpenApiDocument } from "./openapi/document.ts";
 import type { DocumentOptions } from "./openapi/options.ts";
+import type { PageFiles } from "./page/shell.ts";
+import { once, ServedFile } from "./served-file.ts";
 
 type Addresses = NonNullable<DocumentOptions["addresses"]>;
 
@@ -14,85 +27,103 @@ export interface DocsOptions extends Omit<DocumentOptions, "addresses"> {
   readonly sandbox: boolean;
 }
 
-/** Long enough for a visit; a deployment that changes is seen a few minutes later. */
-const CACHE_CONTROL = "public, max-age=300";
-
-/** The page's own files and nothing else: nothing from elsewhere, nothing inline, no frames, no forms. */
+/** The pages' own files and nothing else: nothing from elsewhere, nothing inline, no frames, no forms. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
 ].join("; ");
 
-/** The page's files, by the address of each; all are small and stay in memory. */
-const FILES = {
-  style: { name: "reference.css", type: "text/css; charset=utf-8" },
-  script: { name: "reference.js", type: "text/javascript; charset=utf-8" },
-  icon: { name: "icon.svg", type: "image/svg+xml" },
-} as const;
+const HTML = "text/html; charset=utf-8";
+const JSON_TYPE = "application/json; charset=utf-8";
+const SEARCH_PATH = "docs/search.json";
 
-/** A file as it is sent: whole or compressed, with a tag that says whether it is still the same. */
-class Served {
-  readonly #type: string;
-  readonly #body: Buffer;
-  readonly #packed: Buffer;
-  readonly #tag: string;
+/** The files that pages load, by address, with where they lie; all are small and stay in memory. */
+const ASSETS: Readonly<Record<string, readonly [type: string, file: string]>> = {
+  "docs/page.css": ["text/css; charset=utf-8", "./page/page.css"],
+  "docs/site.css": ["text/css; charset=utf-8", "./docs-site/site.css"],
+  "docs/copy.js": ["text/javascript; charset=utf-8", "./page/copy.js"],
+  "docs/reference.js": ["text/javascript; charset=utf-8", "./api-reference/reference.js"],
+  "docs/site.js": ["text/javascript; charset=utf-8", "./docs-site/site.js"],
+  "docs/search.js": ["text/javascript; charset=utf-8", "./docs-site/search.js"],
+  "docs/icon.svg": ["image/svg+xml", "./page/icon.svg"],
+};
+const PICTURES: Readonly<Record<string, string>> = {
+  ".webp": "image/webp",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+};
 
-  constructor(type: string, text: string) {
-    this.#type = type;
-    this.#body = Buffer.from(text);
-    this.#packed = gzipSync(this.#body);
-    this.#tag = `"${createHash("sha256").update(this.#body).digest("base64url").slice(0, 22)}"`;
-  }
-
-  send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    reply.header("cache-control", CACHE_CONTROL).header("etag", this.#tag).header("vary", "Accept-Encoding");
-    if (request.headers["if-none-match"]?.includes(this.#tag)) return reply.code(304).send();
-    reply.type(this.#type);
-    if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers["accept-encoding"] ?? "")))
-      return reply.send(this.#body);
-    return reply.header("content-encoding", "gzip").send(this.#packed);
-  }
+/** Where a page finds its files, relative to itself. */
+function filesOf(path: string): PageFiles {
+  const to = (target: string) => relativeAddress(path, target);
+  const scripts = path === API_PATH ? ["docs/reference.js"] : ["docs/site.js"];
+  return {
+    styles: [to("docs/page.css"), to("docs/site.css")],
+    scripts: ["docs/copy.js", ...scripts, "docs/search.js"].map(to),
+    icon: to("docs/icon.svg"),
+    start: to(START_PATH),
+    api: to(API_PATH),
+    document: to("openapi.json"),
+    search: to(SEARCH_PATH),
+    root: to("docs").replace(/docs$/, ""),
+  };
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
+/** Everything below `/docs` by its address, each made when it is first asked for and then kept: some sixty pages. */
+function filesBelowDocs(settled: () => DocumentOptions & { addresses: Addresses; sandbox: boolean }) {
+  const sections = readContents();
+  const site: Site = {
+    sections,
+    pictures: readPictures(),
+    apiVersion: buildOpenApiDocument(settled()).info.version,
   };
+  const files = new Map<string, () => ServedFile>();
+  const add = (path: string, make: () => ServedFile) => files.set(path, once(make));
+  for (const page of sections.flatMap(({ pages }) => pages).filter((one): one is Page => "file" in one))
+    add(page.path, () => new ServedFile(HTML, renderTextPage(page, site, filesOf(page.path))));
+  add(API_PATH, () => new ServedFile(HTML, renderReference(settled(), filesOf(API_PATH))));
+  add(SEARCH_PATH, () => new ServedFile(JSON_TYPE, JSON.stringify(searchIndex(sections))));
+  for (const [path, [type, file]] of Object.entries(ASSETS))
+    add(path, () => new ServedFile(type, readFileSync(new URL(file, import.meta.url), "utf8")));
+  // Some megabytes together and seldom asked for: read anew each time.
+  for (const [path, file] of site.pictures)
+    files.set(
+      path,
+      () => new ServedFile(PICTURES[posix.extname(file)] ?? "image/svg+xml", readBytes(file), false),
+    );
+  return files;
 }
 
 /**
- * `/openapi.json`, the OpenAPI document of this deployment, and `/docs`, the API reference made from it. Both are made
- * when they are first asked for, since only then the addresses are known. No token is needed.
+ * `/openapi.json`, the OpenAPI document of this deployment, and `/docs`, the documentation: its pages are the Markdown
+ * files of docs/, and the API reference is made from the document. All are made when they are first asked for, since only
+ * then the addresses are known. No token is needed.
  */
 export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions): void {
-  const files: PageFiles = {
-    style: `docs/${FILES.style.name}`,
-    script: `docs/${FILES.script.name}`,
-    icon: `docs/${FILES.icon.name}`,
-    document: "openapi.json",
-  };
   const settled = () => ({ ...options, addresses: options.addresses() });
-  const document = once(
-    () => new Served("application/json; charset=utf-8", JSON.stringify(buildOpenApiDocument(settled()))),
-  );
-  const page = once(() => new Served("text/html; charset=utf-8", renderReference(settled(), files)));
+  const document = once(() => new ServedFile(JSON_TYPE, JSON.stringify(buildOpenApiDocument(settled()))));
+  const files = once(() => filesBelowDocs(settled));
+  const find = (path: string): ServedFile => {
+    const make = files().get(path);
+    if (make === undefined) throw new ServiceError("bellhop.http.NotFound");
+    return make();
+  };
   app.get("/openapi.json", (request, reply) => document().send(request, reply));
+  // The policy is set here, over the app's, which forbids everything.
   app.get("/docs", (request, reply) =>
-    // Set here, over the app's policy, which forbids everything.
-    page().send(request, reply.header("content-security-policy", CONTENT_SECURITY_POLICY)),
+    find(START_PATH).send(request, reply.header("content-security-policy", CONTENT_SECURITY_POLICY)),
   );
-  for (const { name, type } of Object.values(FILES)) {
-    const file = once(
-      () => new Served(type, readFileSync(new URL(`./api-reference/${name}`, import.meta.url), "utf8")),
-    );
-    app.get(`/docs/${name}`, (request, reply) => file().send(request, reply));
-  }
+  app.get("/docs/*", (request, reply) =>
+    find(`docs/${(request.params as { "*": string })["*"]}`).send(
+      request,
+      reply.header("content-security-policy", CONTENT_SECURITY_POLICY),
+    ),
+  );
 }

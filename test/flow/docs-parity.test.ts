@@ -6,15 +6,17 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { QuarantineCode } from "../../src/apply/record.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
-import { SETTINGS } from "../../src/config.ts";
+import { readConfig, SETTINGS } from "../../src/config.ts";
 import { KNOWN_LABELS } from "../../src/contract/labels.ts";
 import { VIOLATION_CODES } from "../../src/contract/violation.ts";
 import { WARNING_CODES } from "../../src/contract/warning.ts";
 import { ERRORS } from "../../src/errors/registry.ts";
+import { buildOpenApiDocument } from "../../src/http/openapi/document.ts";
 import { FINDING_KINDS } from "../../src/insight/findings.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
 import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
+import { errorSections, withSections } from "../support/errors-document.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -29,7 +31,18 @@ const read = (path: string): Promise<string> => readFile(join(root, path), "utf8
 
 const documents = (
   await Array.fromAsync(
-    glob(["*.md", "docs/**/*.md", "src/*.md", "test/**/*.md", "bench/*.md"], { cwd: root }),
+    glob(
+      [
+        "*.md",
+        "docs/**/*.md",
+        "src/*.md",
+        "test/**/*.md",
+        "bench/*.md",
+        "examples/**/*.md",
+        "packages/*/README.md",
+      ],
+      { cwd: root },
+    ),
   )
 ).sort();
 
@@ -185,9 +198,29 @@ describe("no document names what is not there", () => {
   test("files of the repository that it names", async () => {
     for (const path of documents) {
       for (const [, file = ""] of (await read(path)).matchAll(
-        /`((?:src|test|sql|bench|scripts|bin|docs)\/[\w./-]+\.\w+)`/g,
+        /`((?:src|test|sql|bench|scripts|bin|docs|examples|packages)\/[\w./-]+\.\w+)`/g,
       ))
         assert.ok(existsSync(join(root, file)), `${path} names ${file}`);
     }
+  });
+
+  test("scripts of npm", async () => {
+    const { scripts } = JSON.parse(await read("package.json")) as { scripts: Record<string, string> };
+    for (const path of documents) {
+      for (const [, name = ""] of (await read(path)).matchAll(/npm run (?:-s )?([\w:-]+)/g))
+        assert.ok(name in scripts, `${path} names npm run ${name}`);
+    }
+  });
+});
+
+describe("what documents have from the code is as the code has it", () => {
+  test("the errors and their causes, in errors.md and in contract.md", async () => {
+    const sections = errorSections(buildOpenApiDocument(readConfig({})));
+    for (const name of ["docs/errors.md", "docs/contract.md"]) {
+      const document = await read(name);
+      assert.equal(document, withSections(document, sections), "renew it: npm run docs:write");
+    }
+    const catalogue = await read("docs/errors.md");
+    for (const code of Object.keys(ERRORS)) assert.ok(catalogue.includes(`### ${code}\n`), code);
   });
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { RawConnection } from "../support/raw-http.ts";
@@ -9,16 +12,29 @@ import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 let service: TestService;
 let page: string;
 before(async () => {
   service = await startTestService();
-  page = (await service.get("/docs", { as: null })).text;
+  page = (await service.get("/docs/api", { as: null })).text;
 });
 after(() => service.stop());
 
-const FILES = ["/docs", "/docs/reference.css", "/docs/reference.js", "/docs/icon.svg", "/openapi.json"];
+const FILES = [
+  ...[
+    "/docs",
+    "/docs/api",
+    "/docs/contract",
+    "/docs/guides/quickstart",
+    "/docs/search.json",
+    "/openapi.json",
+  ],
+  ...["page.css", "site.css", "copy.js", "reference.js", "site.js", "search.js", "icon.svg"].map(
+    (name) => `/docs/${name}`,
+  ),
+];
 
 function unescaped(markup: string): string {
   const characters: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
@@ -59,20 +75,24 @@ describe("/docs and /openapi.json", () => {
     const refused = await service.post("../../../docs", "{}");
     assert.equal(refused.status, 405);
     assert.equal(refused.headers.get("allow"), "GET, HEAD");
-    assert.equal((await service.get("/docs/page.ts")).status, 404);
+    for (const path of ["page.ts", "contract.md", "plan", "nothing", ""])
+      assert.equal((await service.get(`/docs/${path}`)).status, 404, path);
     assert.equal((await service.get("/docs/%2e%2e/config.ts")).status, 404);
   });
 });
 
-describe("the page", () => {
+describe("the API reference", () => {
   test("loads its own files alone, and its policy lets nothing else in", async () => {
     const loaded = [...page.matchAll(/<(?:link|script|img|iframe|object|embed|source)\b[^>]*/g)].map(String);
-    assert.equal(loaded.length, 3);
-    for (const tag of loaded) assert.match(tag, /(?:href|src)="docs\/(?:reference\.(?:css|js)|icon\.svg)"/);
+    assert.equal(loaded.length, 6);
+    for (const tag of loaded) assert.match(tag, /(?:href|src)="[a-z]+\.(?:css|js|svg)"/);
     assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:/i);
-    const { headers } = await service.get("/docs", { as: null });
+    const { headers } = await service.get("/docs/api", { as: null });
     const policy = headers.get("content-security-policy") ?? "";
-    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; /);
+    assert.match(
+      policy,
+      /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; /,
+    );
     assert.doesNotMatch(policy, /unsafe|\*|https?:|data:/);
     for (const path of FILES.filter((name) => /\.(?:css|js|svg)$/.test(name))) {
       const { text } = await service.get(path, { as: null });
@@ -161,5 +181,81 @@ describe("the page", () => {
       const { stdout } = await run("sh", ["-c", `${command} -sS -o /dev/null -w '%{http_code}'`], { env });
       assert.match(stdout, /^2\d\d$/, `${operation}: ${command}`);
     }
+  });
+});
+
+/** The pages of the site by address, each with its text, as a crawl from the start finds them. */
+async function crawl(): Promise<ReadonlyMap<string, string>> {
+  const pages = new Map<string, string>();
+  const waiting = ["/docs"];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (pages.has(path)) continue;
+    const answer = await service.get(path, { as: null });
+    assert.equal(answer.status, 200, path);
+    if (answer.headers.get("content-type")?.startsWith("text/html") !== true) continue;
+    pages.set(path, answer.text);
+    for (const [, target = ""] of answer.text.matchAll(/\s(?:href|src)="([^"#]*)/g))
+      if (!/^[a-z]+:/.test(target)) waiting.push(new URL(target, `http://a${path}`).pathname);
+  }
+  return pages;
+}
+
+describe("the site", () => {
+  let pages: ReadonlyMap<string, string>;
+  before(async () => {
+    pages = await crawl();
+  });
+
+  test("has a page for every document of docs/, and each is in the contents", async () => {
+    const documents = globSync("docs/**/*.md", { cwd: root }).filter((file) => file !== "docs/plan.md");
+    for (const file of documents) {
+      const path = file.replace(/(?:\/README)?\.md$/, "");
+      assert.ok(pages.has(`/${path}`), path);
+    }
+  });
+  test("has no link that leads nowhere, within a page or to another", () => {
+    for (const [path, text] of pages) {
+      for (const [, target = ""] of text.matchAll(/\shref="([^"]*)"/g)) {
+        if (/^[a-z]+:/.test(target) || !target.includes("#")) continue;
+        const { pathname, hash } = new URL(target, `http://a${path}`);
+        const id = decodeURIComponent(hash.slice(1));
+        assert.ok(pages.get(pathname)?.includes(` id="${id}"`), `${path} links to ${target}`);
+      }
+    }
+  });
+  test("has every id once, one title, and one page marked as where you are", () => {
+    for (const [path, text] of pages) {
+      const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+      assert.equal(
+        new Set(ids).size,
+        ids.length,
+        `${path}: ${ids.filter((id, at) => ids.indexOf(id) !== at)}`,
+      );
+      assert.equal([...text.matchAll(/<h1[ >]/g)].length, 1, path);
+      if (path !== "/docs/api") assert.equal([...text.matchAll(/aria-current="page"/g)].length, 1, path);
+    }
+  });
+  test("leaves no Markdown unread, and lets no text become markup or a script", () => {
+    for (const [path, text] of pages) {
+      const prose = text.replace(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, "");
+      assert.doesNotMatch(prose, /\*\*|^#{1,6} |^\|.*\|$|\]\(|<!--(?! )/m, path);
+      assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:/i, path);
+    }
+  });
+  test("shows each program of the guides as the file is that the suite runs, with what it prints", () => {
+    const shown = [...pages.values()]
+      .flatMap((text) => [...text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code>/g)])
+      .map(([, code = ""]) => unescaped(code));
+    for (const file of globSync("examples/guides/*.{sh,ts,py,txt}", { cwd: root }))
+      assert.ok(shown.includes(readFileSync(join(root, file), "utf8").trimEnd()), file);
+  });
+  test("finds by its search what stands on its pages", async () => {
+    const index = JSON.parse((await service.get("/docs/search.json", { as: null })).text) as {
+      at: string;
+      text: string;
+    }[];
+    assert.ok(index.length > 150);
+    for (const { at } of index) assert.ok(pages.has(`/${at.split("#")[0]}`), at);
+    assert.ok(index.some(({ at, text }) => at === "docs/guides/shares" && text.includes("shareId")));
   });
 });

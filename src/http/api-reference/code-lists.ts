@@ -5,10 +5,10 @@ import { WARNING_CODES } from "../../contract/warning.ts";
 import { ERRORS } from "../../errors/registry.ts";
 import { ANYWHERE } from "../openapi/errors.ts";
 import { type Answer, type OpenApiDocument, resolved, type Schema } from "../openapi/model.ts";
-import { codeBlock, highlightedJson } from "./code-block.ts";
+import { codeBlock, highlightedJson } from "../page/code-block.ts";
+import { anchorOf, type Html, html } from "../page/html.ts";
+import { headingAnchor, renderInline } from "../page/inline-markdown.ts";
 import { fieldsOfComponent } from "./field-list.ts";
-import { anchorOf, type Html, html } from "./html.ts";
-import { renderInline } from "./markdown.ts";
 
 /** A chapter of the page that is no chapter of the document. */
 export interface Chapter {
@@ -39,7 +39,7 @@ function errorTable(): Html {
     .map(([code, { status, text }]) => [
       html`<span class="status s${String(status)[0] as string}">${status}</span>`,
       codeCell(code),
-      html`${text}`,
+      html`${text} <a href="errors#${headingAnchor(code)}">What to do</a>`,
     ]);
   return table("Every error code", ["Status", "Code", "Message, unless there is a better one"], rows);
 }

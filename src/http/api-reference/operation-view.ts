@@ -10,11 +10,12 @@ import {
   type Parameter,
   resolved,
 } from "../openapi/model.ts";
-import { codeBlock, highlightedJson } from "./code-block.ts";
+import { codeBlock, highlightedJson } from "../page/code-block.ts";
+import { anchorOf, type Html, html } from "../page/html.ts";
+import { renderInline } from "../page/inline-markdown.ts";
+import { renderMarkdown } from "../page/markdown.ts";
 import { curlOf } from "./curl.ts";
 import { FIELDS_ANCHORS, fieldsOf, fieldsOfComponent, typeOf } from "./field-list.ts";
-import { anchorOf, type Html, html } from "./html.ts";
-import { renderInline, renderMarkdown } from "./markdown.ts";
 
 const EVERYWHERE: ReadonlySet<string> = new Set(Object.values(ANYWHERE).map(({ $ref }) => $ref));
 
@@ -133,7 +134,7 @@ export function operationView(
 <p class="address"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
 <div class="sides"><div class="text">
 ${accessOf(operation)}
-${renderMarkdown(description)}
+${renderMarkdown(description, { levelsDown: 2 })}
 ${parametersView(document, operation)}
 ${bodyView(document, operation, path)}
 ${answersView(document, operation)}

@@ -1,19 +1,13 @@
 import { buildOpenApiDocument } from "../openapi/document.ts";
 import type { OpenApiDocument } from "../openapi/model.ts";
 import type { DocumentOptions } from "../openapi/options.ts";
+import { anchorOf, type Html, html } from "../page/html.ts";
+import { headingAnchor, renderInline } from "../page/inline-markdown.ts";
+import { renderMarkdown } from "../page/markdown.ts";
+import { type PageFiles, renderPage } from "../page/shell.ts";
 import { type Chapter, codeChapters } from "./code-lists.ts";
-import { anchorOf, Html, html } from "./html.ts";
-import { renderInline, renderMarkdown } from "./markdown.ts";
 import { operationsOf, operationView } from "./operation-view.ts";
 import { quickStart } from "./quick-start.ts";
-
-/** Where the page's files are, relative to the page, so that it also works below a path of a proxy. */
-export interface PageFiles {
-  readonly style: string;
-  readonly script: string;
-  readonly icon: string;
-  readonly document: string;
-}
 
 /** What a deployment says about itself on the page. */
 interface PageOptions extends DocumentOptions {
@@ -32,13 +26,15 @@ interface Part extends Chapter {
   readonly links: readonly Link[];
 }
 
-const BELL = new Html(
-  `<svg class="bell" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><circle cx="16" cy="7" r="2.5"/><path d="M4 22a12 12 0 0 1 24 0z"/><rect x="2" y="24" width="28" height="3.5" rx="1.75"/></svg>`,
-);
+/** The document's own headings stand below the chapters of the page. */
+const LEVELS = { levelsDown: 1 };
 
 /** Headings of a text, as links to them. */
 function headingsOf(markdown: string): Link[] {
-  return [...markdown.matchAll(/^## (.+)$/gm)].map(([, text = ""]) => ({ anchor: anchorOf(text), text }));
+  return [...markdown.matchAll(/^## (.+)$/gm)].map(([, text = ""]) => ({
+    anchor: headingAnchor(text),
+    text,
+  }));
 }
 
 function chapterOf(document: OpenApiDocument, server: string, name: string, description: string): Part {
@@ -54,7 +50,7 @@ function chapterOf(document: OpenApiDocument, server: string, name: string, desc
   };
 }
 
-function navigation(parts: readonly Part[]): Html {
+function navigation(parts: readonly Part[], start: string): Html {
   const groups = parts.map(
     ({ title, links }) =>
       html`<li><a class="chapter" href="#${anchorOf(title)}">${title}</a>${
@@ -63,7 +59,7 @@ function navigation(parts: readonly Part[]): Html {
           : html`<ul>${links.map(({ anchor, text, method }) => html`<li><a href="#${anchor}">${method === undefined ? "" : html`<span class="method ${method}">${method.toUpperCase()}</span>`}<span>${text}</span></a></li>`)}</ul>`
       }</li>`,
   );
-  return html`<nav id="contents" popover="auto" aria-label="Contents"><ul>${groups}</ul></nav>`;
+  return html`<p class="back"><a href="${start}">← All documentation</a></p><ul>${groups}</ul>`;
 }
 
 function partsOf(document: OpenApiDocument, { addresses, sandbox }: PageOptions): Part[] {
@@ -72,10 +68,10 @@ function partsOf(document: OpenApiDocument, { addresses, sandbox }: PageOptions)
   return [
     {
       title: "First steps",
-      body: html`${renderMarkdown(opening)}${quickStart(addresses, sandbox)}`,
+      body: html`${renderMarkdown(opening, LEVELS)}${quickStart(addresses, sandbox)}`,
       links: [],
     },
-    { title: "Guide", body: renderMarkdown(guide), links: headingsOf(guide) },
+    { title: "Guide", body: renderMarkdown(guide, LEVELS), links: headingsOf(guide) },
     ...document.tags.map(({ name, description }) =>
       chapterOf(document, addresses.baseUrl, name, description),
     ),
@@ -91,37 +87,20 @@ export function renderReference(options: PageOptions, files: PageFiles): string 
   const document = buildOpenApiDocument(options);
   const parts = partsOf(document, options);
   const { title, summary, version } = document.info;
-  return html`${new Html("<!doctype html>")}
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="description" content="${summary}">
-<title>${title} reference</title>
-<link rel="icon" href="${files.icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${files.style}">
-<script src="${files.script}" defer></script>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the reference</a>
-<header>
-<a class="brand" href="#main">${BELL}<span>Bellhop</span></a>
-<span class="version">API ${version}</span>
-<a class="download" href="${files.document}">OpenAPI document</a>
-<button class="menu" type="button" popovertarget="contents">Contents</button>
-</header>
-<div class="page">
-${navigation(parts)}
-<main id="main" tabindex="-1">
-<h1>${title}</h1>
+  const main = html`<h1>${title}</h1>
 <p class="summary">${summary}</p>
 <p class="base"><span>Base address</span> <code>${options.addresses.baseUrl}</code></p>
-${parts.map((part) => html`<section class="part" aria-labelledby="${anchorOf(part.title)}"><h2 id="${anchorOf(part.title)}">${part.title}</h2>${part.body}</section>`)}
-</main>
-</div>
-<footer><p>Made from the <a href="${files.document}">OpenAPI document</a> of this deployment.</p></footer>
-</body>
-</html>
-`.markup;
+${parts.map((part) => html`<section class="part" aria-labelledby="${anchorOf(part.title)}"><h2 id="${anchorOf(part.title)}">${part.title}</h2>${part.body}</section>`)}`;
+  return renderPage(
+    {
+      title: `${title} reference`,
+      summary,
+      apiVersion: version,
+      contents: navigation(parts, files.start),
+      main,
+      footer: html`<p>Made from the <a href="${files.document}">OpenAPI document</a> of this deployment.</p>`,
+      kind: "reference",
+    },
+    files,
+  );
 }

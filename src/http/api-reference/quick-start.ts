@@ -1,7 +1,8 @@
 import type { DocumentOptions } from "../openapi/options.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../openapi/record-examples.ts";
-import { codeBlock } from "./code-block.ts";
-import { type Html, html } from "./html.ts";
+import { codeBlock } from "../page/code-block.ts";
+import { highlightedCode } from "../page/highlight.ts";
+import { type Html, html } from "../page/html.ts";
 
 function tokenCommand(authUrl: string): string {
   return `CLIENT_ID='your client id'
@@ -57,8 +58,8 @@ export function quickStart(
     ? html`The sandbox client may push <code>${EXAMPLE_CLIENT}</code>.`
     : html`Put your own <code>clientCode</code> and <code>propertyCode</code> in.`;
   return html`<ol class="steps">
-<li><h3 id="get-a-token">Get a token</h3><p>${credentials} A token lasts an hour: keep it.</p>${codeBlock("Shell", tokenCommand(authUrl), true)}</li>
-<li><h3 id="push-a-first-batch">Push a first batch</h3><p>${codes} The answer is <strong>202</strong> and the UUID of your request: the batch is on disk.</p>${codeBlock("Shell", pushCommand(baseUrl), true)}</li>
-<li><h3 id="see-what-became-of-it">See what became of it</h3><p>Usually within a second: how many records were applied, and everything worth knowing about the others.</p>${codeBlock("Shell", statusCommand(baseUrl), true)}</li>
+<li><h3 id="get-a-token">Get a token</h3><p>${credentials} A token lasts an hour: keep it.</p>${codeBlock("Shell", highlightedCode("sh", tokenCommand(authUrl)), true)}</li>
+<li><h3 id="push-a-first-batch">Push a first batch</h3><p>${codes} The answer is <strong>202</strong> and the UUID of your request: the batch is on disk.</p>${codeBlock("Shell", highlightedCode("sh", pushCommand(baseUrl)), true)}</li>
+<li><h3 id="see-what-became-of-it">See what became of it</h3><p>Usually within a second: how many records were applied, and everything worth knowing about the others.</p>${codeBlock("Shell", highlightedCode("sh", statusCommand(baseUrl)), true)}</li>
 </ol>`;
 }

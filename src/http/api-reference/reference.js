@@ -1,35 +1,9 @@
-// What the page can do without a script, it does; this adds buttons to copy and marks the place where you are.
-
-for (const figure of document.querySelectorAll("figure[data-copy]")) {
-  const code = figure.querySelector("code");
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "Copy";
-  const status = document.createElement("span");
-  status.className = "unseen";
-  status.setAttribute("role", "status");
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
-      status.textContent = "Copied";
-    } catch {
-      // Without the right to write there: select it, so that the keyboard can copy it.
-      getSelection().selectAllChildren(code);
-      button.textContent = "Selected";
-      status.textContent = "Selected";
-    }
-    setTimeout(() => {
-      button.textContent = "Copy";
-      status.textContent = "";
-    }, 2000);
-  });
-  figure.querySelector("figcaption").append(button, status);
-}
+// Marks the place where you are among the contents of this long page, and opens what is folded around it.
 
 const contents = document.getElementById("contents");
-const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+const links = new Map(
+  [...contents.querySelectorAll('a[href^="#"]')].map((link) => [link.hash.slice(1), link]),
+);
 
 contents.addEventListener("click", (event) => {
   if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();

@@ -141,8 +141,9 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   "/docs": open(
     {
       operationId: "getDocs",
-      summary: "Read the API reference",
-      description: "This document as a page for people, with first steps that can be pasted into a shell.",
+      summary: "Read the documentation",
+      description:
+        "Guides, reference and operation as pages for people. This document is one of them, `/docs/api`, with first steps that can be pasted into a shell.",
     },
     {
       200: textAnswer("The page.", "text/html", "<!doctype html>", keptHeaders),

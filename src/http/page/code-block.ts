@@ -3,9 +3,13 @@ import { Html, html } from "./html.ts";
 // A name or text, a number, a word: in that order, so that nothing within quotes is taken for anything else.
 const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?)|\b(true|false|null)\b/g;
 
-/** JSON, indented, with its names, texts, numbers and words told apart. */
+/** A value as JSON, indented, with its names, texts, numbers and words told apart. */
 export function highlightedJson(value: unknown): Html {
-  const text = JSON.stringify(value, null, 2);
+  return colouredJson(JSON.stringify(value, null, 2));
+}
+
+/** JSON as it is written, also with gaps (`…`) in it, with its names, texts, numbers and words told apart. */
+export function colouredJson(text: string): Html {
   let markup = "";
   let end = 0;
   for (const match of text.matchAll(JSON_TOKEN)) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 
-const style = readFileSync(new URL("./reference.css", import.meta.url), "utf8");
+const style = readFileSync(new URL("./page.css", import.meta.url), "utf8");
 
 /** The colours of the two palettes, the first `:root` being the light one. */
 const palettes = [...style.matchAll(/:root \{([^}]*)\}/g)].map(

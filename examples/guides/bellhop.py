@@ -1,0 +1,76 @@
+"""What the guides share: a token, a push, what became of it, reading. The standard library and nothing else."""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from datetime import datetime, timezone
+
+BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8080")
+PROPERTY = os.environ.get("PROPERTY", "LON01")
+
+_token = {"value": "", "until": 0.0}
+
+
+def token():
+    """The access token; a new one is taken a minute before the last one ends, not for every call."""
+    if time.time() > _token["until"] - 60:
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": os.environ["CLIENT_ID"],
+            "client_secret": os.environ["CLIENT_SECRET"],
+        }
+        body = urllib.parse.urlencode(form).encode()
+        with urllib.request.urlopen(BASE_URL + "/api/oauth2/token", body, timeout=30) as answer:
+            given = json.load(answer)
+        _token.update(value=given["access_token"], until=time.time() + given["expires_in"])
+    return _token["value"]
+
+
+def call(method, path, body=None, headers=None):
+    """One call: its status, its headers and its JSON (None where the body is empty). An error is an answer, too."""
+    request = urllib.request.Request(BASE_URL + path, method=method, headers=headers or {})
+    request.add_header("Authorization", "Bearer " + token())
+    if body is not None:
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+    try:
+        answer = urllib.request.urlopen(request, timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        content = answer.read()
+    return answer.status, answer.headers, json.loads(content) if content else None
+
+
+def push(resource, records, headers=None):
+    """Sends a batch and gives the id of the request. Raises for every other answer than 202."""
+    status, _, answer = call("POST", "/api/public/v1/" + resource, records, headers)
+    if status != 202:
+        raise RuntimeError(f"{status}: {answer}")
+    return answer["requestId"]
+
+
+def get(path, **parameters):
+    """The JSON of an address. Raises for every other answer than 200."""
+    query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+    status, _, answer = call("GET", path + query)
+    if status != 200:
+        raise RuntimeError(f"{status}: {answer}")
+    return answer
+
+
+def outcome(request_id):
+    """What became of a request, once it is applied."""
+    while True:
+        path = "/api/public/v1/requests/" + request_id
+        _, _, answer = call("GET", path, headers={"Prefer": "wait=5"})
+        if answer["status"] == "applied":
+            return answer
+
+
+def now():
+    """The source time of what is sent now, to the microsecond."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

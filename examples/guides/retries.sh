@@ -1,0 +1,23 @@
+. ./bellhop.sh
+
+# One batch, one key. What is sent again is the same file, byte for byte, under the same key.
+KEY=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)
+cat > batch.json <<BATCH
+[{
+  "clientCode": "DEMO", "propertyCode": "$PROPERTY", "createDateTime": "$(now)", "occupancyDate": "2027-12-24",
+  "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 12}]
+}]
+BATCH
+
+# send: curl waits by itself after 408, 429, 500 and 503, as long as Retry-After says, and after a lost connection.
+send() {
+  push inventories -H "Idempotency-Key: $KEY" --retry 8 --retry-connrefused --retry-max-time 600 < batch.json
+}
+FIRST=$(send)
+AGAIN=$(send)
+[ "$FIRST" = "$AGAIN" ] && echo "one request, sent twice"
+
+# Another body under the same key is a mistake of the sender, and told as one.
+sed 's/"roomsSold": 12/"roomsSold": 13/' batch.json |
+  push inventories -H "Idempotency-Key: $KEY" | grep -o '"exception":"[A-Za-z.]*"'
+rm batch.json

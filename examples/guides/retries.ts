@@ -1,0 +1,29 @@
+import { randomUUID } from "node:crypto";
+import { bellhop, now, PROPERTY } from "./bellhop.ts";
+
+const night = (roomsSold: number) => ({
+  clientCode: "DEMO",
+  propertyCode: PROPERTY,
+  createDateTime: now(),
+  occupancyDate: "2027-12-24",
+  roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold }],
+});
+
+// The client makes a key for each batch itself, waits as Retry-After says, and sends again what may be sent again.
+const batch = [night(12)];
+const report = await bellhop.inventories.send(batch, { waitForOutcomes: true });
+console.log(`accepted ${report.accepted} of ${report.records}, applied ${report.outcomes?.applied}`);
+
+// By hand, it is the same body under the same key: one request, however often it is sent.
+const key = randomUUID();
+const body = JSON.stringify(batch);
+const headers = { "content-type": "application/json", "idempotency-key": key };
+const push = (sent: string) =>
+  bellhop.fetch("/api/public/v1/inventories", { method: "POST", headers, body: sent });
+const first = (await (await push(body)).json()) as { requestId: string };
+const again = (await (await push(body)).json()) as { requestId: string };
+console.log("one request, sent twice:", first.requestId === again.requestId);
+
+// Another body under the same key is a mistake of the sender, and told as one.
+const refused = await push(JSON.stringify([night(13)]));
+console.log(refused.status, ((await refused.json()) as { exception: string }).exception);

@@ -1,0 +1,57 @@
+/**
+ * A small adapter from a property management system to Bellhop: sends the nightly inventory and the reservations that changed, and
+ * says what became of them. Run it as often as you like; see README.md.
+ */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { BellhopClient, type SendReport } from "@bellhop/client";
+import { type Hotel, readHotel } from "./hotel-store.ts";
+import { SentState } from "./sent-state.ts";
+import { daysAfter, inventoryOf, reservationOf } from "./to-records.ts";
+
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: { hotel: { type: "string", default: join(import.meta.dirname, "hotel") } },
+});
+const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" } = process.env;
+const bellhop = new BellhopClient({ baseUrl: BASE_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });
+const hotel = await readHotel(values.hotel);
+
+tell("reservations", await sendReservations(hotel));
+tell("inventory", await sendInventory(hotel));
+
+/** Sends every booking that is not as it was when it was accepted last. */
+async function sendReservations(of: Hotel): Promise<SendReport> {
+  const state = await SentState.open(join(values.hotel, "sent.json"));
+  const changed = of.bookings
+    .map((booking) => reservationOf(of, booking))
+    .filter((record) => !state.has(record.reservationId, record));
+  const report = await bellhop.reservations.send(changed, { waitForOutcomes: true });
+  // What was refused is not noted, so it is sent again once somebody has mended it, and told again until then.
+  const refused = new Set(report.rejected.map(({ index }) => index));
+  changed.forEach((record, index) => {
+    if (!refused.has(index)) state.note(record.reservationId, record);
+  });
+  await state.save();
+  return report;
+}
+
+/** Sends every night that can be booked. Most are unchanged, which costs next to nothing. */
+function sendInventory(of: Hotel): Promise<SendReport> {
+  const now = new Date().toISOString();
+  const nights = Array.from({ length: of.nights }, (_, day) =>
+    inventoryOf(of, daysAfter(of.businessDate, day), now),
+  );
+  return bellhop.inventories.send(nights, { waitForOutcomes: true });
+}
+
+/** One line for whoever reads the log, and one for each record that needs somebody. */
+function tell(what: string, { records, outcomes, rejected, quarantined }: SendReport): void {
+  const counts = Object.entries(outcomes ?? {}).flatMap(([name, count]) =>
+    count > 0 ? [`${count} ${name}`] : [],
+  );
+  console.log(`${what}: ${[`${records} sent`, ...counts].join(", ")}`);
+  for (const { index, outcome, code, message } of [...rejected, ...quarantined])
+    console.error(`${what}: record ${index} ${outcome} (${code}): ${message}`);
+  if (rejected.length + quarantined.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,200 @@
+import type { Resource } from "./resource.ts";
+
+/** What the specification leaves open about fields, and how this service answers it. */
+export interface FieldGap {
+  /** Paths as docs/records.md writes them: `roomStays[].rates[].endDate`. A test holds them to the schemas. */
+  readonly fields: readonly string[];
+  /** What is not shown, as the middle of a sentence. */
+  readonly open: string;
+  /** The answer; Markdown. */
+  readonly answer: string;
+}
+
+const IDENTITY: readonly FieldGap[] = [
+  {
+    fields: ["clientCode", "propertyCode"],
+    open: "which may be sent",
+    answer: "those that were granted to your client; one record with others refuses the whole batch with 403",
+  },
+  {
+    fields: ["correlationId"],
+    open: "what it does",
+    answer: "kept with the record; two records that differ in nothing else have the same content",
+  },
+];
+
+const NAMED_BY_US = "its name";
+
+/** The gaps by resource, in the order of the fields. What all fields of a type have in common stands with the types. */
+export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
+  inventories: [
+    ...IDENTITY,
+    {
+      fields: ["createDateTime"],
+      open: "what happens when records of one date come twice or out of order",
+      answer: "the newest wins; of two with the same, the one received later",
+    },
+    {
+      fields: ["roomTypeInventories"],
+      open: "whether some of the room types may be sent",
+      answer:
+        "no: a record replaces the whole night. An empty array is accepted: the night then has no room types",
+    },
+    {
+      fields: ["roomTypeInventories[].roomTypeCapacity"],
+      open: "whether it includes rooms that are not available",
+      answer: "it does: `roomsNotAvailable…` are taken off it where available rooms are meant",
+    },
+    {
+      fields: ["roomTypeInventories[].roomsSold"],
+      open: "whether more may be sold than there are",
+      answer: "yes, with the warning `inventory.oversold`",
+    },
+    {
+      fields: ["roomTypeInventories[].transientSold", "roomTypeInventories[].groupSold"],
+      open: "whether they must add up to `roomsSold`",
+      answer:
+        "no, but the warning `inventory.sold-split` says so; with one of the two left out there is nothing to add up",
+    },
+    {
+      fields: ["virtualRoomTypeInventories"],
+      open: "whether they count",
+      answer: "they are kept and given back, and are no capacity: their rooms are those of other types",
+    },
+  ],
+  reservations: [
+    ...IDENTITY,
+    {
+      fields: ["lastModifiedDateTime"],
+      open: "what happens when versions come twice or out of order",
+      answer: "the newest wins; of two with the same, the one received later",
+    },
+    {
+      fields: ["status"],
+      open: "which values there are, and which transitions",
+      answer:
+        "any text, any transition. [The known labels](#reservation-status) say whether rooms are on the books; another has the warning `status.unmapped`",
+    },
+    {
+      fields: ["numberOfRooms"],
+      open: "what it is where it is left out",
+      answer: "1",
+    },
+    {
+      fields: ["shareId"],
+      open: "how a share is counted",
+      answer:
+        "those with the same one are one room on each night that they cover ([shares](guides/shares.md))",
+    },
+    {
+      fields: ["cancellationDateTime"],
+      open: "whether it cancels",
+      answer: "no: `status` does",
+    },
+    {
+      fields: ["channel", "nationality", "profiles[].profileType", "profiles[].context"],
+      open: "which values there are",
+      answer: "any text: nothing depends on them",
+    },
+    {
+      fields: ["lastBookedPropertyCode", "primarySharer", "sharers", "roomStays[].numberOfInfants"],
+      open: NAMED_BY_US,
+      answer:
+        "described and not named: checked under this name, which the field uses; under another it is a field like any other, kept and given back",
+    },
+    {
+      fields: ["roomStays"],
+      open: "whether it may be empty",
+      answer: "no: a reservation without dates cannot be understood, a cancelled one included",
+    },
+    {
+      fields: ["roomStays[].departureDate"],
+      open: "whether it may be the day of arrival",
+      answer: "yes: day use, which has no night. Before the arrival it is refused",
+    },
+    {
+      fields: ["roomStays[].rates[].endDate"],
+      open: "whether its own night is included",
+      answer: "it is; of several rates that cover a night the last in the array counts",
+    },
+    {
+      fields: ["roomStays[].rates[].rateValue", "roomStays[].rates[].grossRateValue"],
+      open: "of what it is the rate",
+      answer: "of one room and one night",
+    },
+    {
+      fields: ["stayRevenue.daily[].occupancyDate"],
+      open: "whether it may lie outside the stay",
+      answer: "yes, with the warning `reservation.outside-stay`; so may dates of rates and services",
+    },
+    {
+      fields: ["stayRevenue.daily[].netTotalRevenue"],
+      open: "whether it must be the sum of the day's parts",
+      answer: "no, but the warning `reservation.revenue-total` says so",
+    },
+    {
+      fields: ["stayRevenue.summary"],
+      open: "whether it must be the sum of the days",
+      answer: "no, but the warning `reservation.revenue-summary` says so",
+    },
+  ],
+  groups: [
+    ...IDENTITY,
+    {
+      fields: ["lastModifiedDateTime"],
+      open: "what happens when versions come twice or out of order",
+      answer: "the newest wins; of two with the same, the one received later",
+    },
+    {
+      fields: ["action", "cancelDate", "netRoomRevenue", "totalRoomRevenue"],
+      open: NAMED_BY_US,
+      answer:
+        "described and not named: checked under this name, which the field uses; under another it is a field like any other, kept and given back. `action` is kept and changes nothing: the status decides",
+    },
+    {
+      fields: ["groupStatusCode"],
+      open: "which values there are, and which transitions",
+      answer:
+        "any text, any transition. [The known labels](#group-status) say whether the block holds rooms; another has the warning `status.unmapped`",
+    },
+    {
+      fields: ["groupTypeCode", "pickupTypeCode"],
+      open: "which values there are",
+      answer: "any text: nothing depends on them",
+    },
+    {
+      fields: ["cutoffDays", "cutoffDate"],
+      open: "which of the two counts",
+      answer:
+        "`cutoffDate`; where it is not told, `cutoffDays` before `startDate`. Nothing is given back by itself",
+    },
+    {
+      fields: ["groupBlocks[].occupancyDate"],
+      open: "whether it may lie outside the group's dates",
+      answer: "yes, with the warning `group.outside-dates`",
+    },
+    {
+      fields: ["groupBlocks[].blocks"],
+      open: "whether it includes the rooms that are picked up",
+      answer: "it does: what is left is `blocks` less `pickup`",
+    },
+    {
+      fields: ["groupBlocks[].pickup"],
+      open: "whether it may be above `blocks`",
+      answer: "yes, with the warning `group.pickup-above-blocks`",
+    },
+    {
+      fields: [
+        ...["threePersonRate", "fourPersonRate", "threePersonTotalRate", "fourPersonTotalRate"],
+        ...["threePersonOccupancy", "fourPersonOccupancy", "extraAdultRate", "extraChildRate"],
+      ].map((name) => `groupBlocks[].${name}`),
+      open: NAMED_BY_US,
+      answer: "described and not named: checked under this name, after those for one and two persons",
+    },
+    {
+      fields: ["services[].serviceValue"],
+      open: "whether it may be negative",
+      answer: "yes",
+    },
+  ],
+};

@@ -1,0 +1,159 @@
+import type { ErrorCode } from "./registry.ts";
+
+/** What a partner's developer needs to know of an error beyond its status and text. */
+export interface ErrorEntry {
+  /** When it is answered, as the middle of a sentence; Markdown. */
+  readonly cause: string;
+  /** What to do, as the middle of a sentence; Markdown. */
+  readonly remedy: string;
+  /** What may be sent again: the very same, or something mended. */
+  readonly again: "same" | "mended";
+  /** What is worth knowing besides, in whole sentences; Markdown. */
+  readonly more?: string;
+}
+
+/**
+ * The catalogue of errors: docs/errors.md and the table of docs/contract.md are made from it (`npm run docs:write`). An
+ * error of the registry without an entry here does not compile.
+ */
+export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
+  "bellhop.contract.MalformedJson": {
+    cause:
+      "the body is not JSON in UTF-8, nested too deep, or has a record that is too large; the message says where",
+    remedy: "mend the sender",
+    again: "mended",
+    more: "The message tells the record and the byte of the (decompressed) body. Common causes: a body that was cut off, a comma behind the last item, a byte order mark, `NaN`, another character set than UTF-8, a field that stands twice.",
+  },
+  "bellhop.contract.NotAnArray": {
+    cause: "JSON, but not an array",
+    remedy: "wrap the record in `[` `]`",
+    again: "mended",
+    more: "A batch is always an array, of one record too.",
+  },
+  "bellhop.contract.EmptyBatch": {
+    cause: "`[]`",
+    remedy: "send nothing when there is nothing",
+    again: "mended",
+    more: "An empty batch is more often a fault of the sender than a message: a query that found nothing, a filter that is wrong.",
+  },
+  "bellhop.contract.TooManyRecords": {
+    cause: "more records than a batch may have",
+    remedy: "send it in parts",
+    again: "mended",
+    more: "10,000 unless your operator says otherwise. Some hundreds a batch are best for both sides.",
+  },
+  "bellhop.contract.InvalidRecords": {
+    cause: "records that cannot be stored and understood; lenient: not one valid record",
+    remedy: "mend what `violations` names; the rest of the batch was not kept either",
+    again: "mended",
+    more: "Each violation has a `pointer` into the batch as sent, a stable `code` ([the list](records.md#violations-why-a-record-is-refused)) and a `message`. To have the valid records accepted all the same, send `Prefer: handling=lenient`.",
+  },
+  "bellhop.http.BadRequest": {
+    cause: "not HTTP/1.1, a repeated header, data that does not decompress, a body that ends early",
+    remedy: "mend the sender",
+    again: "mended",
+    more: "The connection is closed where what follows on it could not be told from the body.",
+  },
+  "bellhop.http.InvalidParameter": {
+    cause: "reading: a parameter is unknown, repeated or not valid",
+    remedy: "the message says what it takes",
+    again: "mended",
+    more: "A cursor belongs to the query it came from: with other parameters it is no longer valid.",
+  },
+  "bellhop.http.NotFound": {
+    cause: "there is nothing at this address",
+    remedy: "see the address",
+    again: "mended",
+    more: "Also where this node does not serve that kind of request: one that only accepts has no addresses to read from.",
+  },
+  "bellhop.read.RequestNotFound": {
+    cause: "no request of yours has this UUID",
+    remedy: "another client's request looks the same",
+    again: "mended",
+    more: "A request is seen by the client that sent it and by nobody else, also not by another client of the same partner.",
+  },
+  "bellhop.http.MethodNotAllowed": {
+    cause: "`Allow` names the methods",
+    remedy: "see the method",
+    again: "mended",
+  },
+  "bellhop.http.RequestTimeout": {
+    cause: "headers or body came too slowly",
+    remedy: "send again; send smaller batches over slow lines",
+    again: "same",
+    more: "Headers have 10 seconds and the whole request 60, unless your operator says otherwise. A compressed body is much shorter.",
+  },
+  "bellhop.http.PayloadTooLarge": {
+    cause: "too large on the wire or decompressed",
+    remedy: "send it in parts",
+    again: "mended",
+    more: "16 MiB on the wire and 64 MiB decompressed, unless your operator says otherwise. Bytes are counted as they come, so the answer may come before the end of the body.",
+  },
+  "bellhop.http.UnsupportedMediaType": {
+    cause: "not `application/json` in UTF-8",
+    remedy: "set `Content-Type`",
+    again: "mended",
+  },
+  "bellhop.http.UnsupportedEncoding": {
+    cause: "a `Content-Encoding` that is not known",
+    remedy: "gzip, br, zstd or none",
+    again: "mended",
+    more: "One encoding, not several on top of each other.",
+  },
+  "bellhop.http.InvalidHeader": {
+    cause: "an optional header that cannot be used; the message names it",
+    remedy: "mend it or leave it out",
+    again: "mended",
+  },
+  "bellhop.accept.IdempotencyKeyReused": {
+    cause: "the key stands for another body, path or handling within 24 hours",
+    remedy: "a new key for a new batch",
+    again: "mended",
+    more: "Usually a body that was put together anew for a retry, with another source time or another order of fields: keep the bytes, and send those. See [retries](guides/retries.md).",
+  },
+  "bellhop.http.RateLimitExceeded": {
+    cause: "more requests than your rate",
+    remedy: "wait `Retry-After` seconds, then the same again",
+    again: "same",
+    more: "Nothing was kept. `RateLimit` on every answer says what is left; a large batch counts as several requests ([limits](contract.md#limits)).",
+  },
+  "bellhop.accept.TooManyNewProperties": {
+    cause: "more properties never named before than a day allows; nothing was kept",
+    remedy: "ask your operator",
+    again: "same",
+    more: "It protects from a sender that makes up codes. For a chain that goes live in one day your operator can raise it.",
+  },
+  "bellhop.http.HeadersTooLarge": {
+    cause: "more than 16 kB of headers",
+    remedy: "send fewer",
+    again: "mended",
+  },
+  "bellhop.http.Internal": {
+    cause: "a fault of ours",
+    remedy: "the same again later; name `X-Request-Id` when you ask",
+    again: "same",
+    more: "What went wrong is in the log under that id, and never in the answer. Whether the batch was kept is unknown: send it again with the same `Idempotency-Key`.",
+  },
+  "bellhop.accept.Unavailable": {
+    cause:
+      "it could not be made durable now (database away, disk full, queue full), or whether it was is unknown",
+    remedy: "the same again after `Retry-After`, with the same `Idempotency-Key`",
+    again: "same",
+    more: "A 202 is only ever said of what is on disk, so this is what a full disk or a lost database looks like. Nothing that was accepted before is lost.",
+  },
+  "bellhop.feed.CursorGone": {
+    cause: "the change feed does not go back to this cursor, or the database was restored to before it",
+    remedy: "read the records anew, then [begin the feed again](changes.md#when-a-cursor-is-gone)",
+    again: "mended",
+  },
+  "bellhop.webhook.InvalidWebhook": {
+    cause: "a webhook endpoint cannot be as it was asked for",
+    remedy: "the message says what it takes: [webhooks](webhooks.md#registering-an-endpoint)",
+    again: "mended",
+  },
+  "bellhop.webhook.NotFound": {
+    cause: "no webhook endpoint (or dead letter) of yours has this id",
+    remedy: "another client's looks the same",
+    again: "mended",
+  },
+};

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+
+/**
+ * The programs that the guides show, run as a reader would run them, in each language with a hotel of its own. What a program prints must be
+ * what the file beside it says (the guide shows both). `WRITE_PRINTS=1` writes those files anew: look at the difference.
+ */
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const GUIDES = join(root, "examples/guides");
+const RUN_EXAMPLES = join(root, "examples/run.ts");
+/** What the programs of a language share; it prints nothing by itself. */
+const SHARED = /^bellhop\./;
+const programs = (ending: string) =>
+  globSync(`*.${ending}`, { cwd: GUIDES })
+    .filter((name) => !SHARED.test(name))
+    .sort();
+const names = programs("sh").map((name) => name.replace(/\.sh$/, ""));
+
+const execute = promisify(execFile);
+const WAIT_MS_MAX = 100_000;
+
+let service: TestService;
+let client: TestClient;
+before(async () => {
+  service = await startTestService();
+  client = await service.newClient({ grants: [{ clientCode: "DEMO", propertyCode: "*" }] });
+});
+after(() => service.stop());
+
+async function run(command: string, args: readonly string[], property: string): Promise<string> {
+  const { stdout, stderr } = await execute(command, [...args], {
+    cwd: GUIDES,
+    timeout: WAIT_MS_MAX,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      PYTHONDONTWRITEBYTECODE: "1",
+      BASE_URL: service.address,
+      CLIENT_ID: client.clientId,
+      CLIENT_SECRET: client.clientSecret,
+      PROPERTY: property,
+    },
+  });
+  assert.equal(stderr, "");
+  return stdout;
+}
+
+/** What differs from run to run: ids and times. */
+function settled(printed: string): string {
+  return printed
+    .replace(
+      /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
+      "019c13ec-9e7b-774c-8000-000000000000",
+    )
+    .replace(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T12:00:00Z");
+}
+
+function assertPrints(file: string, printed: string): void {
+  const expected = join(GUIDES, `${file}.txt`);
+  if (process.env["WRITE_PRINTS"] === "1") writeFileSync(expected, settled(printed));
+  assert.equal(settled(printed), readFileSync(expected, "utf8"));
+}
+
+/** What an adapter printed, and whether it ended well. */
+async function runAdapter(hotel: string): Promise<string> {
+  return await run(
+    process.execPath,
+    [RUN_EXAMPLES, join(root, "examples/pms-adapter/adapter.ts"), "--hotel", hotel],
+    "",
+  );
+}
+
+describe("the adapter of a property management system", () => {
+  test("sends what changed and nothing else, and every night; a cancellation gives its rooms back", async () => {
+    const hotel = await temporaryDirectory("adapter");
+    await cp(join(root, "examples/pms-adapter/hotel"), hotel, { recursive: true });
+    const readme = await readFile(join(root, "examples/pms-adapter/README.md"), "utf8");
+    const first = await runAdapter(hotel);
+    assert.ok(readme.includes(`\`\`\`\n${first}\`\`\``), first);
+    assert.equal(await runAdapter(hotel), "reservations: 0 sent\ninventory: 14 sent, 14 unchanged\n");
+
+    const bookings = join(hotel, "bookings.csv");
+    const text = await readFile(bookings, "utf8");
+    const cancelled = "2025-03-01T10:00:00Z";
+    const changed = text.replace(
+      /^B-2,Confirmed,(.*),[^,]*,$/m,
+      `B-2,Cancelled,$1,${cancelled},${cancelled}`,
+    );
+    assert.notEqual(changed, text);
+    await writeFile(bookings, changed);
+    assert.equal(
+      await runAdapter(hotel),
+      "reservations: 1 sent, 1 applied\ninventory: 14 sent, 3 applied, 11 unchanged\n",
+    );
+
+    const nights = "clientCode=DEMO&propertyCode=LON01&from=2027-06-01&to=2027-06-03";
+    const books = await service.get(`/api/insight/v1/on-the-books?${nights}`, { as: client });
+    const items = books.json()["items"] as { rooms: number; soldReported: number }[];
+    assert.deepEqual(
+      items.map(({ rooms, soldReported }) => [rooms, soldReported]),
+      [
+        [1, 1],
+        [2, 2],
+        [0, 0],
+      ],
+    );
+    await rm(hotel, { recursive: true });
+  });
+});
+
+describe("the programs of the guides", () => {
+  test("are there in each language, and each has what it prints beside it", () => {
+    assert.ok(names.length >= 7);
+    for (const ending of ["ts", "py"])
+      assert.deepEqual(
+        programs(ending).map((name) => name.slice(0, -3)),
+        names,
+      );
+    const prints = globSync("*.txt", { cwd: GUIDES }).map((name) => name.replace(/\.txt$/, ""));
+    assert.deepEqual(prints.sort(), ["sh", "ts", "py"].flatMap(programs).sort());
+  });
+
+  for (const file of programs("sh"))
+    test(`${file} prints what the guide says`, async () => {
+      assertPrints(file, await run("sh", [file], "LON-SH"));
+    });
+
+  describe("in TypeScript", () => {
+    let printed: ReadonlyMap<string, string>;
+    before(async () => {
+      const out = await run(
+        process.execPath,
+        [RUN_EXAMPLES, ...programs("ts").map((name) => join(GUIDES, name))],
+        "LON-TS",
+      );
+      const parts = out.split(/^=== .*\/([\w-]+\.ts)\n/m).slice(1);
+      printed = new Map(
+        parts.flatMap((name, at) => (at % 2 === 0 ? [[name, parts[at + 1] ?? ""] as const] : [])),
+      );
+    });
+    for (const file of programs("ts"))
+      test(`${file} prints what the guide says`, () => {
+        assertPrints(file, printed.get(file) ?? assert.fail(`${file} did not run`));
+      });
+  });
+
+  for (const file of programs("py"))
+    test(`${file} prints what the guide says`, async (t) => {
+      // The service needs no Python, so a machine may have none: then these are not run, and the result says so.
+      const python = await execute("python3", ["-c", "import sys; print(sys.executable)"]).catch(
+        () => undefined,
+      );
+      if (python === undefined)
+        return t.skip("this machine has no python3: the Python programs were not run");
+      assertPrints(file, await run(python.stdout.trim(), [file], "LON-PY"));
+    });
+});
