@@ -6,6 +6,7 @@ import { BucketTurns } from "./bucket-turns.ts";
 import { type LongWay, withoutLong } from "./long-way.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
+import { RunSize } from "./run-size.ts";
 import { Sharing, type SharingSession, type Shift, type Shifts } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
 import { Stalls } from "./stalls.ts";
@@ -72,6 +73,7 @@ interface Holding {
   readonly session: ApplySession;
   readonly ownership: Ownership;
   readonly sharing: Shifts;
+  readonly runSize: RunSize;
   lookAt: number;
   retireAt: number;
   pollAt: number;
@@ -160,7 +162,8 @@ export class Applier {
     const sharing =
       this.#options.shifts?.(session, ownership) ??
       new Sharing(session, ownership, session.presenceId, this.#stalls);
-    return { session, ownership, sharing, lookAt: 0, retireAt: 0, pollAt: 0 };
+    const runSize = new RunSize();
+    return { session, ownership, sharing, runSize, lookAt: 0, retireAt: 0, pollAt: 0 };
   }
 
   async #applyUntilStopped(holding: Holding, succeeded: () => void): Promise<void> {
@@ -230,7 +233,8 @@ export class Applier {
    */
   async #readRun(holding: Holding): Promise<Run | undefined> {
     const turn = this.#turns.next(holding.ownership.buckets, this.#time.now());
-    const next = turn.buckets.length === 0 ? [] : await holding.session.readBacklog(turn.buckets);
+    const { session, runSize } = holding;
+    const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, runSize.records);
     holding.sharing.saw(turn.buckets, next);
     const { longWay } = this.#options;
     const { near: parts, long } =
@@ -314,7 +318,7 @@ export class Applier {
    */
   async #applyTransaction(holding: Holding, run: Run, readAhead: () => void): Promise<void> {
     const startedAt = this.#time.now();
-    const { session, ownership } = holding;
+    const { session, ownership, runSize } = holding;
     const first = run.parts[0] as LogPart;
     await session.begin();
     const counters = await ownership.lock(bucketsOf(run.parts));
@@ -329,7 +333,9 @@ export class Applier {
     const command = await session.commit();
     // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
     if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
-    this.#options.events.applied?.(counts, first.receivedAt, this.#time.now() - startedAt);
+    const durationMs = this.#time.now() - startedAt;
+    runSize.committed(durationMs);
+    this.#options.events.applied?.(counts, first.receivedAt, durationMs);
   }
 
   #sleep(ms: number): Promise<void> {

@@ -14,8 +14,8 @@ export interface ApplySession extends LeaseSession, SharingSession {
   readonly presenceId: string;
   /** Seals lanes whose backend is gone, retires those of which all is applied. */
   retireLanes(): Promise<unknown>;
-  /** What is next to be applied of these buckets, in the order of receipt. */
-  readBacklog(buckets: readonly number[]): Promise<LogPart[]>;
+  /** What is next to be applied of these buckets, in the order of receipt; the part that reaches `recordsMax` is the last. */
+  readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]>;
   /** Reads the records of a part; not necessarily on this connection. */
   readPart(part: LogPart): Promise<ReadPart>;
   /** Has the session say something now and again while its owner works without it; `stop` ends that. */

@@ -9,9 +9,8 @@ const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql",
 const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));
 const readLanes = readStatement(new URL("./sql/read-lanes.sql", import.meta.url));
 
-/** At most this many parts a lane and bucket, and records in all, are read for one transaction. */
+/** At most this many parts a lane and bucket are read for one transaction. */
 const PARTS_MAX = 64;
-const RECORDS_TARGET = 2_000;
 /** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
 export const STORED_BYTES_TARGET = 8 * 1_048_576;
 
@@ -77,13 +76,17 @@ const found = new WeakMap<pg.ClientBase, number[]>();
  * On Citus a transaction has one bucket, so that it takes place on one worker: of these buckets, one that has something.
  * What was found for the others is remembered for the next times.
  */
-async function readBacklogOfOne(client: pg.ClientBase, buckets: readonly number[]): Promise<LogPart[]> {
+async function readBacklogOfOne(
+  client: pg.ClientBase,
+  buckets: readonly number[],
+  recordsMax: number,
+): Promise<LogPart[]> {
   const { rows } = await client.query<{ lane_id: string }>(readLanes);
   const lanes = rows.map(({ lane_id }) => lane_id);
   if (lanes.length === 0) return [];
   const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
   found.set(client, remembered);
-  const parts = await readFirstOf(client, remembered, lanes);
+  const parts = await readFirstOf(client, remembered, lanes, recordsMax);
   if (parts.length > 0) return parts;
   let wanted = [...buckets];
   if (wanted.length > BUCKETS_TRIED_MAX) {
@@ -91,7 +94,7 @@ async function readBacklogOfOne(client: pg.ClientBase, buckets: readonly number[
     wanted = waiting.rows.map(({ bucket }) => bucket);
   }
   found.set(client, wanted);
-  return readFirstOf(client, wanted, lanes);
+  return readFirstOf(client, wanted, lanes, recordsMax);
 }
 
 /** Reads the first of these buckets that has something, and takes it and those before it off the list. */
@@ -99,12 +102,13 @@ async function readFirstOf(
   client: pg.ClientBase,
   buckets: number[],
   lanes: readonly string[],
+  recordsMax: number,
 ): Promise<LogPart[]> {
   for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
     const { rows } = await client.query<LogRow>({
       ...readOfBucket,
       ...READING,
-      values: [bucket, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET, lanes],
+      values: [bucket, PARTS_MAX, recordsMax, STORED_BYTES_TARGET, lanes],
     });
     if (rows.length > 0) return rows.map(partOf);
   }
@@ -113,14 +117,18 @@ async function readFirstOf(
 
 /**
  * Reads what is next to be applied of these buckets, in the order of receipt; on Citus of one of them, and nothing only
- * when there is nothing in any.
+ * when there is nothing in any. The part that reaches `recordsMax` is the last.
  */
-export async function readBacklog(client: pg.ClientBase, buckets: readonly number[]): Promise<LogPart[]> {
-  if (await isDistributed(client)) return readBacklogOfOne(client, buckets);
+export async function readBacklog(
+  client: pg.ClientBase,
+  buckets: readonly number[],
+  recordsMax: number,
+): Promise<LogPart[]> {
+  if (await isDistributed(client)) return readBacklogOfOne(client, buckets, recordsMax);
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
     ...READING,
-    values: [buckets, PARTS_MAX, RECORDS_TARGET, STORED_BYTES_TARGET],
+    values: [buckets, PARTS_MAX, recordsMax, STORED_BYTES_TARGET],
   });
   return rows.map(partOf);
 }

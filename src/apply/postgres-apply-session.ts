@@ -71,8 +71,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return retireLanes(this.#client);
   }
 
-  readBacklog(buckets: readonly number[]): Promise<LogPart[]> {
-    return readBacklog(this.#client, buckets);
+  readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
+    return readBacklog(this.#client, buckets, recordsMax);
   }
 
   readPart(part: LogPart): Promise<ReadPart> {

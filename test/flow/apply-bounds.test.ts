@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { readBacklog } from "../../src/apply/backlog.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { readPart } from "../../src/apply/read-part.ts";
-import { ALL_BUCKETS, ApplyBench } from "../support/apply-bench.ts";
+import { ALL_BUCKETS, ApplyBench, reservation } from "../support/apply-bench.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
 
@@ -46,6 +46,28 @@ describe("what one batch can make apply do", () => {
     assert.equal(row?.transactions, 3);
   });
 
+  test("a session begins with a small transaction, and takes more with each that is committed", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 40; n += 1)
+      ids.push(
+        await bench.accept(Array.from({ length: 50 }, (_, at) => reservation(`S${n}-${at}`, T1, "x"))),
+      );
+    bench.startApplier();
+    for (const id of ids) await bench.outcomesOf(id);
+    await bench.stopApplier();
+    const transactions = await bench.rows<{ records: number }>(
+      `select sum(length(outcomes))::integer as records from bellhop.request_outcome where request_id = any ($1)
+       group by xmin::text order by min(request_id::text)`,
+      [ids],
+    );
+    const records = transactions.map((row) => row.records);
+    assert.equal(records[0], 100, `of ${records}`);
+    // A transaction that takes a second on a busy machine lets the next be as large as itself, and no smaller.
+    for (const [at, count] of records.slice(1, -1).entries())
+      assert.ok(count >= (records[at] as number), `of ${records}`);
+    assert.ok(Math.max(...records) > 100, `of ${records}`);
+  });
+
   test("other work gets its turn on the event loop while a large batch is read", async () => {
     await bench.accept(
       Array.from({ length: 500 }, (_, n) => group(`S${n}`, 100)),
@@ -54,7 +76,7 @@ describe("what one batch can make apply do", () => {
     const client = await bench.database.pool.connect();
     try {
       await client.query("set search_path = bellhop_state");
-      const [part] = await readBacklog(client, ALL_BUCKETS);
+      const [part] = await readBacklog(client, ALL_BUCKETS, 1_000);
       assert.ok(part !== undefined);
       let turns = 0;
       let reading = true;

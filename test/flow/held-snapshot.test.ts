@@ -72,7 +72,7 @@ describe("while a snapshot is held", () => {
     await ownership.take([{ bucket: 5, epoch: "0" }]);
     const transaction = async (at: number) => {
       const requestId = `019a0000-0000-7000-8000-${at.toString(16).padStart(12, "0")}`;
-      await readBacklog(client, [5]);
+      await readBacklog(client, [5], 1_000);
       await client.query("begin");
       const counters = await ownership.lock([5]);
       await advanceCursors(client, [{ bucket: 5, laneId, requestId } as LogPart]);

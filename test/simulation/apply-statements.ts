@@ -178,7 +178,7 @@ export function retireLanes(database: SimulatedDatabase) {
 }
 
 /** src/apply/sql/read-backlog.sql: one snapshot, with what the own transaction has moved. */
-export function readBacklog(database: SimulatedDatabase, buckets: readonly number[]) {
+export function readBacklog(database: SimulatedDatabase, buckets: readonly number[], recordsMax: number) {
   const wanted = new Set(buckets);
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();
@@ -197,7 +197,7 @@ export function readBacklog(database: SimulatedDatabase, buckets: readonly numbe
     let records = 0;
     const parts: LogPart[] = [];
     for (const row of pending) {
-      if (records >= conditions.recordsTarget) break;
+      if (records >= Math.min(conditions.recordsTarget, recordsMax)) break;
       records += row.recordCount;
       parts.push(row);
     }

@@ -203,7 +203,7 @@ class SimulatedApplySession implements ApplySession {
     return this.#connection.query("retire lanes", retireLanes(this.#connection.node.database));
   }
 
-  async readBacklog(buckets: readonly number[]): Promise<LogPart[]> {
+  async readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
     const { database } = this.#connection.node;
     if (
       database.conditions.plants.has("keep-read-ahead") &&
@@ -212,7 +212,8 @@ class SimulatedApplySession implements ApplySession {
     )
       return [...this.#readAhead];
     const isAhead = this.#isInTransaction;
-    const parts = (await this.#connection.query("read backlog", readBacklog(database, buckets))) as LogPart[];
+    const reading = readBacklog(database, buckets, recordsMax);
+    const parts = (await this.#connection.query("read backlog", reading)) as LogPart[];
     if (isAhead) this.#readAhead = parts;
     return parts;
   }

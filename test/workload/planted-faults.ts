@@ -28,6 +28,8 @@ export type PlantedFault = keyof typeof PLANTED_FAULTS;
 const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 const CONFLICT = /^(23|40)/;
 
+const RECORDS_AT_ONCE = 2_000;
+
 type ApplyTogether = (clients: readonly pg.Client[], parts: readonly LogPart[]) => Promise<void>;
 
 function runLoop(
@@ -46,7 +48,7 @@ function runLoop(
     }
     let seen = -1;
     while (!stopped) {
-      const parts = await readBacklog(clients[0] as pg.Client, ALL_BUCKETS);
+      const parts = await readBacklog(clients[0] as pg.Client, ALL_BUCKETS, RECORDS_AT_ONCE);
       // Begins when the backlog has stopped growing, as after an outage: then a bucket has many parts waiting.
       const grows = parts.length !== seen;
       seen = parts.length;
