@@ -2,11 +2,15 @@ import type pg from "pg";
 import { UnstorableFact } from "../contract/facts-text.ts";
 import { UnreadableRecord } from "../contract/record-reading.ts";
 import { isDataError } from "../db/sql-state.ts";
+import { MissingContent } from "../ledger/load-contents.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
 import { type ApplicableRecord, type QuarantineCode, UNREADABLE } from "./record.ts";
 
 const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
+
+const INCOMPLETE =
+  "What is stored of this record's earlier versions is incomplete; an operator has been told.";
 
 /** A record that was refused: it is to be held. */
 export interface RefusedRecord {
@@ -20,12 +24,14 @@ function refusalFor(error: unknown): RefusedRecord | undefined {
     return { outcome: "q", code: "record.unreadable", message: UNREADABLE };
   if (isDataError(error) || error instanceof UnstorableFact)
     return { outcome: "q", code: "data.unstorable", message: UNSTORABLE };
+  if (error instanceof MissingContent) return { outcome: "q", code: "state.incomplete", message: INCOMPLETE };
   return undefined;
 }
 
 /**
  * Applies records; where PostgreSQL refuses the data of one (SQLSTATE classes 22 and 23 only: anything else is thrown, so
- * that an outage quarantines nothing), or it or its facts cannot be read again, finds it by halving under savepoints.
+ * that an outage quarantines nothing), it or its facts cannot be read again, or what it replaces is not stored, finds it by
+ * halving under savepoints.
  * `nextChange` must give numbers that need not be gapless: those of a half that is rolled back are skipped.
  */
 export async function applyIsolatingBadRecords(

@@ -5,6 +5,7 @@ import type { FactsOfContent, StoredContent } from "./load-contents.ts";
 import type { BlockRun, ReservationNights } from "./night-run.ts";
 import { spanNights } from "./span-nights.ts";
 import { reservationNights } from "./stay-runs.ts";
+import { textNights } from "./text-nights.ts";
 
 /** The text of facts that have not been stored yet. */
 function textOf(facts: FactsText): string {
@@ -61,7 +62,7 @@ export class ContentNights {
       if (plain !== undefined) return plain;
     }
     const { facts, status } = this.#text();
-    return reservationNights(facts, status);
+    return textNights(facts, status) ?? reservationNights(facts, status);
   }
 
   #text(): FactsOfContent {

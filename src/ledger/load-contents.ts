@@ -21,6 +21,9 @@ export interface FactsOfContent {
   readonly status: string | null;
 }
 
+/** A content is not where its version says: somebody has changed the state. A replay brings it back. */
+export class MissingContent extends Error {}
+
 // Their number is hidden from the planner, as in advance-unchanged.ts.
 function factsStatement(resource: NightResource): Statement {
   return {
@@ -36,7 +39,7 @@ function factsStatement(resource: NightResource): Statement {
 
 const STATEMENTS = { r: factsStatement("r"), g: factsStatement("g") } as const;
 
-/** The facts of these contents, in their order, all of one resource. Throws where one is not stored. */
+/** The facts of these contents, in their order, all of one resource. Throws MissingContent where one is not stored. */
 export async function loadContents(
   client: pg.ClientBase,
   resource: NightResource,
@@ -73,6 +76,8 @@ export async function loadContents(
     count += 1;
   }
   if (count !== wanted.length)
-    throw new Error(`The facts of ${wanted.length - count} contents are not where their versions say.`);
+    throw new MissingContent(
+      `The facts of ${wanted.length - count} contents are not where their versions say.`,
+    );
   return found;
 }

@@ -3,7 +3,7 @@ import type { RecordContent } from "../contract/record-reading.ts";
 import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record-state.ts";
 import { ContentNights } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
-import { loadContents, type NightResource } from "./load-contents.ts";
+import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
 import type { BlockRun, NightRun } from "./night-run.ts";
 import { ReleasedCopies } from "./released-copies.ts";
@@ -142,7 +142,9 @@ export class NightLedger {
       exchanges.push(...exchangesAmong(byKey.get(text) ?? [], versions, []).all);
     const toWrite: { of: RecordKey; copy: TimelineCopy }[] = [];
     whole.forEach((text, at) => {
-      const found = exchangesAmong(byKey.get(text) ?? [], all[at] ?? [], released[at] ?? []);
+      const ofKey = byKey.get(text) ?? [];
+      checkNewest(ofKey, all[at] ?? []);
+      const found = exchangesAmong(ofKey, all[at] ?? [], released[at] ?? []);
       exchanges.push(...found.all);
       for (const copy of found.released) toWrite.push({ of: keys[at] as RecordKey, copy });
     });
@@ -297,6 +299,16 @@ function has(versions: readonly StoredVersion[], { record }: AppliedStep): boole
   return versions.some(
     ({ sourceTime, contentHash }) => sourceTime === record.sourceTime && contentHash === record.contentHash,
   );
+}
+
+/** Throws MissingContent where the newest version of a key is not among all that are stored: what it put on the books would stay. */
+function checkNewest(steps: readonly AppliedStep[], versions: readonly StoredVersion[]): void {
+  const newest = steps[0]?.before ?? null;
+  const isStored = versions.some(
+    ({ sourceTime, contentHash }) => sourceTime === newest?.sourceTime && contentHash === newest.contentHash,
+  );
+  if (newest !== null && !isStored)
+    throw new MissingContent("A newest version is not among those of its key.");
 }
 
 /**

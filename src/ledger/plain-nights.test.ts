@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { readRecord } from "../contract/read-record.ts";
 import { spanNights } from "./span-nights.ts";
 import { reservationNights } from "./stay-runs.ts";
+import { textNights } from "./text-nights.ts";
 
 const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2026, 1, 25) / DAY_MS;
@@ -63,19 +64,26 @@ const reservation = fc
     };
   });
 
-test("nights read from where facts stand in a record's bytes are those of the facts' text", () => {
-  let plain = 0;
+test("nights of plain reservations, by where facts stand in a record's bytes and in one walk over their text, are those of the text", () => {
+  const plain = { spans: 0, text: 0 };
   fc.assert(
     fc.property(reservation, (record) => {
       const { facts, status } = readRecord("reservations", Buffer.from(JSON.stringify(record))).content();
-      const read = facts.spans === undefined ? undefined : spanNights(facts.spans, status);
-      if (read === undefined) return;
-      plain += 1;
       const bytes = Buffer.alloc(facts.bytesMax());
       const text = bytes.toString("utf8", 0, facts.write(bytes, 0));
-      assert.deepEqual(read, reservationNights(text, status));
+      const expected = reservationNights(text, status);
+      const bySpans = facts.spans === undefined ? undefined : spanNights(facts.spans, status);
+      if (bySpans !== undefined) {
+        plain.spans += 1;
+        assert.deepEqual(bySpans, expected);
+      }
+      const byText = textNights(text, status);
+      if (byText !== undefined) {
+        plain.text += 1;
+        assert.deepEqual(byText, expected);
+      }
     }),
     { numRuns: 5_000 },
   );
-  assert.ok(plain > 500, `${plain} of 5000 were plain`);
+  assert.ok(plain.spans > 500 && plain.text > 500, `${JSON.stringify(plain)} of 5000 were plain`);
 });

@@ -23,3 +23,10 @@ test("fields and arrays of texts are read as they were written", () => {
     { numRuns: 2_000 },
   );
 });
+
+test("fields and arrays are read as PostgreSQL writes them, with marks that are doubled", () => {
+  const row = String.raw`(,"{""Familie groß"",""a,b"",NULL,""\\""c\\\\""}",1,"say ""yes"" \\ no","")`;
+  const [first, array, one, text, last] = fieldsOfRow(row);
+  assert.deepEqual([first, one, text, last], [null, "1", String.raw`say "yes" \ no`, ""]);
+  assert.deepEqual(elementsOf(array), ["Familie groß", "a,b", null, '"c\\']);
+});

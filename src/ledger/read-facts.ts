@@ -1,22 +1,28 @@
 /**
  * Reads the text of facts (`contract/facts-text.ts`) back: what is stored of a version that is to be taken off the books
- * again. Only what `rowText` and its like write is understood.
+ * again. Understood is what `rowText` and its like write, and what PostgreSQL wrote when texts were made of columns (migration
+ * 0005): it doubles marks that we escape.
  */
 
 const BACKSLASH = 0x5c;
 const QUOTE = '"';
+const TO_UNQUOTE = /["\\]/;
 
 /** The end of a quoted text that begins at `start`, after its closing quote. */
 function endOfQuoted(text: string, start: number): number {
   let at = start + 1;
-  while (text[at] !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at + 1;
+  for (;;) {
+    if (text.charCodeAt(at) === BACKSLASH) at += 2;
+    else if (text[at] !== QUOTE) at += 1;
+    else if (text[at + 1] === QUOTE) at += 2;
+    else return at + 1;
+  }
 }
 
 /** What a quoted text means. */
 function unquoted(text: string, start: number, end: number): string {
   const inner = text.slice(start + 1, end - 1);
-  return inner.includes("\\") ? inner.replace(/\\(.)/gsu, "$1") : inner;
+  return TO_UNQUOTE.test(inner) ? inner.replace(/\\(.)|"(")/gsu, (_, one, other) => one ?? other) : inner;
 }
 
 /** The parts of a list that are parted by commas, from `start` up to the mark that ends it; nothing at all is null. */

@@ -5,7 +5,7 @@ import { elementsOf, fieldsOfRow } from "./read-facts.ts";
 import { Unclaimed } from "./unclaimed.ts";
 
 /** Where each column stands in a `bellhop.reservation_facts` (migration 0005). */
-const COLUMN = {
+export const COLUMN = {
   ...{ numberOfRooms: 3, shareId: 5, channel: 6, arrival: 8, departure: 9, roomType: 10, bookedRoomType: 11 },
   ...{ segment: 12, group: 13, rateCode: 15, currency: 16, adults: 17, children: 18 },
   ...{

@@ -25,6 +25,7 @@ const QUARANTINE_CODES: Record<QuarantineCode, true> = {
   "time.future": true,
   "data.unstorable": true,
   "record.unreadable": true,
+  "state.incomplete": true,
 };
 
 const read = (path: string): Promise<string> => readFile(join(root, path), "utf8");

@@ -162,6 +162,28 @@ describe("quarantine and replay", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
+  test("holds a record that replaces a content which is gone, and no other, until a replay and a release", async () => {
+    await bench.acceptAndApply([reservation("GONE", at(1), "x"), reservation("KEPT", at(1), "x")]);
+    await bench.rows("delete from bellhop_state.reservation_version where key = 'GONE'");
+    const later = [reservation("KEPT", at(2), "y"), reservation("NEW", at(2), "x")];
+    const requestId = await bench.accept([reservation("GONE", at(2), "y"), ...later]);
+    assert.equal(await bench.outcomesOf(requestId), "qaa");
+    assert.equal((await readHeld(bench.database.pool, requestId, 0))?.code, "state.incomplete");
+    assert.equal(await resolve("release", requestId), "q");
+    const { swapped } = await runReplay(true);
+    assert.ok(swapped);
+    assert.equal(await resolve("release", requestId), "a");
+    const [channel] = await bench.rows(
+      `select facts.channel, (select sum(rooms)::integer from bellhop_state.night_entry where key = 'GONE') as rooms
+       from bellhop_state.current_record c join analytics.stored_reservation_version facts
+         on facts.bucket = c.bucket and facts.property_id = c.property_id and facts.key = c.key
+         and facts.source_time = c.facts_source_time and facts.content_hash = c.content_hash
+       where c.key = 'GONE'`,
+    );
+    assert.deepEqual(channel, { channel: "y", rooms: 1 });
+    assert.ok((await runReplay()).equal);
+  });
+
   test("swaps while batches arrive, and loses none", async () => {
     let stop = false;
     const ids: string[] = [];
