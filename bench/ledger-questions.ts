@@ -2,7 +2,7 @@ import type { ServiceProcess } from "./service-process.ts";
 import { median, percentile } from "./statistics.ts";
 
 const HOST = "127.0.0.1";
-const PAGE_ITEMS = 1_000;
+const PAGE_ITEMS = 10_000;
 /** Not counted: the service's and PostgreSQL's first times. */
 const WARM_UP = 5;
 

@@ -48,9 +48,14 @@ export function afterPlace({ night, unit, currency }: BooksPlace): (string | boo
   return [night, unit === null, unit ?? "", currency === null, currency ?? ""];
 }
 
+/** From surrogates on, the order of UTF-16 is not that of UTF-8. */
+const FROM_SURROGATES = /[\ud800-\uffff]/;
+
 /** Compares as PostgreSQL's collation "C" does, which is by bytes of UTF-8; what is not told is last. */
 export function compareCodes(left: string | null, right: string | null): number {
+  if (left === right) return 0;
   if (left === null || right === null) return (left === null ? 1 : 0) - (right === null ? 1 : 0);
+  if (!FROM_SURROGATES.test(left) && !FROM_SURROGATES.test(right)) return left < right ? -1 : 1;
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
 

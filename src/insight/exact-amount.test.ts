@@ -45,3 +45,26 @@ test("sums are exact, and what is not told adds nothing", () => {
   assert.equal(plus(null, null), null);
   assert.equal(plus("1.5", "1"), "2.5");
 });
+
+test("rates are exact on both sides of what a double holds", () => {
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }),
+      fc.bigInt({ min: 1n, max: 100_000n }),
+      fc.integer({ min: 0, max: 4 }),
+      (cents, by, digits) => {
+        const size = String(cents < 0n ? -cents : cents).padStart(3, "0");
+        const text = `${cents < 0n ? "-" : ""}${size.slice(0, -2)}.${size.slice(-2)}`;
+        const rate = dividedBy(text, by, digits);
+        const told = BigInt(rate.replace(".", ""));
+        // Not further from the quotient than half of the last digit, and on a half the one away from zero.
+        const twiceOff = 2n * (told * by * 100n - cents * 10n ** BigInt(digits));
+        const half = by * 100n;
+        const isOutward = cents < 0n ? -twiceOff : twiceOff;
+        assert.ok(isOutward > -half && isOutward <= half, `${text} by ${by} is ${rate}`);
+        assert.equal(rate.split(".")[1]?.length ?? 0, digits);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

@@ -50,9 +50,9 @@ function amountOf(text: string): Amount {
   return { units: BigInt(text.slice(0, point) + text.slice(point + 1)), scale: text.length - point - 1 };
 }
 
-function textOf(units: bigint, scale: number): string {
-  const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
-  const sign = units < 0n ? "-" : "";
+function textOf(units: bigint | number, scale: number): string {
+  const digits = String(units < 0 ? -units : units).padStart(scale + 1, "0");
+  const sign = units < 0 ? "-" : "";
   if (scale === 0) return sign + digits;
   const point = digits.length - scale;
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
@@ -60,18 +60,39 @@ function textOf(units: bigint, scale: number): string {
 
 /** A decimal with at least so many digits after the point, and more only where they say something: `75.5` is `75.50`. */
 export function withDigits(text: string, digits: number): string {
+  const point = text.indexOf(".");
+  const told = point === -1 ? 0 : text.length - point - 1;
+  // Nearly every amount: nothing is to be counted.
+  if (told === digits) return text;
+  if (told < digits) return `${text}${point === -1 ? "." : ""}${"0".repeat(digits - told)}`;
   let { units, scale } = amountOf(text);
   while (scale > digits && units % 10n === 0n) [units, scale] = [units / 10n, scale - 1];
-  return scale >= digits ? textOf(units, scale) : textOf(units * 10n ** BigInt(digits - scale), digits);
+  return textOf(units, scale);
 }
 
 /** A decimal divided by a whole number above 0, to so many digits: halves are rounded away from zero. */
 export function dividedBy(text: string, by: bigint, digits: number): string {
+  const small = smallQuotient(text, Number(by), digits);
+  if (small !== undefined) return textOf(small, digits);
   const { units, scale } = amountOf(text);
   const divisor = by * 10n ** BigInt(scale);
   const scaled = (units < 0n ? -units : units) * 10n ** BigInt(digits);
   const quotient = (scaled * 2n + divisor) / (divisor * 2n);
   return textOf(units < 0n ? -quotient : quotient, digits);
+}
+
+const TEXT_MAX = 15;
+
+/** The same as a whole number of 10^-`digits`, where doubles hold all that it takes: any amount that a hotel has. */
+function smallQuotient(text: string, by: number, digits: number): number | undefined {
+  if (text.length > TEXT_MAX) return undefined;
+  const point = text.indexOf(".");
+  const units = Number(point === -1 ? text : text.slice(0, point) + text.slice(point + 1));
+  const divisor = by * 10 ** (point === -1 ? 0 : text.length - point - 1);
+  const dividend = 2 * Math.abs(units) * 10 ** digits + divisor;
+  if (!Number.isSafeInteger(dividend) || !Number.isSafeInteger(2 * divisor)) return undefined;
+  const quotient = (dividend - (dividend % (2 * divisor))) / (2 * divisor);
+  return units < 0 ? -quotient : quotient;
 }
 
 /** The sum of two decimals; where one is not told, the other. */

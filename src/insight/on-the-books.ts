@@ -14,7 +14,8 @@ import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts"
 import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
 import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
-import { readStock, type Stock } from "./stock.ts";
+import { readStock } from "./stock.ts";
+import type { Stock } from "./stock-facts.ts";
 import { sumEntries } from "./sum-entries.ts";
 
 const readOnTheBooksOf = readVariants(new URL("./sql/read-on-the-books.sql", import.meta.url));
@@ -75,7 +76,7 @@ function itemOf({ night, unit, currency, books, stock }: Cell, by: Grouping, sce
   const rooms = books?.rooms ?? "0";
   const roomRevenue = books?.room_revenue ?? null;
   const isOfAvailable = scene.settings.occupancyBase === "available";
-  const base = stock === undefined ? null : BigInt(stock.capacity) - (isOfAvailable ? BigInt(stock.off) : 0n);
+  const base = stock === undefined ? null : BigInt(stock.capacity - (isOfAvailable ? stock.off : 0));
   return {
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
@@ -84,40 +85,55 @@ function itemOf({ night, unit, currency, books, stock }: Cell, by: Grouping, sce
     grossRoomRevenue: money(books?.gross_room_revenue),
     adults: Number(books?.adults ?? 0),
     children: Number(books?.children ?? 0),
-    capacity: stock === undefined ? null : Number(stock.capacity),
-    outOfOrder: stock === undefined ? null : Number(stock.off),
+    capacity: stock?.capacity ?? null,
+    outOfOrder: stock?.off ?? null,
     occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
     adr: ratio(roomRevenue, BigInt(rooms), digits),
     revpar: ratio(roomRevenue, base, digits),
     currency,
     blocksRemaining: Number(books?.blocks ?? 0),
     unmappedRooms: Number(books?.unmapped_rooms ?? 0),
-    soldReported: stock === undefined ? null : Number(stock.sold),
+    soldReported: stock?.sold ?? null,
   };
 }
 
-function compareCells(left: BooksPlace, right: BooksPlace): number {
+function compareUnits(left: Stock | BooksRow, right: Stock | BooksRow): number {
   if (left.night !== right.night) return left.night < right.night ? -1 : 1;
-  return compareCodes(left.unit, right.unit) || compareCodes(left.currency, right.currency);
+  return compareCodes(left.unit, right.unit);
 }
 
-/** Rows of the books beside what inventory tells of the same night and group; what has nothing on the books is there too. */
+/**
+ * Rows of the books beside what inventory tells of the same night and group; what has nothing on the books is there too. Both
+ * come in the order of nights and groups, and so does the answer.
+ */
 function joined(
   books: readonly BooksRow[],
   stock: readonly Stock[],
   after: BooksPlace,
   currency: string | null,
 ): Cell[] {
-  const placeOfStock = ({ night, unit }: { night: string; unit: string | null }) =>
-    JSON.stringify([night, unit]);
-  const left = new Map(stock.map((one) => [placeOfStock(one), one]));
-  const cells = books.map((row): Cell => ({ ...row, books: row, stock: left.get(placeOfStock(row)) }));
-  for (const row of books) left.delete(placeOfStock(row));
-  // The group that the page before ended in has been told.
-  left.delete(placeOfStock(after));
-  for (const one of left.values())
+  const cells: Cell[] = [];
+  const addStock = (one: Stock) => {
+    // The group that the page before ended in has been told.
+    if (one.night === after.night && one.unit === after.unit) return;
     cells.push({ night: one.night, unit: one.unit, currency, books: undefined, stock: one });
-  return cells.sort(compareCells);
+  };
+  let next = 0;
+  let row: BooksRow | undefined;
+  for (row of books) {
+    for (; next < stock.length && compareUnits(stock[next] as Stock, row) < 0; next += 1)
+      if (!isOf(stock[next] as Stock, cells.at(-1))) addStock(stock[next] as Stock);
+    const one = stock[next];
+    const { night, unit } = row;
+    cells.push({ night, unit, currency: row.currency, books: row, stock: isOf(one, row) ? one : undefined });
+  }
+  for (const one of stock.slice(next)) if (!isOf(one, cells.at(-1))) addStock(one);
+  return cells;
+}
+
+/** Whether stock is that of a row's night and group. */
+function isOf(stock: Stock | undefined, row: BooksPlace | undefined): boolean {
+  return stock !== undefined && row !== undefined && stock.night === row.night && stock.unit === row.unit;
 }
 
 /** Inventory knows room types, and nothing else that nights are grouped by. */

@@ -1,9 +1,9 @@
-import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { readWithParts } from "./statement-parts.ts";
 import { sumEntries } from "./sum-entries.ts";
 
-const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url));
+const readSettled = readWithParts(new URL("./sql/read-settled-rooms.sql", import.meta.url));
 
 /** Rooms of reservations on the books of a night, shares settled. */
 export interface SettledRooms {

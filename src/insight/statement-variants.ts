@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { isDistributed, ofOneBucket } from "../db/distribution.ts";
-import { readStatement, type Statement } from "../db/statement.ts";
+import type { Statement } from "../db/statement.ts";
 import { BY, CLOCKS, type Clock, type Grouping } from "./question.ts";
+import { readWithParts } from "./statement-parts.ts";
 
 /** The column that a statement groups by; a file is written with the one of room types, marked. */
 const COLUMNS: Readonly<Record<Grouping, string>> = {
@@ -34,7 +35,7 @@ function variantOf({ name, text }: Statement, by: Grouping, clock: Clock): State
  * stand. Only our own names are put in.
  */
 export function readVariants(url: URL): Variants {
-  const statement = readStatement(url);
+  const statement = readWithParts(url);
   if (!statement.text.includes(CLOCK_MARK))
     throw new Error(`The statement ${statement.name} does not say where its clock is.`);
   const here = new Map<string, Statement>();

@@ -1,23 +1,14 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import { after, lowestIdFrom, readInstant } from "../read/instant.ts";
-import type { BooksPlace } from "./books-position.ts";
+import { type BooksPlace, compareCodes } from "./books-position.ts";
 import type { NightWindow } from "./night-windows.ts";
 import type { StayQuestion } from "./question.ts";
+import { type Stock, stockOfFacts } from "./stock-facts.ts";
 
 const findStock = readStatement(new URL("./sql/find-stock.sql", import.meta.url));
 const findStockBefore = readStatement(new URL("./sql/find-stock-before.sql", import.meta.url));
 const readStockStatement = readStatement(new URL("./sql/read-stock.sql", import.meta.url));
-
-/** What inventory tells of one night: of one room type, or of all together (`unit` is null). */
-export interface Stock {
-  readonly night: string;
-  readonly unit: string | null;
-  readonly capacity: string;
-  /** Rooms that cannot be sold: maintenance and other reasons. */
-  readonly off: string;
-  readonly sold: string;
-}
 
 /** A night's inventory record, as the version that holds its content. */
 interface StockVersion {
@@ -111,14 +102,21 @@ export async function readStock(
       )),
     );
   if (versions.length === 0) return [];
-  const { rows } = await client.query<Stock>({
+  const { rows } = await client.query<{ night: string; facts: string }>({
     ...readStockStatement,
     values: [
       ...[bucket, propertyId, versions.map(({ night }) => night)],
       versions.map(({ facts_source_time }) => facts_source_time),
       versions.map(({ content_hash }) => content_hash),
-      ...[question.by === "roomType", from.night, from.unit ?? "", limit],
     ],
   });
-  return rows;
+  const stock: Stock[] = [];
+  for (const { night, facts } of rows) {
+    if (stock.length >= limit) break;
+    if (night < from.night) continue;
+    for (const one of stockOfFacts(night, facts, question.by === "roomType"))
+      if (night > from.night || one.unit === null || compareCodes(one.unit, from.unit ?? "") >= 0)
+        stock.push(one);
+  }
+  return stock.slice(0, limit);
 }

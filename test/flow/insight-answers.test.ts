@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { bucketOf } from "../../src/accept/bucket.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { mapLabel } from "../../src/state/label-mapping.ts";
@@ -8,7 +9,7 @@ import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { addProperty, askInsight, insightItems, insightPage } from "./insight-fixture.ts";
-import { apply, inventory, parameterMessage } from "./read-fixture.ts";
+import { apply, inventory, parameterMessage, resolveHeld } from "./read-fixture.ts";
 
 const NIGHT = "2026-07-14";
 const DAY = dayOf(NIGHT);
@@ -237,6 +238,13 @@ describe("labels", () => {
   });
 });
 
+async function databaseTime(): Promise<string> {
+  const { rows } = await service.pool.query<{ now: string }>(
+    `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`,
+  );
+  return rows[0]?.now ?? "";
+}
+
 describe("capacity", () => {
   const stock = (
     date: string,
@@ -272,10 +280,7 @@ describe("capacity", () => {
       ]),
       stock("2026-07-16", "2026-02-01T00:00:00Z", [["DLX", 8, 0, 0]]),
     ]);
-    const { rows } = await service.pool.query<{ now: string }>(
-      `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`,
-    );
-    knownAt = rows[0]?.now ?? "";
+    knownAt = await databaseTime();
     await apply(service, "inventories", [
       stock(NIGHT, "2026-04-01T00:00:00Z", [
         ["DLX", 8, 2, 1],
@@ -375,6 +380,31 @@ describe("capacity", () => {
       [],
     );
   });
+});
+
+test("what inventory says counts from its release where it was held, by the clock of receipt", async () => {
+  const propertyCode = "HELD";
+  const pushed = (created: string, capacity: number) =>
+    inventory(NIGHT, created, {
+      propertyCode,
+      roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: capacity, roomsSold: 1 }],
+    });
+  await apply(service, "inventories", [pushed("2026-02-01T00:00:00Z", 8)]);
+  const held = await apply(service, "inventories", [pushed("2999-01-01T00:00:00Z", 9)]);
+  const whileHeld = { clock: "receipt", asOf: await databaseTime() };
+  await resolveHeld(service, "release", held, 0, bucketOf("ACME", propertyCode), "i");
+  const asked = { ...JULY, propertyCode, to: NIGHT };
+  const capacities: unknown[] = [];
+  for (const at of [whileHeld, { clock: "receipt", asOf: await databaseTime() }, {}]) {
+    const [books] = await insightItems(service, "on-the-books", { ...asked, ...at });
+    const [night] = await insightItems(service, "reconciliation", { ...asked, ...at });
+    capacities.push([books?.["capacity"], night?.["requestId"] === held]);
+  }
+  assert.deepEqual(capacities, [
+    [8, false],
+    [9, true],
+    [9, true],
+  ]);
 });
 
 describe("CSV", () => {

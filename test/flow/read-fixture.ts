@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { AcceptLog } from "../../src/accept/accept-log.ts";
+import type { ResourceLetter } from "../../src/contract/resource.ts";
 import type { Answer, RequestOptions, TestClient, TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -88,6 +90,25 @@ export async function untilApplied(
 ): Promise<void> {
   const options = as === undefined ? {} : { as };
   await until(async () => (await readRequest(service, requestId, "", options)).status === "applied", 20_000);
+}
+
+/** Carries out what an operator decides about a held record. */
+export async function resolveHeld(
+  service: TestService,
+  kind: "release" | "discard",
+  requestId: string,
+  index: number,
+  bucket: number,
+  resource: ResourceLetter = "r",
+): Promise<void> {
+  const log = await AcceptLog.open(service.database.clientConfig, 1, {});
+  await log.appendResolution({ kind, operator: "test", bucket, resource, requestId, index });
+  await log.close();
+  await until(async () => {
+    const { records } = await readRequest(service, requestId);
+    // What was applied without a word to be told of it is not among them.
+    return !records.some((record) => record["index"] === index && record["outcome"] === "quarantined");
+  }, 60_000);
 }
 
 export async function readRequest(

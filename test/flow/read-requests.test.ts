@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import {
   accept,
   apply,
@@ -13,6 +11,7 @@ import {
   readPage,
   readRequest,
   reservation,
+  resolveHeld,
   untilApplied,
 } from "./read-fixture.ts";
 
@@ -25,22 +24,6 @@ after(() => service.stop());
 const OLD = "2026-01-01T00:00:00Z";
 const FUTURE = "2999-01-01T00:00:00Z";
 const LENIENT = { headers: { prefer: "handling=lenient", "x-correlation-id": "corr-1" } };
-
-/** Carries out what an operator decides about a held record. */
-async function resolve(
-  kind: "release" | "discard",
-  requestId: string,
-  index: number,
-  bucket: number,
-): Promise<void> {
-  const log = await AcceptLog.open(service.database.clientConfig, 1, {});
-  await log.appendResolution({ kind, operator: "test", bucket, resource: "r", requestId, index });
-  await log.close();
-  await until(async () => {
-    const { records } = await readRequest(service, requestId);
-    return records.some((record) => record["index"] === index && record["outcome"] !== "quarantined");
-  }, 20_000);
-}
 
 describe("one request", () => {
   test("is accepted until every part of it is applied, and then tells what became of each record", async () => {
@@ -136,8 +119,8 @@ describe("one request", () => {
     const before = (await readRequest(service, requestId)).counts;
     assert.deepEqual([before["quarantined"], before["applied"]], [3, 0]);
     const bucket = bucketOf("ACME", "LIS01");
-    await resolve("release", requestId, 0, bucket);
-    await resolve("discard", requestId, 2, bucket);
+    await resolveHeld(service, "release", requestId, 0, bucket);
+    await resolveHeld(service, "discard", requestId, 2, bucket);
     const { counts, records } = await readRequest(service, requestId);
     assert.deepEqual(
       [counts["applied"], counts["quarantined"], counts["discarded"], counts["pending"]],

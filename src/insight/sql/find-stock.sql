@@ -1,9 +1,14 @@
 -- The current inventory record of each night from $3 to $4, as the version that holds its content, and whether it counts at
--- an instant: whether its source time is at or before $5 and it was received before the request $6. An index scan of
--- current_record's primary key: the key of an inventory record is its night.
+-- an instant: whether its source time is at or before $5 and it was received before the request $6, and not held then. An index
+-- scan of current_record's primary key: the key of an inventory record is its night. Few are released: an index scan of
+-- quarantine_resolved_by.
 select
   key as night, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash,
-  source_time <= $5::timestamptz and request_id < $6::uuid as counts
+  source_time <= $5::timestamptz and request_id < $6::uuid and (request_id, record_index) not in (
+    select held.request_id, held.record_index
+    from bellhop.quarantine as held
+    where held.bucket = $1 and held.property_id = $2 and held.resolved_by >= $6::uuid
+  ) as counts
 from bellhop_state.current_record
 where bucket = $1 and property_id = $2 and resource = 'i' and key >= $3 and key <= $4
 order by key

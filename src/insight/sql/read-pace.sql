@@ -6,75 +6,56 @@
 -- A run of nights reaches each of them one day later than the one before, so that on the axis of days it is a run, too: only
 -- its ends are summed (`slope`), and what is told at one day (`level`). The curve at a day is the sum of the levels at
 -- that day and above, and of the slopes' running sum (src/insight/booking-curve.ts).
--- Shared rooms are settled by night and day. Plan: as read-on-the-books.
-with kind as materialized (
-  select
-    dimension,
-    dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $7)) as cell,
-    row_number() over (
-      order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel,
-        currency_code, dimension
-    ) as place,
-    room_type_code /* by */ as unit,
-    coalesce(currency_code, $7) as currency
-  from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and status = any ($6::text[])
-),
-entry as (
-  select *, greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
+-- Shared rooms are settled by night and day. Plan: as read-on-the-books, but only the dimensions of the entries that were found.
+with entry as materialized (
+  select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,
+    greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
     (source_time /* clock */ at time zone $8 - make_interval(mins => $9))::date as day
-  from (
-    select * from bellhop_state.night_entry as t
-    where property_id = $2 /* and its bucket */ and nights <= 31
-      and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
-    union all
-    select * from bellhop_state.night_entry as t
-    where property_id = $2 /* and its bucket */ and nights > 31
-      and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
-  ) as stored
+  from (/* part: entries-of-nights */) as stored
+  where source_time /* clock */ <= $5
+),
+kind as materialized (
+  select
+    dimension, dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $7)) as cell,
+    room_type_code /* by */ as unit, coalesce(currency_code, $7) as currency
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2 and status = any ($6::text[]) and dimension in (select dimension from entry)
 ),
 run as materialized (
   select
-    kind.cell, kind.place, entry.share_id, entry.key as sharer, entry.rooms as all_rooms, entry.first, entry.last, entry.day,
+    kind.cell, entry.first, entry.last, entry.day,
     -- Of its nights those that are entered fewer than $10 days before, and how many are entered earlier.
     greatest(entry.first - entry.day, 0) as least_days, least(entry.last - entry.day, $10 - 1) as most_days,
     greatest(entry.last - entry.day - greatest(entry.first - entry.day, $10::integer) + 1, 0) as early_nights,
     case when entry.share_id is null then entry.rooms else 0 end as rooms, entry.room_revenue, entry.gross_room_revenue
-  from entry join kind on kind.dimension = entry.dimension
+  from entry join kind using (dimension)
   where entry.last >= entry.day
 ),
-sharer_night as materialized (
+shared_entry as materialized (
+  select dimension, share_id, key as sharer, rooms, first, last, day from entry where share_id is not null and last >= day
+),
+place_of_kind as (/* part: places-of-kinds */),
+entered as materialized (
   select
-    share_id, sharer, cell, place, first + passed as night, least(first + passed - day, $10::integer) as days, sum(all_rooms) as rooms
-  from run cross join lateral generate_series(greatest(day - first, 0), last - first) as passed
-  where share_id is not null
+    share_id, sharer, cell, place, first + passed as night, least(first + passed - day, $10::integer) as days, sum(rooms) as rooms
+  from shared_entry
+  join place_of_kind using (dimension)
+  join kind using (dimension)
+  cross join lateral generate_series(greatest(day - first, 0), last - first) as passed
   group by share_id, sharer, cell, place, first + passed, least(first + passed - day, $10::integer)
 ),
 step as (
   select share_id, night, days, lead(days) over (partition by share_id, night order by days desc) as next_days
-  from (select distinct share_id, night, days from sharer_night) as told
+  from (select distinct share_id, night, days from entered) as told
 ),
-sharer_step as (
+sharer_night as (
   select step.share_id, step.night, step.days, step.next_days, sharer, cell, place, sum(rooms) as rooms
   from step
-  join sharer_night
-    on sharer_night.share_id = step.share_id and sharer_night.night = step.night and sharer_night.days >= step.days
+  join entered on entered.share_id = step.share_id and entered.night = step.night and entered.days >= step.days
   group by step.share_id, step.night, step.days, step.next_days, sharer, cell, place
   having sum(rooms) <> 0
 ),
-sharer as (
-  select
-    sharer_step.*,
-    min(sharer) over (partition by share_id, night, days) as holder,
-    sum(rooms) over (partition by share_id, night, days, sharer) as named,
-    place = min(place) over (partition by share_id, night, days, sharer) as is_first
-  from sharer_step
-),
-shared_room as (
-  select cell, days, next_days, rooms + case when is_first then most - named else 0 end as rooms
-  from (select sharer.*, max(named) over (partition by share_id, night, days) as most from sharer) as room
-  where sharer = holder
-),
+shared_room as (/* part: settled-shares by night, days, next_days */),
 change as (
   select cell, least_days as days, sum(rooms) as slope_rooms, sum(room_revenue) as slope_revenue,
     sum(gross_room_revenue) as slope_gross, 0 as level_rooms, null::numeric as level_revenue, null::numeric as level_gross

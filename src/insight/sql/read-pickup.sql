@@ -7,14 +7,8 @@
 -- Plan: as read-on-the-books; running sums by reservation and cell, then by cell. Shared rooms by night_entry_shared.
 with kind as materialized (
   select
-    dimension,
-    dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $8)) as cell,
-    row_number() over (
-      order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel,
-        currency_code, dimension
-    ) as place,
-    room_type_code /* by */ as unit,
-    coalesce(currency_code, $8) as currency
+    dimension, dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $8)) as cell,
+    room_type_code /* by */ as unit, coalesce(currency_code, $8) as currency
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($7::text[])
 ),
@@ -24,18 +18,9 @@ run as materialized (
     least(entry.first_night + entry.nights, $4::date + 1) as end_night,
     case when entry.share_id is null then entry.rooms else 0 end as rooms,
     entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
-  from (
-    select * from bellhop_state.night_entry as t
-    where property_id = $2 /* and its bucket */ and nights <= 31
-      and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date
-      and source_time /* clock */ > $5 and source_time /* clock */ <= $6
-    union all
-    select * from bellhop_state.night_entry as t
-    where property_id = $2 /* and its bucket */ and nights > 31
-      and first_night <= $4::date and first_night + nights > $3::date
-      and source_time /* clock */ > $5 and source_time /* clock */ <= $6
-  ) as entry
+  from (/* part: entries-of-nights */) as entry
   join kind on kind.dimension = entry.dimension
+  where entry.source_time /* clock */ > $5 and entry.source_time /* clock */ <= $6
 ),
 key_change as (
   select key, cell, night, sum(rooms) as rooms
@@ -53,40 +38,27 @@ key_stretch as (
   from key_change
   window so_far as (partition by key, cell order by night)
 ),
+shared_entry as materialized (
+  select *, source_time /* clock */ <= $5 as is_before
+  from (/* part: shared-entries */) as entry
+  where source_time /* clock */ <= $6
+),
+place_of_kind as (/* part: places-of-kinds */),
 sharer_night as (
-  select
-    is_after, share_id, sharer, cell, place, night, sum(rooms) as rooms
-  from (
-    select
-      entry.share_id, entry.key as sharer, kind.cell, kind.place, entry.rooms, greatest(entry.first_night, $3::date) + passed as night,
-      entry.source_time /* clock */ <= $5 as is_before
-    from bellhop_state.night_entry as entry
-    join kind on kind.dimension = entry.dimension
-    cross join lateral generate_series(
-      0, least(entry.first_night + entry.nights, $4::date + 1) - greatest(entry.first_night, $3::date) - 1
-    ) as passed
-    where entry.property_id = $2 and entry.bucket = $1 and entry.share_id is not null and entry.first_night <= $4::date
-      and entry.first_night + entry.nights > $3::date and entry.source_time /* clock */ <= $6
-  ) as sharers
+  select share_id, sharer, cell, place, first_night + passed as night, is_after, sum(rooms) as rooms
+  from shared_entry
+  join place_of_kind using (dimension)
+  join kind using (dimension)
+  cross join lateral generate_series(0, end_night - first_night - 1) as passed
   cross join (values (false), (true)) as instant (is_after)
   where is_after or is_before
-  group by is_after, share_id, sharer, cell, place, night
+  group by share_id, sharer, cell, place, first_night + passed, is_after
   having sum(rooms) <> 0
 ),
-sharer as (
-  select
-    sharer_night.*,
-    min(sharer) over (partition by is_after, share_id, night) as holder,
-    sum(rooms) over (partition by is_after, share_id, night, sharer) as named,
-    place = min(place) over (partition by is_after, share_id, night, sharer) as is_first
-  from sharer_night
-),
+shared_room as (/* part: settled-shares by night, is_after */),
 share_change as (
-  select
-    share_id, cell, night,
-    sum(case when is_after then 1 else -1 end * (rooms + case when is_first then most - named else 0 end)) as rooms
-  from (select sharer.*, max(named) over (partition by is_after, share_id, night) as most from sharer) as room
-  where sharer = holder
+  select share_id, cell, night, sum(case when is_after then rooms else -rooms end) as rooms
+  from shared_room
   group by share_id, cell, night
 ),
 change as (

@@ -1,6 +1,11 @@
 -- What inventory says is sold of the nights from $3 to $4, by room type (virtual ones aside): of the version that counts at the
--- source time $5 as received up to $6. The current record tells of nearly every night; only where it is newer
+-- source time $5 as received up to $6, and not held then. The current record tells of nearly every night; only where it is newer
 -- than that are versions walked back, and they lie in the order of time, so what is walked is what came since.
+with held as materialized (
+  select request_id, record_index
+  from bellhop.quarantine
+  where bucket = $1 and property_id = $2 and resolved_by >= analytics.first_request_id_after($6)
+)
 select
   known.key as night, version.request_id, version.record_index,
   to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time, room.room_type,
@@ -8,15 +13,20 @@ select
   room.transient::float8 as transient, room.grouped::float8 as grouped
 from bellhop_state.current_record as known
 cross join lateral (
+  select known.source_time <= $5 and known.request_id < analytics.first_request_id_after($6)
+    and (known.request_id, known.record_index) not in (select request_id, record_index from held) as counts
+) as current
+cross join lateral (
   select known.source_time, known.facts_source_time, known.content_hash, known.request_id, known.record_index
-  where known.source_time <= $5 and known.request_id < analytics.first_request_id_after($6)
+  where current.counts
   union all
   (
     select older.source_time, older.facts_source_time, older.content_hash, older.request_id, older.record_index
     from bellhop_state.inventory_version as older
-    where not (known.source_time <= $5 and known.request_id < analytics.first_request_id_after($6))
+    where not current.counts
       and older.bucket = $1 and older.property_id = $2 and older.key = known.key
       and older.source_time <= least($5, $6 + interval '1 hour') and older.request_id < analytics.first_request_id_after($6)
+      and (older.request_id, older.record_index) not in (select request_id, record_index from held)
     order by older.source_time desc, older.request_id desc, older.record_index desc
     limit 1
   )

@@ -1,61 +1,38 @@
 -- Rooms of reservations that are on the books, from the night $3 to $4, by room type and group: of what has a source time up to
--- $5 and was received up to $6, under the labels $7. Shared rooms are settled night by night, as read-on-the-books does.
+-- $5 and was received up to $6, under the labels $7. Shared rooms are settled night by night.
 -- Only changes are summed, and nights are laid out at the end.
 with kind as materialized (
   select
-    dimension, room_type_code, group_block_code,
-    dense_rank() over (order by room_type_code, group_block_code) as cell,
-    row_number() over (
-      order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel,
-        currency_code, dimension
-    ) as place
+    dimension, room_type_code, group_block_code, dense_rank() over (order by room_type_code, group_block_code) as cell
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($7::text[])
 ),
 run as materialized (
   select
-    kind.cell, kind.place, entry.share_id, entry.key as sharer, entry.rooms,
-    greatest(entry.first_night, $3::date) as first_night,
+    kind.cell, entry.rooms, greatest(entry.first_night, $3::date) as first_night,
     least(entry.first_night + entry.nights, $4::date + 1) as end_night
-  from (
-    select first_night, nights, rooms, dimension, share_id, key
-    from bellhop_state.night_entry
-    where bucket = $1 and property_id = $2 and nights <= 31
-      and first_night between $3::date - 30 and $4::date and first_night + nights > $3::date
-      and source_time <= $5 and received_at <= $6
-    union all
-    select first_night, nights, rooms, dimension, share_id, key
-    from bellhop_state.night_entry
-    where bucket = $1 and property_id = $2 and nights > 31
-      and first_night <= $4::date and first_night + nights > $3::date
-      and source_time <= $5 and received_at <= $6
-  ) as entry
+  from (/* part: entries-of-nights */) as entry
   join kind using (dimension)
+  where entry.bucket = $1 and entry.share_id is null and entry.source_time <= $5 and entry.received_at <= $6
 ),
+shared_entry as materialized (
+  select * from (/* part: shared-entries */) as entry where source_time <= $5 and received_at <= $6
+),
+place_of_kind as (/* part: places-of-kinds */),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
-  from run cross join lateral generate_series(0, end_night - first_night - 1) as passed
-  where share_id is not null
+  from shared_entry
+  join place_of_kind using (dimension)
+  join kind using (dimension)
+  cross join lateral generate_series(0, end_night - first_night - 1) as passed
   group by share_id, sharer, cell, place, first_night + passed
   having sum(rooms) <> 0
 ),
-sharer as (
-  select
-    sharer_night.*,
-    min(sharer) over (partition by share_id, night) as holder,
-    sum(rooms) over (partition by share_id, night, sharer) as named,
-    place = min(place) over (partition by share_id, night, sharer) as is_first
-  from sharer_night
-),
-shared_room as (
-  select cell, night, rooms + case when is_first then most - named else 0 end as rooms
-  from (select sharer.*, max(named) over (partition by share_id, night) as most from sharer) as room
-  where sharer = holder
-),
+shared_room as (/* part: settled-shares by night */),
 change as (
-  select cell, first_night as night, sum(rooms) as rooms from run where share_id is null group by cell, first_night
+  select cell, first_night as night, sum(rooms) as rooms from run group by cell, first_night
   union all
-  select cell, end_night, -sum(rooms) from run where share_id is null and end_night <= $4::date group by cell, end_night
+  select cell, end_night, -sum(rooms) from run where end_night <= $4::date group by cell, end_night
   union all
   select cell, night, rooms from shared_room
   union all
