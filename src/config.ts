@@ -424,3 +424,21 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };
 }
+
+/** Where a partner's command goes, and as whom: what its options leave out (docs/sending.md). */
+export interface PartnerSettings {
+  readonly url: string | undefined;
+  readonly authUrl: string | undefined;
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+}
+
+/** Reads BELLHOP_URL, BELLHOP_AUTH_URL, BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET; what is empty counts as left out. */
+export function readPartnerSettings(environment: NodeJS.ProcessEnv): PartnerSettings {
+  return {
+    url: environment["BELLHOP_URL"] || undefined,
+    authUrl: environment["BELLHOP_AUTH_URL"] || undefined,
+    clientId: environment["BELLHOP_CLIENT_ID"] || undefined,
+    clientSecret: environment["BELLHOP_CLIENT_SECRET"] || undefined,
+  };
+}

@@ -6,9 +6,12 @@ import { operatorCommand } from "./operator-command.ts";
 import { operatorMessage } from "./operator-error.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
+import { sendCommand } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import { settingCommand } from "./setting-command.ts";
 import { tokenCommand } from "./token-command.ts";
+import { validateCommand } from "./validate-command.ts";
+import { watchCommand } from "./watch-command.ts";
 import { webhookCommand } from "./webhook-command.ts";
 
 const HELP = `bellhop: hotel data ingestion
@@ -27,6 +30,9 @@ const HELP = `bellhop: hotel data ingestion
   quarantine list|release|discard              records held aside
   replay [--swap]                              rebuild the state from the log and compare
   citus distribute                             spread the tables by bucket over the workers of Citus
+  send FILE|-                                  for partners: send a file of records, and what became of them
+  validate FILE|-                              for partners: check a file of records offline
+  watch REQUEST_ID | --changes                 for partners: follow a request, or the change feed
 
 Each takes --help, and most --json. The environment is that of the service: docs/configuration.md.
 `;
@@ -45,6 +51,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   webhook: webhookCommand,
   replay: replayCommand,
   citus: citusCommand,
+  send: sendCommand,
+  validate: validateCommand,
+  watch: watchCommand,
 };
 
 /** What node:util's parseArgs complains of. Its first sentence says it; the others are about quoting. */

@@ -17,6 +17,11 @@ const WHO = "serve:sandbox";
 
 const fileIn = (dataDir: string): string => join(dataDir, "sandbox-client.json");
 
+/** The sandbox client of the service whose DATA_DIR this is, for a partner's command on the same machine; undefined where there is none. */
+export function readSandbox(dataDir: string): Promise<SandboxClient | undefined> {
+  return readKept(fileIn(dataDir));
+}
+
 async function readKept(file: string): Promise<SandboxClient | undefined> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as SandboxClient;

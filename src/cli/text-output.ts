@@ -22,6 +22,6 @@ export function momentText(moment: Date | null): string {
 }
 
 /** Codes and names come from people: nothing in them may move a terminal's cursor or colour its text. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

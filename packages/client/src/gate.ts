@@ -13,12 +13,17 @@ export class Gate {
   }
 
   /**
-   * Heeds `RateLimit` of an answer (`"requests";r=0;t=2`): with no request left, the next ones wait for one to come back,
-   * which is quicker than to be refused.
+   * Heeds `RateLimit` of an answer (`"requests";r=0;t=1`): with no request left, the next one waits for one to come back, which is
+   * quicker than to be refused. `t` is in whole seconds; of the last of them the policy (`q` requests in `w` seconds) tells
+   * how much of it one request takes.
    */
   heed(headers: Headers): void {
     const announced = /^"requests";r=0;t=(\d{1,6})$/.exec(headers.get("ratelimit") ?? "")?.[1];
-    if (announced !== undefined) this.hold(Number(announced) * 1000);
+    if (announced === undefined) return;
+    const [, quota = "1", seconds = "1"] =
+      /^"requests";q=(\d{1,9});w=(\d{1,9})$/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
+    const oneMs = (1000 * Number(seconds)) / Math.max(1, Number(quota));
+    this.hold(announced === "1" ? Math.min(1000, oneMs) : Number(announced) * 1000);
   }
 
   /** Waits until it is open. Rejects with the signal's reason once that is aborted. */

@@ -1,0 +1,36 @@
+/** What packages/client promises: every name that it exports, as its declaration files say it. */
+import { join } from "node:path";
+import ts from "typescript";
+import { CLIENT_DIRECTORY } from "./client-package.ts";
+
+/** The public surface as one text, by name, without comments: what `packages/client/api.txt` holds. */
+export function describeApi(): string {
+  const entry = join(CLIENT_DIRECTORY, "dist", "index.d.ts");
+  const program = ts.createProgram([entry], {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2023.d.ts"],
+    types: ["node"],
+    skipLibCheck: true,
+  });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(entry);
+  const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
+  if (module === undefined) throw new Error("The client was not built, or exports nothing.");
+  const printer = ts.createPrinter({ removeComments: true, newLine: ts.NewLineKind.LineFeed });
+  const texts = checker
+    .getExportsOfModule(module)
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .flatMap((symbol) => {
+      const meant = (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
+      const declarations = (meant.declarations ?? []).map((declaration) =>
+        ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration,
+      );
+      if (declarations.length === 0) throw new Error(`${symbol.name} is exported and declared nowhere.`);
+      return declarations.map((declaration) =>
+        printer.printNode(ts.EmitHint.Unspecified, declaration, declaration.getSourceFile()),
+      );
+    });
+  return `${texts.join("\n\n")}\n`;
+}

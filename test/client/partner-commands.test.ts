@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { reservationRecord } from "../support/records.ts";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+let service: TestService;
+let directory: string;
+const inDirectory = (name: string) => join(directory, name);
+before(async () => {
+  service = await startTestService();
+  directory = await mkdtemp(join(tmpdir(), "bellhop-send-"));
+});
+after(async () => {
+  await service.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(args: readonly string[], as: TestClient = service.client): ChildProcess {
+  const environment = {
+    PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    DATA_DIR: directory,
+    BELLHOP_URL: service.address,
+    BELLHOP_CLIENT_ID: as.clientId,
+    BELLHOP_CLIENT_SECRET: as.clientSecret,
+  };
+  return spawn(process.execPath, [MAIN, ...args], { env: environment, stdio: ["pipe", "pipe", "pipe"] });
+}
+
+async function ended(child: ChildProcess, input?: string | Buffer): Promise<Ended> {
+  child.stdin?.on("error", () => undefined).end(input ?? "");
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { code, out, err };
+}
+
+const run = (args: readonly string[], input?: string | Buffer) => ended(start(args), input);
+
+function reservations(propertyCode: string, count: number): object[] {
+  return Array.from({ length: count }, (_, at) =>
+    reservationRecord({ propertyCode, reservationId: `R-${at}` }),
+  );
+}
+
+const asLines = (records: readonly object[]) =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join("");
+
+/** How many versions of records a property has: one each where nothing came twice as something new. */
+async function keysOf(propertyCode: string): Promise<number> {
+  const query = `clientCode=ACME&propertyCode=${propertyCode}&limit=1000`;
+  const answer = await service.get(`/api/public/v1/reservations?${query}`);
+  return (answer.json() as unknown as { items: unknown[] }).items.length;
+}
+
+describe("bellhop send", () => {
+  test("sends a file of records as gzip, and reports their outcomes", async () => {
+    const file = inDirectory("stays.ndjson.gz");
+    await writeFile(file, gzipSync(asLines(reservations("GZIP", 700))));
+    const { code, out, err } = await run(["send", file, "--batch", "100"]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^700 reservations of .*stays\.ndjson\.gz: 700 accepted in 7 batches, 0 rejected, /);
+    assert.match(out, /\n {2}applied 700\n/);
+    // No terminal, no bar; and nothing is left to go on with.
+    assert.equal(err, "");
+    assert.ok(!existsSync(`${file}.bellhop-send`));
+    assert.equal(await keysOf("GZIP"), 700);
+  });
+
+  test("sends an array from standard input exactly as it is written, and keeps back what is invalid", async () => {
+    const [first, second, third] = reservations("STDIN", 3).map((record) => JSON.stringify(record));
+    const exact = first?.replace('"status"', '"own":1.10,"status"');
+    const input = `[${exact}, ${second?.replace("2026-03-12", "2026-02-30")},\n${third}]`;
+    const rejected = inDirectory("rejected.ndjson");
+    const { code, out, err } = await run(["send", "-", "--json", "--rejected", rejected], input);
+    assert.equal(code, 3, err);
+    const report = JSON.parse(out);
+    assert.equal(report.records, 3);
+    assert.equal(report.accepted, 2);
+    assert.equal(report.rejected, 1);
+    assert.equal(report.outcomes.applied, 2);
+    const [refused] = report.refused;
+    assert.equal(refused.index, 1);
+    assert.equal(refused.violations[0].pointer, "/roomStays/0/departureDate");
+    const [line = ""] = (await readFile(rejected, "utf8")).split("\n");
+    assert.equal(JSON.parse(line).index, 1);
+    const read = await service.get(
+      "/api/public/v1/reservations?clientCode=ACME&propertyCode=STDIN&reservationId=R-0",
+    );
+    assert.ok(read.text.includes('"own":1.10'), read.text);
+  });
+
+  test("killed in the middle, goes on where it stopped: nothing twice, nothing missing", async () => {
+    const slow = await service.newClient({ requestRate: 20, requestBurst: 10 });
+    const file = inDirectory("killed.ndjson");
+    await writeFile(file, asLines(reservations("KILLED", 400)));
+    const state = `${file}.bellhop-send`;
+    const noted = async () =>
+      existsSync(state) ? (await readFile(state, "utf8")).trim().split("\n").length - 1 : 0;
+    const args = ["send", file, "--batch", "10", "--json"];
+    const killed = start(args, slow);
+    await until(async () => (await noted()) >= 5, 60_000);
+    killed.kill("SIGKILL");
+    await once(killed, "close");
+    const before = await noted();
+    const again = await ended(start(args, slow));
+    assert.equal(again.code, 0, again.err);
+    const report = JSON.parse(again.out);
+    assert.equal(report.accepted, 400);
+    assert.equal(report.outcomes.applied, 400);
+    assert.equal(report.outcomes.duplicate, 0);
+    assert.ok(before < 40);
+    assert.ok(!existsSync(state));
+    assert.equal(await keysOf("KILLED"), 400);
+    const { rows } = await service.pool.query(
+      "select count(*)::int as batches from bellhop.accept_log where client_id = $1",
+      [slow.clientId],
+    );
+    assert.deepEqual(rows, [{ batches: 40 }]);
+  });
+
+  test("stopped by a signal, says how far it came, keeps its state, and goes on", async () => {
+    const slow = await service.newClient({ requestRate: 5, requestBurst: 2 });
+    const file = inDirectory("stopped.json");
+    await writeFile(file, JSON.stringify(reservations("STOPPED", 60)));
+    const args = ["send", file, "--batch", "2", "--no-wait"];
+    const child = start(args, slow);
+    const state = `${file}.bellhop-send`;
+    await until(
+      async () => existsSync(state) && (await readFile(state, "utf8")).trim().split("\n").length > 3,
+      60_000,
+    );
+    child.kill("SIGINT");
+    const { code, out } = await ended(child);
+    assert.equal(code, 130);
+    assert.match(out, /Not all is sent: Stopped by SIGINT\. The same line goes on where it stopped\./);
+    assert.ok(existsSync(state));
+    // What is not said to be for this service and client is no state of it.
+    const other = await ended(start(args));
+    assert.equal(other.code, 2);
+    assert.match(other.err, /is not the state of this send/);
+  });
+
+  test("says what cannot be done", async () => {
+    const odd = inDirectory("odd.json");
+    await writeFile(odd, '[{"neither":1}]');
+    const csv = inDirectory("odd.csv");
+    await writeFile(csv, "a,b\n1,2\n");
+    const wrong: [args: string[], code: number, said: RegExp][] = [
+      [["send"], 2, /FILE is missing\. See bellhop send --help\./],
+      [["send", inDirectory("none.json")], 2, /There is no file/],
+      [["send", odd], 2, /does not show what it is: say so with --resource/],
+      [["send", csv], 1, /begins with neither '\[' nor '\{'/],
+      [["send", odd, "--resource", "rooms"], 2, /--resource is one of inventories, reservations, groups/],
+      [["send", odd, "--url", "ftp://x"], 2, /baseUrl takes an http or https address/],
+      [
+        ["send", odd, "--resource", "groups", "--client-secret", "wrong"],
+        1,
+        /Not all is sent|invalid_client|secret/i,
+      ],
+    ];
+    const answers = await Promise.all(wrong.map(([args]) => run(args)));
+    for (const [at, [args, code, said]] of wrong.entries()) {
+      const answer = answers[at];
+      assert.match(`${answer?.out}${answer?.err}`, said, args.join(" "));
+      assert.equal(answer?.code, code, args.join(" "));
+    }
+  });
+});
+
+describe("bellhop validate", () => {
+  test("finds what the service finds: the same codes, messages and pointers", async () => {
+    const all = reservations("OFFLINE", 6) as Record<string, unknown>[];
+    all[1] = { ...all[1], status: 7, lastModifiedDateTime: "yesterday" };
+    all[3] = { ...all[3], roomStays: [{ arrivalDate: "2026-05-03", departureDate: "2026-05-01" }] };
+    all[4] = { ...all[4], numberOfRooms: "1.5", shareId: null };
+    const body = JSON.stringify(all).replace(
+      '"reservationId":"R-5"',
+      '"reservationId":"R-5","reservationId":"R-6"',
+    );
+    const { code, out, err } = await run(["validate", "-", "--json"], body);
+    assert.equal(code, 3, err);
+    const refused = (await service.post("reservations", body)).json();
+    const offline = JSON.parse(out);
+    assert.deepEqual(offline.violations, refused["violations"]);
+    assert.equal(offline.violationTotal, refused["violationTotal"]);
+    assert.equal(offline.invalid, 4);
+    assert.equal(offline.records, 6);
+  });
+
+  test("goes on after a record that is no JSON, and says where it is", async () => {
+    const [first, second] = reservations("OFFLINE", 2).map((record) => JSON.stringify(record));
+    const { code, out } = await run(
+      ["validate", "-"],
+      `${first}\n{"a":01}\n{nope\n${second}\n{"groupCode":"G"}\n`,
+    );
+    assert.equal(code, 3);
+    assert.match(
+      out,
+      /^\/1 {2}json\.syntax {2}The body cannot be read as JSON: at record 1, byte \d+ of it, expected/,
+    );
+    assert.match(out, /\n\/2 {2}json\.syntax /);
+    assert.match(out, /\n\/4\/reservationId {2}required /);
+    assert.match(out, /\n5 reservations: 3 invalid, \d+ violations\n$/);
+  });
+});
+
+describe("bellhop watch", () => {
+  test("waits until a request is applied, and says what became of it", async () => {
+    const sent = await service.post("reservations", [
+      ...reservations("WATCH", 2),
+      reservationRecord({
+        propertyCode: "WATCH",
+        reservationId: "R-9",
+        lastModifiedDateTime: "2999-01-01T00:00:00Z",
+      }),
+    ]);
+    const { requestId } = sent.json() as { requestId: string };
+    const { code, out, err } = await run(["watch", requestId]);
+    assert.equal(code, 3, err);
+    assert.match(out, /status {7}applied\n/);
+    assert.match(out, /applied {6}2\n/);
+    assert.match(out, /\/2 {7}quarantined {2}R-9 {2}time\.future/);
+    const unknown = await run(["watch", "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /No request of yours has this id/);
+    assert.equal((await run(["watch"])).code, 2);
+  });
+});
