@@ -56,7 +56,7 @@ export function checkOffline(resource: Resource, json: Uint8Array, place: number
 }
 
 /** The resource that a record is of, by the field that only such records have; undefined where it has none, or several. */
-export function resourceOf(json: Uint8Array): Resource | undefined {
+function resourceOf(json: Uint8Array): Resource | undefined {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(json).toString("utf8"));

@@ -246,4 +246,23 @@ describe("bellhop watch", () => {
     assert.match(unknown.err, /No request of yours has this id/);
     assert.equal((await run(["watch"])).code, 2);
   });
+
+  test("follows the change feed, and goes on where it was", async () => {
+    const state = inDirectory("cursor");
+    const args = ["watch", "--changes", "--until-caught-up", "--state", state];
+    const property = ["--client-code", "ACME", "--property-code", "FOLLOW"];
+    for (const expected of [["R-0", "R-1"], []]) {
+      if (expected.length > 0) {
+        const sent = await service.post("reservations", reservations("FOLLOW", 2));
+        await run(["watch", (sent.json() as { requestId: string }).requestId]);
+      }
+      const { code, out, err } = await run([...args, ...property]);
+      assert.equal(code, 0, err);
+      const lines = out.split("\n").filter((line) => line !== "");
+      assert.deepEqual(
+        lines.map((line) => (JSON.parse(line) as { key: string }).key),
+        expected,
+      );
+    }
+  });
 });

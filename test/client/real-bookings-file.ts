@@ -11,7 +11,7 @@ const dayAfter = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 
 /** One booking as its row tells it, as it stood when the guest came, left out or cancelled: one reservation. */
-export function reservationOf(booking: RealBooking, clientCode: string): object {
+function reservationOf(booking: RealBooking, clientCode: string): object {
   const { row, arrivalDate, nights, isCanceled, leadDays, averageRate } = booking;
   const departureDate = dayAfter(arrivalDate, nights);
   const lastRateDate = dayAfter(arrivalDate, Math.max(0, nights - 1));

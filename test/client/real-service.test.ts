@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { BellhopClient, type BellhopError, type Reservation } from "#client";
+import { BellhopClient, type BellhopError, type Change, type Reservation } from "#client";
 import { groupRecord, inventoryRecord, reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
@@ -126,6 +126,30 @@ describe("the client and the service", () => {
       if (kinds.length === 3) break;
     }
     assert.deepEqual(kinds.slice(0, 2), ["groups", "inventories"]);
+  });
+
+  test("the change feed tells each change of a property once, in order, and goes on from any of them", async () => {
+    const property = { clientCode: "ACME", propertyCode: "FEED" };
+    const sent = [...reservations("FEED", 25)];
+    const later = sent
+      .slice(0, 5)
+      .map((record) => ({ ...record, lastModifiedDateTime: "2026-03-02T10:00:00Z", status: "CANCELLED" }));
+    for (const records of [sent, later]) await bellhop.reservations.send(records, { waitForOutcomes: true });
+    const follow = async (cursor?: string) => {
+      const told: Change[] = [];
+      for await (const change of bellhop.changes({ ...property, cursor, limit: 4, untilCaughtUp: true }))
+        told.push(change);
+      return told;
+    };
+    const all = await follow();
+    assert.equal(all.length, 30);
+    assert.equal(new Set(all.map(({ requestId, index }) => `${requestId} ${index}`)).size, 30);
+    assert.deepEqual(
+      all.slice(0, 25).map(({ record }) => record),
+      sent,
+    );
+    assert.ok(all.slice(25).every(({ change }) => change === "updated"));
+    for (const at of [0, 3, 17, 29]) assert.deepEqual(await follow(all[at]?.cursor), all.slice(at + 1));
   });
 
   test("an error of the service is a BellhopError with its code, status and request id", async () => {

@@ -47,6 +47,9 @@ const HELPED = [
   "quarantine",
   "replay",
   "citus",
+  "send",
+  "validate",
+  "watch",
 ].map((name) => `${name} --help`.trim());
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
@@ -76,6 +79,9 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["client frob", /there is no "frob"/],
   ["client create", /--name is missing/],
   ["token", /--client-id is missing/],
+  ["send", /FILE is missing\. See bellhop send --help\./],
+  ["validate --frob -", /Unknown option '--frob'/],
+  ["watch", /the id of a request, or --changes/],
 ];
 
 /** What stands for a setting is refused as that is. */

@@ -15,7 +15,7 @@ export interface ChangesQuery {
   readonly resource?: Resource | undefined;
   readonly clientCode?: string | undefined;
   readonly propertyCode?: string | undefined;
-  /** Changes of one answer, 1 to 1,000; 500. */
+  /** Changes of one answer, 1 to 10,000; 500. An answer is held in memory while it is told. */
   readonly limit?: number | undefined;
   /** How long the service waits for a change where there is none, in seconds, 0 to 30; 25. */
   readonly wait?: number | undefined;
@@ -82,7 +82,7 @@ export async function* followChanges(
   query: ChangesQuery,
 ): AsyncGenerator<Change, void, undefined> {
   const { resource, clientCode, propertyCode, signal, onCursor, untilCaughtUp = false } = query;
-  const limit = readWhole("limit", query.limit, { min: 1, max: 1_000, fallback: 500 });
+  const limit = readWhole("limit", query.limit, { min: 1, max: 10_000, fallback: 500 });
   const longestS = readWhole("wait", query.wait, { min: 0, max: 30, fallback: 25 });
   // Whoever wants only what is there does not wait for what is not.
   const wait = untilCaughtUp ? 0 : longestS;
