@@ -13,7 +13,7 @@ const readOfBuckets = readStatement(new URL("./sql/read-changes.sql", import.met
 const readOfBucket = readStatement(new URL("./sql/read-changes-distributed.sql", import.meta.url));
 
 const EVERY_RESOURCE: readonly ResourceLetter[] = ["i", "r", "g"];
-/** Numbers passed in one call, at most: what a filter that matches little can cost, at 1 to 2 µs each. */
+/** Numbers passed in one call, at most: what a filter that matches little can cost, at some 3 µs each. */
 const PASSED_MAX = 20_000;
 
 /** A change of a record's current content, and where the record lies in the log. */

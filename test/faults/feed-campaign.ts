@@ -44,7 +44,7 @@ export interface FeedReport extends FeedFindings {
 }
 
 /** Small answers, so that many are cut off; the wait is what most of the killed have begun. */
-const QUERY = "limit=200&wait=5";
+export const FEED_QUERY = "limit=200&wait=5";
 const APPLIED_MS_MAX = 120_000;
 
 /** Kills one node after another, each once the one before is ready again, until told to stop. */
@@ -96,7 +96,7 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     await untilShared(database.pool, options.nodes);
     const kept = `${directory}/told.ndjson`;
     const consumers = new FeedConsumers(
-      { addresses, token, query: QUERY, kept },
+      { addresses, token, query: FEED_QUERY, kept },
       SeededRandom.stream(seed, 3),
     );
     const route = () => balancer.route();

@@ -4,7 +4,7 @@
  * it is started a thousand times.
  */
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, readFileSync, truncateSync } from "node:fs";
+import { appendFileSync, closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** What one is told. */
@@ -27,14 +27,24 @@ interface Line {
 
 const PAUSE_MS = 20;
 
+/** More than a line and the half of the next one that a kill may leave. */
+const TAIL_BYTES = 65_536;
+
 /** The last cursor that was kept whole; what a kill left of a line behind it is cut off. */
 function lastCursor(kept: string): string | undefined {
-  if (!existsSync(kept)) return undefined;
-  const text = readFileSync(kept, "utf8");
-  const end = text.lastIndexOf("\n") + 1;
-  if (end < text.length) truncateSync(kept, Buffer.byteLength(text.slice(0, end)));
-  const line = text.slice(text.lastIndexOf("\n", end - 2) + 1, end);
-  return end === 0 ? undefined : (JSON.parse(line) as Line).cursor;
+  const file = openSync(kept, "a+");
+  try {
+    const { size } = fstatSync(file);
+    const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    readSync(file, tail, 0, tail.length, size - tail.length);
+    const end = tail.lastIndexOf("\n") + 1;
+    ftruncateSync(file, size - tail.length + end);
+    if (end === 0) return undefined;
+    const start = tail.lastIndexOf("\n", end - 2) + 1;
+    return (JSON.parse(tail.toString("utf8", start, end)) as Line).cursor;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The line with a digest of its content in the place of the record: copies differ in their correlation id alone. */
@@ -45,12 +55,11 @@ function briefly({ record, ...line }: Line): string {
   return `${JSON.stringify({ ...line, digest })}\n`;
 }
 
-/** One answer of the feed, line by line; undefined where it was refused or cut off. */
+/** Reads one answer of the feed line by line; undefined where it was refused or cut off. */
 async function readOnce(
   { addresses, token, query, kept }: ConsumerSettings,
   attempt: number,
 ): Promise<boolean | undefined> {
-  const cursor = lastCursor(kept);
   const address = addresses[attempt % addresses.length] ?? "";
   const from = cursor === undefined ? "" : `&cursor=${cursor}`;
   const response = await fetch(`${address}/api/public/v1/changes?${query}${from}`, {
@@ -70,12 +79,14 @@ async function readOnce(
       const line = JSON.parse(json) as Line;
       caughtUp = line.caughtUp;
       appendFileSync(kept, briefly(line));
+      cursor = line.cursor;
     }
   }
   return caughtUp;
 }
 
 const settings = JSON.parse(process.env["FEED_CONSUMER"] ?? "{}") as ConsumerSettings;
+let cursor = lastCursor(settings.kept);
 for (let attempt = process.pid; ; attempt += 1) {
   let caughtUp: boolean | undefined;
   try {

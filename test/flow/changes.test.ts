@@ -3,6 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { updateClient } from "../../src/auth/client-admin.ts";
 import { ChangeWatch } from "../../src/feed/change-watch.ts";
+import { BEGINNING } from "../../src/feed/positions.ts";
+import { readChanges } from "../../src/feed/read-changes.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { answerOf, brief, CHANGES, readFeed, readToEnd } from "./change-fixture.ts";
@@ -116,6 +118,30 @@ describe("the change feed", () => {
       assert.ok(current.includes(texts.at(-1) ?? "-"), key);
     }
     assert.equal(told.size, 4);
+  });
+
+  test("whatever is applied between any two statements of a reader is told, also of properties that are new", async () => {
+    const as = await partner("RACE");
+    const { pool } = service;
+    let written = 0;
+    const racing = {
+      async query(...statement: unknown[]) {
+        const of = { clientCode: "RACE", propertyCode: `P${written}` };
+        await apply(service, "reservations", [reservation(`R${written}`, at(1), of)], { as });
+        written += 1;
+        return (pool.query as (...all: unknown[]) => unknown)(...statement);
+      },
+    } as unknown as typeof pool;
+    const filter = { granted: new Map([["RACE", new Set(["*"])]]) };
+    const told: string[] = [];
+    let positions = BEGINNING;
+    for (let call = 0; call < 12; call += 1) {
+      const page = await readChanges(call < 11 ? racing : pool, positions, filter, 100);
+      told.push(...page.changes.map(({ key }) => key));
+      positions = page.positions;
+    }
+    const all = Array.from({ length: written }, (_, n) => `R${n}`);
+    assert.deepEqual(told.toSorted(), all.toSorted());
   });
 
   test("tells only what was asked for and is granted, and passes the rest by", async () => {

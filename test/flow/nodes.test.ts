@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
 import { Balancer } from "../faults/balancer.ts";
 import { BatchSource, CLIENT_CODE } from "../faults/batch-source.ts";
+import { checkFeed } from "../faults/check-feed.ts";
 import { checkLog } from "../faults/check-log.ts";
 import { checkSessions, untilApplied } from "../faults/check-sessions.ts";
+import { FEED_QUERY } from "../faults/feed-campaign.ts";
+import { FeedConsumers } from "../faults/feed-consumers.ts";
 import { KeyRotations } from "../faults/key-rotations.ts";
 import { Ledger } from "../faults/ledger.ts";
 import { startNodes } from "../faults/many-nodes.ts";
@@ -14,7 +18,9 @@ import { Senders } from "../faults/senders.ts";
 import type { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
 import { createEmptyDatabase } from "../support/database.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
+import { SeededRandom } from "../workload/seeded-random.ts";
 
 /** Three processes, as three machines would run them, on a database that was empty when they were started. */
 describe("several nodes on one database", () => {
@@ -168,5 +174,38 @@ describe("several nodes on one database", () => {
     assert.equal(own.lost, 0);
     assert.equal(own.doubled, 0);
     assert.deepEqual(await checkSessions(pool, { nodes: 3, httpThreads: 1, applyWriters: 1 }), []);
+  });
+
+  test("tell a consumer of the feed every change once, however often it is killed while they write", async () => {
+    const directory = await temporaryDirectory("feed");
+    const kept = `${directory}/told.ndjson`;
+    const addresses = nodes.map(({ address }) => address);
+    const balancer = new Balancer(addresses);
+    await until(() => addresses.every((address) => balancer.isRouted(address)), 20_000);
+    const ledger = new Ledger();
+    const route = () => balancer.route();
+    const batches = new BatchSource(8);
+    // Its keys have been used, by the senders of the test before.
+    const source = { next: () => ({ ...batches.next(), idempotencyKey: undefined }) };
+    const senders = new Senders({ route, token, source, ledger, seed: 8, senders: 1 });
+    try {
+      const consumers = new FeedConsumers(
+        { addresses, token, query: FEED_QUERY, kept },
+        SeededRandom.stream(8, 3),
+      );
+      while (consumers.kills < 10) await consumers.killOne();
+      await senders.stop();
+      assert.deepEqual(ledger.problems, []);
+      await untilApplied(pool, 60_000);
+      await consumers.finish();
+      const findings = await checkFeed(pool, kept);
+      assert.deepEqual(findings.problems, []);
+      assert.ok(consumers.fruitful > 0 && findings.changes > 0);
+      assert.equal(findings.told - findings.changedBack, findings.changes);
+    } finally {
+      senders.abandon();
+      await balancer.stop();
+      await rm(directory, { recursive: true, force: true });
+    }
   });
 });

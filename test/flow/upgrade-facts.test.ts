@@ -52,6 +52,12 @@ const FORMER_ROWS = `
     from_date, to_date from inventory_version
   union all select 7, 1, 'g', key, source_time, request_id, record_index, content_hash, facts_source_time, status,
     from_date, to_date from group_version;
+  -- The versions of a record that changed twice, and came unchanged in between.
+  insert into inventory_version (bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome,
+    facts_source_time, change_no, from_date, to_date)
+  values (7, 1, '2026-05-09', '2026-01-01Z', '\\x05', '019a0000-0000-7000-8000-000000000005', 0, 'a', '2026-01-01Z', 4, '2026-05-09', '2026-05-09'),
+    (7, 1, '2026-05-09', '2026-01-02Z', '\\x05', '019a0000-0000-7000-8000-000000000005', 1, 'u', '2026-01-01Z', null, '2026-05-09', '2026-05-09'),
+    (7, 1, '2026-05-09', '2026-01-03Z', '\\x06', '019a0000-0000-7000-8000-000000000005', 2, 'a', '2026-01-03Z', 5, '2026-05-09', '2026-05-09');
   -- As a replay of that version left it.
   alter index current_record_dates rename to current_record_bucket_property_id_resource_from_date_idx;
   create view public.mine as select count(*)::integer as stays from analytics.room_stay;
@@ -124,5 +130,13 @@ describe("a database whose facts are columns", () => {
       "select has_table_privilege('public', 'analytics.stored_reservation_version', 'select') as may",
     );
     assert.deepEqual(granted, [{ may: true }]);
+    const { rows: changes } = await client.query(
+      "select change_no::integer as number, coalesce(is_update, false) as update from bellhop_state.inventory_version where change_no is not null order by 1",
+    );
+    assert.deepEqual(changes, [
+      { number: 2, update: false },
+      { number: 4, update: false },
+      { number: 5, update: true },
+    ]);
   });
 });
