@@ -433,12 +433,21 @@ export interface PartnerSettings {
   readonly clientSecret: string | undefined;
 }
 
-/** Reads BELLHOP_URL, BELLHOP_AUTH_URL, BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET; what is empty counts as left out. */
+/** Under which names they stand in the environment. */
+export const PARTNER_VARIABLES: Readonly<Record<keyof PartnerSettings, string>> = {
+  url: "BELLHOP_URL",
+  authUrl: "BELLHOP_AUTH_URL",
+  clientId: "BELLHOP_CLIENT_ID",
+  clientSecret: "BELLHOP_CLIENT_SECRET",
+};
+
+/** Reads them; what is empty counts as left out. */
 export function readPartnerSettings(environment: NodeJS.ProcessEnv): PartnerSettings {
+  const text = (name: keyof PartnerSettings) => environment[PARTNER_VARIABLES[name]] || undefined;
   return {
-    url: environment["BELLHOP_URL"] || undefined,
-    authUrl: environment["BELLHOP_AUTH_URL"] || undefined,
-    clientId: environment["BELLHOP_CLIENT_ID"] || undefined,
-    clientSecret: environment["BELLHOP_CLIENT_SECRET"] || undefined,
+    url: text("url"),
+    authUrl: text("authUrl"),
+    clientId: text("clientId"),
+    clientSecret: text("clientSecret"),
   };
 }

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { QuarantineCode } from "../../src/apply/record.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
-import { readConfig, SETTINGS } from "../../src/config.ts";
+import { PARTNER_VARIABLES, readConfig, SETTINGS } from "../../src/config.ts";
 import { KNOWN_LABELS } from "../../src/contract/labels.ts";
 import { VIOLATION_CODES } from "../../src/contract/violation.ts";
 import { WARNING_CODES } from "../../src/contract/warning.ts";
@@ -170,7 +170,11 @@ describe("no document names what is not there", () => {
   });
 
   test("settings", async () => {
-    const names = new Set<string>([...SETTINGS.map(({ name }) => name), "TEST_DATABASE_URL"]);
+    const names = new Set<string>([
+      ...SETTINGS.map(({ name }) => name),
+      ...Object.values(PARTNER_VARIABLES),
+      "TEST_DATABASE_URL",
+    ]);
     for (const path of documents) {
       for (const [, name] of (await read(path)).matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)) {
         const isLabel = KNOWN_LABELS.reservations.some(({ canonical }) => canonical === name);

@@ -72,6 +72,7 @@ const SECTIONS: readonly {
       ["docs/insight.md", "Insight"],
       ["docs/analytics.md", "SQL views"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
+      ["docs/sending.md", "Sending from a shell"],
       ["docs/certification.md", "Certification"],
       ["docs/simulator.md", "Simulator"],
       ["docs/versioning.md", "Versions and migration"],
