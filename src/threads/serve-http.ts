@@ -82,6 +82,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => diskWatch.stop());
   const context = createContext(parts, metrics, acceptLog, diskWatch);
   const requestLog = new RequestLog(context);
+  const webhookRules = new AddressRules(config.webhookAllowedNetworks);
   const app = buildApp(context, requestLog);
   if (roles.has("accept")) registerDataRoutes(app, context, requestLog);
   if (roles.has("read")) {
@@ -89,7 +90,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     registerInsightRoutes(app, context);
     registerWebhookRoutes(app, context, {
       sealer: parts.authenticator.internals.sealer,
-      rules: new AddressRules(config.webhookAllowedNetworks),
+      rules: webhookRules,
     });
   }
   registerHealthRoutes(app, context);
@@ -99,7 +100,9 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
   if (roles.has("read")) {
     const { internals } = parts.authenticator;
-    await registerConsole(app, context, { internals, addresses, logins: parts.shared.logins });
+    await registerConsole(app, context, {
+      ...{ internals, addresses, logins: parts.shared.logins, webhookRules },
+    });
   }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
   if (roles.has("accept")) {

@@ -11,7 +11,7 @@ const FIRST_LOAD_BYTES_MAX = 250 * 1024;
 const PAGE_NAMES = [
   ...["intake", "requests", "request", "record", "quarantine", "held-record", "properties", "on-the-books"],
   ...["pace", "pickup", "blocks", "reconciliation", "calendar", "history", "clients", "client", "new-client"],
-  ...["settings", "audit", "account"],
+  ...["webhooks", "webhook", "settings", "audit", "account"],
 ];
 
 const { service, hotel, inWindow, visit } = consoleFixture();

@@ -21,6 +21,8 @@ export interface Hotel {
   /** A night whose count is three rooms too high. */
   readonly wrongNight: string;
   readonly missingNights: readonly string[];
+  /** A webhook endpoint that fails, with a delivery log and a dead letter. */
+  readonly endpointId: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -74,6 +76,7 @@ export async function fillHotel(
     changedKey: "R-CHANGED",
     wrongNight: dateOf(wrongDay),
     missingNights: missing.map(dateOf),
+    endpointId: await registerFailing(service, lenientRequestId),
   };
 }
 
@@ -243,6 +246,35 @@ async function sendLenient(
     { headers: { prefer: "handling=lenient" } },
   );
   return String(answer.json()["requestId"]);
+}
+
+/** An endpoint whose receiver has been away for an hour, as if it had been there before. */
+async function registerFailing(service: TestService, requestId: string): Promise<string> {
+  const body = {
+    url: "https://partner.invalid/bellhop",
+    events: ["request.applied"],
+    description: "Night audit",
+  };
+  const answer = await service.send("POST", "/api/public/v1/webhooks", { body });
+  const endpointId = String(answer.json()["endpointId"]);
+  await service.pool.query(
+    `insert into bellhop.webhook_attempt (endpoint_id, message_id, event, url, attempt, attempted_at, duration_ms, status, failure, answer)
+    select $1, gen_random_uuid(), 'request.applied', 'https://partner.invalid/bellhop', tries.number,
+      clock_timestamp() - tries.number * interval '10 minutes', 80 + tries.number, tries.status, tries.failure, tries.answer
+    from (values (3, 204, null, ''), (2, null, 'TimedOut', ''), (1, 503, 'NotAccepted', 'down for maintenance'))
+      as tries (number, status, failure, answer)`,
+    [endpointId],
+  );
+  await service.pool.query(
+    `insert into bellhop.webhook_message (message_id, endpoint_id, event, cause, body, attempts, dead_at, last_failure)
+    values (gen_random_uuid(), $1, 'request.applied', $2, '{}', 11, clock_timestamp(), 'TimedOut')`,
+    [endpointId, requestId],
+  );
+  await service.pool.query(
+    "update bellhop.webhook_endpoint set failures = 2, failing_since = clock_timestamp() - interval '1 hour' where endpoint_id = $1",
+    [endpointId],
+  );
+  return endpointId;
 }
 
 async function sendInBatches(

@@ -3,7 +3,8 @@ import type { Hotel } from "./hotel.ts";
 
 /** Every page of the console as it is for the hotel of the tests: a name, and the address within the console. */
 export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [name: string, path: string])[] {
-  const { clientCode, propertyCode, heldRequestId, lenientRequestId, wrongNight, changedKey } = hotel;
+  const { clientCode, propertyCode, heldRequestId, lenientRequestId, wrongNight, changedKey, endpointId } =
+    hotel;
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
     ["intake", "/"],
@@ -23,6 +24,8 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["clients", "/clients"],
     ["client", `/clients/${clientId}`],
     ["new-client", "/clients/new"],
+    ["webhooks", "/webhooks"],
+    ["webhook", `/webhooks/${endpointId}`],
     ["settings", "/settings"],
     ["audit", "/audit"],
     ["account", "/account"],

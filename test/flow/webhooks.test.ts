@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
+import type {
+  WebhookAnswer,
+  WebhookSecretAnswer,
+  WebhooksAnswer,
+} from "../../packages/console/src/contract.ts";
 import { updateClient } from "../../src/auth/client-admin.ts";
 import { webhookCommand } from "../../src/cli/webhook-command.ts";
+import { logInAsNew } from "../support/console-session.ts";
 import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -187,6 +193,47 @@ describe("a client's own endpoints", () => {
     const alone = await testOnce(2);
     assert.equal(verified(third, alone).type, "webhook.test");
     for (const ended of [secret, second]) assert.throws(() => verified(ended, alone));
+  });
+});
+
+describe("operators at the console", () => {
+  test("see every endpoint, make one, test it, read what came of it, and do the rest", async () => {
+    const session = await logInAsNew(service, "anna");
+    const { clientId } = await service.newClient();
+    const form = { clientId, url: addressOf("/by-operator"), events: ["request.applied"] };
+    const { endpointId, secret } = await session.change<WebhookSecretAnswer>("webhooks", form);
+    const path = `webhooks/${endpointId}`;
+    await session.change<WebhookAnswer>(`${path}/test`);
+    await until(async () => (await session.read<WebhookAnswer>(path)).attempts.length === 1, 60_000);
+    assert.equal(verified(secret, at("/by-operator")[0] as ReceivedMessage).type, "webhook.test");
+    const shown = await session.read<WebhookAnswer>(path);
+    assert.deepEqual(
+      [shown.attempts[0]?.status, shown.attempts[0]?.failure, shown.state],
+      [204, null, "active"],
+    );
+    const { items } = await session.read<WebhooksAnswer>(`webhooks?clientId=${clientId}`);
+    assert.deepEqual(
+      items.map((item) => item.endpointId),
+      [endpointId],
+    );
+    assert.ok(!JSON.stringify([shown, items]).includes(secret));
+    const paused = await session.change<WebhookAnswer>(`${path}/pause`, { reason: "their wish" });
+    assert.deepEqual(
+      [paused.state, paused.pausedBy, paused.pauseReason],
+      ["paused", "console:anna", "their wish"],
+    );
+    assert.equal((await session.change<WebhookAnswer>(`${path}/resume`)).state, "active");
+    const rotated = await session.change<WebhookSecretAnswer>(`${path}/rotate`, { overlapSeconds: 3_600 });
+    assert.ok(rotated.secret !== secret && rotated.previousExpiresAt !== null);
+    assert.equal((await session.post(`${path}/redrive`, { messageId: "msg_none" })).status, 404);
+    assert.equal((await session.post("webhooks", { ...form, url: "https://127.0.0.2:22/" })).status, 422);
+    await session.change(`${path}/remove`);
+    assert.equal((await session.get(path)).status, 404);
+    const { rows } = await service.pool.query<{ who: string }>(
+      "select distinct who from bellhop.audit_entry where client_id = $1 and what like '%webhook%'",
+      [clientId],
+    );
+    assert.deepEqual(rows, [{ who: "console:anna" }]);
   });
 });
 

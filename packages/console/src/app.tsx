@@ -21,6 +21,8 @@ import { RecordPage } from "./pages/record.tsx";
 import { RequestPage } from "./pages/request.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { SettingsPage } from "./pages/settings.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Failure, Waiting } from "./parts/states.tsx";
 import { ToastProvider } from "./parts/toast.tsx";
 import { usePath } from "./routing/address.ts";
@@ -46,6 +48,8 @@ const ROUTES: readonly Route[] = [
   { pattern: "/clients", page: ClientsPage },
   { pattern: "/clients/new", page: NewClientPage },
   { pattern: "/clients/:clientId", page: ClientPage },
+  { pattern: "/webhooks", page: WebhooksPage },
+  { pattern: "/webhooks/:endpointId", page: WebhookPage },
   { pattern: "/settings", page: SettingsPage },
   { pattern: "/audit", page: AuditPage },
   { pattern: "/account", page: AccountPage },

@@ -13,6 +13,7 @@
  */
 export type * from "./contract-administration.ts";
 export type * from "./contract-insight.ts";
+export type * from "./contract-webhooks.ts";
 
 export const CONSOLE_API = "/console/api";
 /** The header that carries `SessionAnswer.csrfToken` with every POST but the login. */

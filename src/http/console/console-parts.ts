@@ -3,6 +3,7 @@ import type { AuthAdmin } from "../../auth/admin.ts";
 import type { AuthInternals } from "../../auth/authenticator.ts";
 import type { LoginParts } from "../../auth/operator-login.ts";
 import type { OperatorSession } from "../../auth/operator-session.ts";
+import type { AddressRules } from "../../feed/webhooks/address-rules.ts";
 import type { Gate } from "../../memory/gate.ts";
 import type { HttpContext } from "../context.ts";
 import type { SessionCookie } from "./cookie.ts";
@@ -14,6 +15,8 @@ export interface ConsoleParts {
   readonly login: LoginParts;
   /** All questions pass it, a few at a time: operators may wait, partners' batches share the connections and the loop. */
   readonly questions: Gate;
+  /** Where webhooks may go. */
+  readonly webhookRules: AddressRules;
   /** Where the service is found, once it listens. */
   baseUrl(): string;
   /** Undefined where nobody may log in. */

@@ -8,7 +8,12 @@ import { readCookie } from "./cookie.ts";
 const CSRF_HEADER = "x-bellhop-csrf";
 
 /** Addresses that a page asks by itself, again and again: they do not keep a session alive. */
-const LOOKED_AT_BY_ITSELF: ReadonlySet<string> = new Set(["/console/api/intake", "/console/api/session"]);
+const LOOKED_AT_BY_ITSELF: ReadonlySet<string> = new Set([
+  "/console/api/intake",
+  "/console/api/session",
+  "/console/api/webhooks",
+  "/console/api/webhooks/:endpointId",
+]);
 
 /** The session whose cookie came with a request; undefined when nobody is logged in. */
 export async function sessionOf(

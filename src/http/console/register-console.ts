@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import type { AuthInternals } from "../../auth/authenticator.ts";
 import { createLoginLimiter } from "../../auth/login-limiter.ts";
+import type { AddressRules } from "../../feed/webhooks/address-rules.ts";
 import { Gate } from "../../memory/gate.ts";
 import type { HttpContext } from "../context.ts";
 import { addAppRoutes } from "./app-routes.ts";
@@ -19,6 +20,7 @@ import { renderConsoleError } from "./render-console-error.ts";
 import { addRequestRoutes } from "./request-routes.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { addSettingsRoutes } from "./settings-routes.ts";
+import { addWebhookRoutes } from "./webhook-routes.ts";
 
 /** A form with 20,000 grants has less. */
 const FORM_BYTES_MAX = 2 * 1_048_576;
@@ -41,6 +43,8 @@ export interface ConsoleOptions {
   readonly addresses: () => { readonly baseUrl: string };
   /** The memory of failed logins, which all threads share. */
   readonly logins: SharedArrayBuffer;
+  /** Where webhooks may go. */
+  readonly webhookRules: AddressRules;
 }
 
 /**
@@ -62,6 +66,7 @@ export async function registerConsole(
       limiter: createLoginLimiter(undefined, options.logins),
       hashing: new Gate(1, PASSWORDS_WAITING_MAX),
     },
+    webhookRules: options.webhookRules,
     questions: new Gate(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
     baseUrl,
     cookie: () => sessionCookieOf(baseUrl()),
@@ -83,6 +88,7 @@ export async function registerConsole(
     addQuarantineRoutes(scope, parts);
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
+    addWebhookRoutes(scope, parts);
     addAuditRoutes(scope, parts);
     addInsightRoutes(scope, parts);
     addAppRoutes(scope, APP_DIRECTORY);

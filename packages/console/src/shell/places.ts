@@ -28,6 +28,7 @@ export const PLACES: readonly { readonly title: string; readonly places: readonl
     title: "Partners",
     places: [
       { to: "/clients", text: "Clients", key: "c", paths: ["/clients"] },
+      { to: "/webhooks", text: "Webhooks", key: "w", paths: ["/webhooks"] },
       { to: "/audit", text: "Audit", key: "a", paths: ["/audit"] },
     ],
   },

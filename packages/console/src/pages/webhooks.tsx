@@ -1,0 +1,108 @@
+import { useState } from "react";
+import type { WebhookItem, WebhookSecretAnswer, WebhooksAnswer } from "../contract.ts";
+import { addressOf } from "../data/call.ts";
+import { useAnswer } from "../data/use-answer.ts";
+import { writeCount } from "../field/amounts.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Instant } from "../parts/instant.tsx";
+import { Page } from "../parts/page.tsx";
+import { Answered, Empty } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { TextFilter } from "../parts/text-filter.tsx";
+import { useFilters } from "../routing/address.ts";
+import { Link } from "../routing/link.tsx";
+import { NewWebhookDialog } from "./webhook/new-webhook.tsx";
+import { WebhookSecretDialog } from "./webhook/webhook-secret.tsx";
+
+/** Deliveries come and go by themselves. */
+const AGAIN_MS = 5_000;
+
+/** How an endpoint stands, in one word. */
+export function WebhookState({ state }: { readonly state: WebhookItem["state"] }) {
+  if (state === "active") return "active";
+  return <Badge tone={state === "failing" ? "bad" : "warn"}>{state}</Badge>;
+}
+
+const COLUMNS: readonly Column<WebhookItem>[] = [
+  {
+    head: "Address",
+    lead: true,
+    cell: ({ endpointId, url }) => (
+      <Link to={`/webhooks/${endpointId}`} className="break">
+        {url}
+      </Link>
+    ),
+  },
+  {
+    head: "Client",
+    cell: ({ clientId, clientName }) => <Link to={`/clients/${clientId}`}>{clientName}</Link>,
+  },
+  { head: "Told of", cell: ({ kind, events }) => (kind === "reply-to" ? "ReplyTo" : events.join(", ")) },
+  { head: "State", cell: ({ state }) => <WebhookState state={state} /> },
+  { head: "Waiting", end: true, cell: ({ waiting }) => writeCount(waiting) },
+  { head: "Dead letters", end: true, cell: ({ deadLetters }) => writeCount(deadLetters) },
+  { head: "Last try", cell: ({ lastTryAt }) => <Instant at={lastTryAt} as="ago" /> },
+  {
+    head: "Came to",
+    cell: ({ lastStatus, lastFailure }) => lastFailure ?? (lastStatus === null ? "" : String(lastStatus)),
+  },
+];
+
+/** Where partners are told what happened. */
+export function WebhooksPage() {
+  const { filters, change } = useFilters();
+  const clientId = filters.get("clientId") ?? "";
+  const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), () => AGAIN_MS);
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<WebhookSecretAnswer>();
+  return (
+    <Page
+      title="Webhooks"
+      lead="Where partners are told what happened, and what became of it."
+      actions={
+        <Button kind="main" onClick={() => setMaking(true)}>
+          New endpoint …
+        </Button>
+      }
+    >
+      <search className="filters">
+        <TextFilter
+          label="Client id"
+          first
+          wide
+          value={clientId}
+          onChange={(value) => change({ clientId: value }, "replace")}
+        />
+      </search>
+      <Answered asked={asked} lines={6}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={clientId === "" ? "No endpoint yet" : "This client has no endpoint"}>
+              Partners register their own with the scope webhooks; you can make one for them here.
+            </Empty>
+          ) : (
+            <Table
+              caption="Webhook endpoints, oldest first"
+              columns={COLUMNS}
+              rows={items}
+              keyOf={({ endpointId }) => endpointId}
+            />
+          )
+        }
+      </Answered>
+      {isMaking ? (
+        <NewWebhookDialog
+          clientId={clientId}
+          onClose={() => setMaking(false)}
+          onDone={(answer) => {
+            setMaking(false);
+            setMade(answer);
+            asked.ask();
+          }}
+        />
+      ) : null}
+      {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
+    </Page>
+  );
+}
