@@ -1,5 +1,4 @@
 /** Webhooks under `/console/api`; `contract.ts` says what holds for all of it. */
-import type { Resource } from "./contract.ts";
 
 export type WebhookEventName = "request.applied" | "changes.available";
 
@@ -14,7 +13,7 @@ export interface WebhookItem {
   readonly description: string;
   readonly events: readonly WebhookEventName[];
   /** These three narrow the changes; null: all. */
-  readonly resource: Resource | null;
+  readonly resource: "inventories" | "reservations" | "groups" | null;
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
   readonly state: "active" | "failing" | "paused";
@@ -83,7 +82,7 @@ export interface CreateWebhookRequest {
   readonly url: string;
   readonly description?: string;
   readonly events: readonly WebhookEventName[];
-  readonly resource?: Resource;
+  readonly resource?: "inventories" | "reservations" | "groups";
   readonly clientCode?: string;
   readonly propertyCode?: string;
 }
