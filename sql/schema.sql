@@ -61,6 +61,36 @@ create table bellhop.bucket_lease (
   constraint bucket_lease_pkey PRIMARY KEY (bucket)
 );
 
+create table bellhop.certification (
+  certification_id uuid not null,
+  client_id text collate "C" not null,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  request_rate integer not null,
+  request_burst integer not null,
+  token_burst integer not null,
+  token_seconds integer not null,
+  opened_by text not null,
+  opened_at timestamp with time zone default clock_timestamp() not null,
+  ends_at timestamp with time zone not null,
+  constraint certification_request_burst_check CHECK ((request_burst > 0)),
+  constraint certification_request_rate_check CHECK ((request_rate > 0)),
+  constraint certification_token_burst_check CHECK ((token_burst > 0)),
+  constraint certification_token_seconds_check CHECK (((token_seconds >= 10) AND (token_seconds <= 3600))),
+  constraint certification_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint certification_pkey PRIMARY KEY (certification_id)
+);
+
+create table bellhop.certification_event (
+  certification_id uuid not null,
+  event_no bigint generated always as identity not null,
+  kind text collate "C" not null,
+  noted_at timestamp with time zone not null,
+  detail json not null,
+  constraint certification_event_certification_id_fkey FOREIGN KEY (certification_id) REFERENCES bellhop.certification(certification_id) ON DELETE CASCADE,
+  constraint certification_event_pkey PRIMARY KEY (certification_id, kind, event_no)
+);
+
 create table bellhop.change_counter (
   bucket smallint not null,
   next_change bigint not null,
@@ -511,6 +541,7 @@ create type analytics.clock as enum ('source', 'receipt');
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
 CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
 CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
+CREATE INDEX certification_client ON bellhop.certification USING btree (client_id, opened_at);
 CREATE INDEX client_changed ON bellhop.client USING btree (changed_epoch);
 CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_epoch);
 CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);

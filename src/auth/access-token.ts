@@ -66,6 +66,8 @@ export interface TokenChecks {
   /** The live key of this id, announced ones included; never fetched from anywhere. */
   readonly findKey: (kid: string) => SigningKey | undefined;
   readonly nowMs: number;
+  /** Told whose token it is when nothing but its age is wrong with it. */
+  readonly expired?: (clientId: string) => void;
 }
 
 /**
@@ -99,6 +101,10 @@ export async function verifyAccessToken(
     const scopes = scope.split(" ").filter((word) => word !== "");
     return { tokenId: jti, clientId, kid, scopes, issuedAt: iat, expiresAt: exp };
   } catch (error) {
+    if (error instanceof errors.JWTExpired) {
+      const { client_id: clientId, sub } = error.payload;
+      if (typeof clientId === "string" && clientId === sub) checks.expired?.(clientId);
+    }
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
   }

@@ -61,6 +61,8 @@ export interface Authenticator {
   prepare(): Promise<void>;
   /** Takes in changes of clients, keys and revocations at once instead of within a second. */
   renew(): Promise<void>;
+  /** From now on `told` hears whose token, genuine and past its end, was refused. */
+  watchExpired(told: (clientId: string) => void): void;
   /** What the endpoints of this folder work with. */
   readonly internals: AuthInternals;
 }
@@ -87,7 +89,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const pepper = once(() => readPepper(pool, sealer));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
-  const readToken = createTokenReader(directory, parties);
+  let watchingExpired: ((clientId: string) => void) | undefined;
+  const readToken = createTokenReader(directory, parties, (clientId) => watchingExpired?.(clientId));
 
   let tidiedAtMs = performance.now();
   async function tidy(): Promise<void> {
@@ -119,6 +122,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
     prepare,
     renew: directory.renew,
+    watchExpired: (told) => {
+      watchingExpired = told;
+    },
     internals: { pool, config, sealer, directory, readToken, pepper, parties, tidy },
   };
 }
@@ -149,6 +155,7 @@ function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
       requestBurst: client.requestBurst ?? config.requestBurst,
       tokenId: token.tokenId,
       replyToOrigins: client.replyToOrigins,
+      certificationId: client.certificationId,
     };
     made.set(token, { client, principal });
     return principal;

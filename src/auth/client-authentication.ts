@@ -14,6 +14,10 @@ export interface AuthenticatedClient {
   readonly scopes: readonly string[];
   /** Null: the configured one. */
   readonly tokenBurst: number | null;
+  /** How long a token of it lives, in seconds. Null: an hour, as everybody's. */
+  readonly tokenSeconds: number | null;
+  /** The certification of the client that is open. */
+  readonly certificationId: string | null;
 }
 
 /** What a request to an endpoint with client authentication brings. */
@@ -29,9 +33,7 @@ interface Credentials {
   readonly secret: string;
 }
 
-interface CredentialRow {
-  readonly scopes: readonly string[];
-  readonly tokenBurst: number | null;
+interface CredentialRow extends Omit<AuthenticatedClient, "clientId"> {
   readonly revoked: boolean;
   readonly slot: number;
   readonly digest: Buffer;
@@ -107,7 +109,8 @@ async function findBySecret(
   const row = rows[0];
   if (slot === undefined || row === undefined || row.revoked) return undefined;
   await pool.query({ ...TOUCH_SECRET, values: [clientId, slot] });
-  return { clientId, scopes: row.scopes, tokenBurst: row.tokenBurst };
+  const { scopes, tokenBurst, tokenSeconds, certificationId } = row;
+  return { clientId, scopes, tokenBurst, tokenSeconds, certificationId };
 }
 
 function unknownClient(): OAuthError {

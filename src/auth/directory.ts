@@ -27,6 +27,8 @@ export interface ClientFacts {
   readonly requestBurst: number | null;
   readonly replyToOrigins: readonly string[];
   readonly revoked: boolean;
+  /** The certification of the client that is open; null where none is, as nearly always. */
+  readonly certificationId: string | null;
   readonly grants: Grants;
 }
 

@@ -13,6 +13,8 @@ export interface Principal {
   readonly tokenId: string;
   /** Origins to which the client may have answers sent (`ReplyTo`), such as `https://partner.example`. */
   readonly replyToOrigins: readonly string[];
+  /** The certification of the client that is open: what it does on the wire is noted. Null where none is. */
+  readonly certificationId: string | null;
 }
 
 /** True when the principal may push and read this property. Compared byte for byte, as codes are. */

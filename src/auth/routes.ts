@@ -9,7 +9,7 @@ import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { renderAuthError } from "./render-auth-error.ts";
 import { revokeByClient } from "./revocation-endpoint.ts";
-import { grantToken, rateLimitHeaders } from "./token-endpoint.ts";
+import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";
 
 /** A form of credentials and a token has under 5 kB. */
 const FORM_BYTES_MAX = 8192;
@@ -24,6 +24,7 @@ export interface AuthRoutesOptions {
   readonly addresses: () => Addresses;
   /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
   readonly failures: FailureLimiter;
+  readonly watch?: TokenWatch;
 }
 
 /**
@@ -47,9 +48,9 @@ export async function registerAuthRoutes(app: FastifyInstance, options: AuthRout
   });
 }
 
-function addFormRoutes(scope: FastifyInstance, { internals, failures }: AuthRoutesOptions): void {
+function addFormRoutes(scope: FastifyInstance, { internals, failures, watch }: AuthRoutesOptions): void {
   addFormRoute(scope, AUTH_PATHS.token, async (request, reply) => {
-    const { token, allowance } = await grantToken(request, internals, failures);
+    const { token, allowance } = await grantToken(request, internals, failures, watch);
     reply.headers(rateLimitHeaders(allowance));
     await internals.tidy();
     return {

@@ -14,6 +14,13 @@ export interface TokenGrant {
   readonly allowance: TokenAllowance;
 }
 
+/** Hears how clients under certification take tokens. */
+export interface TokenWatch {
+  granted(certificationId: string, seconds: number): void;
+  /** One too many was asked for. */
+  limited(certificationId: string): void;
+}
+
 /**
  * Answers a token request: the client credentials grant (RFC 6749 §4.4; specification §4-5). The checks stand in the
  * order in which a caller sees them fail. The bucket is debited last, so a refused request costs the client nothing.
@@ -22,15 +29,18 @@ export async function grantToken(
   request: ClientRequest,
   internals: AuthInternals,
   failures: FailureLimiter,
+  watch: TokenWatch | undefined,
 ): Promise<TokenGrant> {
   requireClientCredentialsGrant(request.form);
   const client = await authenticateClient(request, internals, failures);
   requireTokenScopes(client);
   const scopes = requireScopes(request.form, client);
   const key = await requireSigningKey(internals);
-  const allowance = await requireAllowance(client, internals);
-  const grant = { clientId: client.clientId, scopes };
+  const allowance = await requireAllowance(client, internals, watch);
+  const { clientId, tokenSeconds, certificationId } = client;
+  const grant = { clientId, scopes, ...(tokenSeconds === null ? {} : { seconds: tokenSeconds }) };
   const token = await signAccessToken(grant, await internals.parties(), key, internals.directory.now());
+  if (certificationId !== null) watch?.granted(certificationId, token.expiresInSeconds);
   return { token, allowance };
 }
 
@@ -66,11 +76,13 @@ async function requireSigningKey({ directory }: AuthInternals): Promise<SigningK
 async function requireAllowance(
   client: AuthenticatedClient,
   internals: AuthInternals,
+  watch: TokenWatch | undefined,
 ): Promise<TokenAllowance> {
   const { pool, config } = internals;
   const limit = { burst: client.tokenBurst ?? config.tokenBurst, strictHour: config.tokenStrictHour };
   const allowance = await debitTokenBucket(pool, client.clientId, limit);
   if (allowance.allowed) return allowance;
+  if (client.certificationId !== null) watch?.limited(client.certificationId);
   throw new OAuthError("temporarily_unavailable", "rate limit exceeded", {
     headers: { "retry-after": String(allowance.waitSeconds), ...rateLimitHeaders(allowance) },
   });

@@ -19,13 +19,18 @@ export type TokenReader = (token: string) => GoodToken | undefined | Promise<Goo
 /**
  * Makes the reader: signature, times, denylist, key and client. A signature is checked once (0.1 ms) and remembered under
  * the token's hash, so that memory holds no token; everything that can change is checked again at every use. Only good
- * tokens are remembered, so forged ones neither grow the memory nor push good ones out.
+ * tokens are remembered, so forged ones neither grow the memory nor push good ones out. `expired` is told whose token was
+ * refused for nothing but its age.
  */
-export function createTokenReader(directory: Directory, parties: () => Promise<TokenParties>): TokenReader {
+export function createTokenReader(
+  directory: Directory,
+  parties: () => Promise<TokenParties>,
+  expired: (clientId: string) => void,
+): TokenReader {
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
 
   async function verify(text: string): Promise<VerifiedToken | undefined> {
-    const checks = { parties: await parties(), findKey: directory.findKey, nowMs: directory.now() };
+    const checks = { parties: await parties(), findKey: directory.findKey, nowMs: directory.now(), expired };
     return verifyAccessToken(text, checks);
   }
 
@@ -47,6 +52,7 @@ export function createTokenReader(directory: Directory, parties: () => Promise<T
     if (token === undefined) return readUnknown(text, digest);
     if (!isStillGood(directory, token)) {
       verified.delete(digest);
+      if (isPast(directory, token)) expired(token.clientId);
       return undefined;
     }
     const client = directory.findClient(token.clientId);
@@ -61,8 +67,12 @@ export function createTokenReader(directory: Directory, parties: () => Promise<T
   };
 }
 
+/** Its end gets no tolerance: it is compared with the clock that dated it. */
+function isPast(directory: Directory, token: VerifiedToken): boolean {
+  return token.expiresAt * 1000 <= directory.now();
+}
+
 function isStillGood(directory: Directory, token: VerifiedToken): boolean {
-  // Its end gets no tolerance: it is compared with the clock that dated it.
-  if (token.expiresAt * 1000 <= directory.now()) return false;
+  if (isPast(directory, token)) return false;
   return directory.findKey(token.kid) !== undefined && !directory.isDenied(token.tokenId);
 }

@@ -1,3 +1,4 @@
+import { certifyCommand } from "./certify-command.ts";
 import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
 import { keyCommand } from "./key-commands.ts";
@@ -19,6 +20,8 @@ const HELP = `bellhop: hotel data ingestion
   serve [--role ROLES] [--workers N]           run the service
   client create|list|show|update|rotate-secret|revoke
                                                the partners' clients
+  certify start|show|report|list|end|reference
+                                               whether a partner's integration does all it should
   token ...                                    tokens for trying things out; token revoke
   key list|rotate                              the keys that sign tokens
   operator create|list|disable|enable|password
@@ -42,6 +45,7 @@ type Command = (args: readonly string[], environment: NodeJS.ProcessEnv) => Prom
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve,
   client: clientCommand,
+  certify: certifyCommand,
   token: tokenCommand,
   key: keyCommand,
   operator: operatorCommand,

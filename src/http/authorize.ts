@@ -7,6 +7,7 @@ import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { type EarlyRequest, earlyRequestOf } from "./early-request.ts";
 import { sendError } from "./error-body.ts";
+import { waitAfterTooMany } from "./note-wire.ts";
 import { passOver } from "./pass-over.ts";
 
 declare module "fastify" {
@@ -74,7 +75,7 @@ function refuse(
   announceRate(reply, principal, rate);
   if (rate.allowed) return undefined;
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
-    retryAfterSeconds: rate.retryAfterSeconds,
+    retryAfterSeconds: waitAfterTooMany(context, principal.certificationId, rate.retryAfterSeconds),
   });
   context.metrics.errors.inc({ code: error.code });
   return sendError(reply, error);

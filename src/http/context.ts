@@ -4,6 +4,7 @@ import type { AcceptLog } from "../accept/accept-log.ts";
 import type { PropertyRegister } from "../accept/property-register.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { RateLimiter } from "../auth/rate-limiter.ts";
+import type { WireNotes } from "../certify/wire-notes.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BatchMeters } from "./batch-meters.ts";
 import type { BodyBudget } from "./body-budget.ts";
@@ -19,6 +20,8 @@ export interface HttpContext {
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;
   readonly properties: PropertyRegister;
+  /** Takes note of what clients under certification do. */
+  readonly wireNotes: WireNotes;
   readonly budget: BodyBudget;
   readonly limits: BodyLimits & {
     readonly recordsMax: number;

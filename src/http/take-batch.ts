@@ -10,6 +10,7 @@ import type { HttpContext } from "./context.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
 import { BatchJudge } from "./judge-batch.ts";
+import { noteAccepted, noteRefusal } from "./note-wire.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
 import { BatchWeight } from "./weigh-batch.ts";
 
@@ -42,7 +43,13 @@ export type TakenBatch =
  * Takes a batch: header parameters, body, records, and the durable log, in the contract's order. Resolves once the batch
  * is on disk, and throws ServiceError where it is refused (spec section 7).
  */
-export async function takeBatch(context: HttpContext, request: DataRequest): Promise<TakenBatch> {
+export function takeBatch(context: HttpContext, request: DataRequest): Promise<TakenBatch> {
+  const taken = receiveAndAccept(context, request);
+  if (request.principal.certificationId !== null) noteRefusal(context, request, taken);
+  return taken;
+}
+
+async function receiveAndAccept(context: HttpContext, request: DataRequest): Promise<TakenBatch> {
   const { raw, principal } = request;
   checkMediaType(raw.headers["content-type"]);
   const parameters = readHeaderParameters(raw);
@@ -100,7 +107,7 @@ async function acceptBody(
   const registering = context.properties.register(principal.clientId, records);
   if (registering !== undefined) await registering;
   const idempotency = idempotencyOf(parameters, resource, body);
-  const { requestId, repeated } = await context.acceptLog.append({
+  const acceptance = await context.acceptLog.append({
     clientId: principal.clientId,
     resource: letterOf(resource),
     body,
@@ -112,6 +119,8 @@ async function acceptBody(
     idempotency: idempotency instanceof Promise ? await idempotency : idempotency,
     packed: (bytes) => received.keepOnly(bytes),
   });
+  const { requestId, repeated } = acceptance;
+  noteAccepted(context, request, acceptance);
   const meters = context.batchMeters[resource];
   if (repeated) meters.repeated();
   else meters.accepted(records.length, rejected.length, bodyBytes);

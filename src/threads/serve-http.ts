@@ -8,6 +8,7 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import { createFailureLimiter } from "../auth/failure-limiter.ts";
 import { createRateLimiter } from "../auth/rate-limiter.ts";
 import { registerAuthRoutes } from "../auth/routes.ts";
+import { WireNotes } from "../certify/wire-notes.ts";
 import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import type { Role } from "../db/presence.ts";
@@ -15,6 +16,7 @@ import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { buildApp } from "../http/app.ts";
 import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
+import { registerCertificationRoute } from "../http/certification-route.ts";
 import { registerConsole } from "../http/console/register-console.ts";
 import type { HttpContext } from "../http/context.ts";
 import { registerDataRoutes } from "../http/data-routes.ts";
@@ -22,6 +24,7 @@ import { registerDocsRoutes } from "../http/docs-routes.ts";
 import { registerHealthRoutes } from "../http/health-routes.ts";
 import { registerInsightRoutes } from "../http/insight-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
+import { tokenWatchOf } from "../http/note-wire.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
 import { RequestLog } from "../http/request-log.ts";
@@ -81,6 +84,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
   const context = createContext(parts, metrics, acceptLog, diskWatch);
+  stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
   const app = buildApp(context, requestLog);
@@ -92,6 +96,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       sealer: parts.authenticator.internals.sealer,
       rules: webhookRules,
     });
+    registerCertificationRoute(app, context);
   }
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);
@@ -110,6 +115,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       internals: parts.authenticator.internals,
       addresses,
       failures: createFailureLimiter(undefined, parts.shared.failures),
+      watch: tokenWatchOf(context.wireNotes),
     });
   }
   stops.push(() =>
@@ -154,6 +160,19 @@ function openAcceptLog(parts: HttpParts, metrics: Metrics): Promise<AcceptLog> {
   return AcceptLog.open(clientConfig, config.acceptWriters, events, stamp);
 }
 
+/** Also hears of expired tokens, of which nothing else is known by then than whose they were. */
+function openWireNotes({ pool, log, authenticator }: HttpParts): WireNotes {
+  const { directory } = authenticator.internals;
+  const failed = (error: unknown) => log.warn({ err: error }, "events of a certification could not be noted");
+  const notes = new WireNotes(pool, directory.now, failed);
+  const noteExpired = async (clientId: string) => {
+    const certificationId = (await directory.findClient(clientId))?.certificationId ?? null;
+    if (certificationId !== null) notes.note(certificationId, { kind: "token-expired", detail: {} });
+  };
+  authenticator.watchExpired((clientId) => void noteExpired(clientId).catch(failed));
+  return notes;
+}
+
 function createContext(
   parts: HttpParts,
   metrics: Metrics,
@@ -176,6 +195,7 @@ function createContext(
       return acceptLog;
     },
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
+    wireNotes: openWireNotes(parts),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
     roles: config.roles,

@@ -1,13 +1,22 @@
--- What a node keeps in memory of a client whose token it has seen.
+-- What a node keeps in memory of a client whose token it has seen. While a certification of the client is open, its limits are
+-- that one's.
 select scopes,
-  request_rate as "requestRate",
-  request_burst as "requestBurst",
+  coalesce(open.request_rate, c.request_rate) as "requestRate",
+  coalesce(open.request_burst, c.request_burst) as "requestBurst",
   reply_to_origins as "replyToOrigins",
   revoked_at is not null as revoked,
+  open.certification_id as "certificationId",
   (
     select coalesce(json_agg(json_build_object('clientCode', g.client_code, 'propertyCode', g.property_code)), '[]')
     from bellhop.client_grant g
     where g.client_id = c.client_id
   ) as grants
 from bellhop.client c
-where client_id = $1
+left join lateral (
+  select certification_id, request_rate, request_burst
+  from bellhop.certification o
+  where o.client_id = c.client_id and o.ends_at > clock_timestamp()
+  order by opened_at desc
+  limit 1
+) as open on true
+where c.client_id = $1

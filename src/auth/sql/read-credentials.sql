@@ -1,7 +1,10 @@
 -- A client and its live secrets: one row a secret, and one of the same shape, revoked, with a digest that no secret has, for an
 -- id that nobody has. A row more or less, and what it takes to read it, was 35 µs of an answer that must take the same time.
+-- While a certification of the client is open, how many tokens it may take and how long they live are that one's.
 select coalesce(c.scopes, '{inventories:write,reservations:write,groups:write,read}') as scopes,
-  c.token_burst as "tokenBurst",
+  coalesce(open.token_burst, c.token_burst) as "tokenBurst",
+  open.token_seconds as "tokenSeconds",
+  open.certification_id as "certificationId",
   c.client_id is null or c.revoked_at is not null as revoked,
   coalesce(s.slot, 1) as slot,
   coalesce(s.digest, decode(repeat('00', 32), 'hex')) as digest
@@ -9,4 +12,11 @@ from (values ($1::text)) as asked (client_id)
   left join bellhop.client c on c.client_id = asked.client_id
   left join bellhop.client_secret s
     on s.client_id = asked.client_id and (s.expires_at is null or s.expires_at > clock_timestamp())
+  left join lateral (
+    select certification_id, token_burst, token_seconds
+    from bellhop.certification o
+    where o.client_id = asked.client_id and o.ends_at > clock_timestamp()
+    order by opened_at desc
+    limit 1
+  ) as open on true
 order by s.slot

@@ -16,7 +16,7 @@ function principalOf(parts: ConsoleParts, operator: OperatorSession, request: Fa
     clientId: `console:${operator.name}`,
     scopes: new Set(["insight:read"]),
     grants: arrangeGrants(asked === null ? [] : [{ clientCode: asked, propertyCode: "*" }]),
-    ...{ requestRate, requestBurst, tokenId: "", replyToOrigins: [] },
+    ...{ requestRate, requestBurst, tokenId: "", replyToOrigins: [], certificationId: null },
   };
 }
 

@@ -1,6 +1,7 @@
 import { AUTH_PATHS } from "../../auth/metadata.ts";
 import { SCOPES, type Scope } from "../../auth/scopes.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "./auth-operations.ts";
+import { CERTIFICATION_OPERATIONS, CERTIFICATION_SCHEMAS } from "./certification-operations.ts";
 import { CHANGE_SCHEMAS, changeOperations } from "./change-operations.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "./data-operations.ts";
 import { ERROR_ANSWERS, ERROR_SCHEMAS } from "./errors.ts";
@@ -110,6 +111,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
       changeOperations(),
       insightOperations(),
       webhookOperations(),
+      CERTIFICATION_OPERATIONS,
       SERVICE_OPERATIONS,
     ),
     components: {
@@ -124,6 +126,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
         ...CHANGE_SCHEMAS,
         ...INSIGHT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
+        ...CERTIFICATION_SCHEMAS,
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,
         ...SERVICE_SCHEMAS,

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { isUtcTimestamp, microsecondTimestamp } from "../contract/calendar.ts";
+import type { Resource } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+import { readInstant } from "../read/instant.ts";
+import { listRequestRecords } from "../read/list-request-records.ts";
+import { findRequests } from "../read/list-requests.ts";
+import { loadRecords } from "../read/load-records.ts";
+import type { Outcome } from "../read/outcome.ts";
+import { findRecordsOf, type RecordOfRequest } from "../read/request-records.ts";
+import type { RequestSummary } from "../read/request-summary.ts";
+import type { Certification } from "./certification.ts";
+import type { Evidence, SeenRecord, SeenWarning } from "./evidence.ts";
+import type { NotedEvent } from "./wire-event.ts";
+
+const LIST_EVENTS = readStatement(new URL("./sql/list-events.sql", import.meta.url));
+
+/** What one report looks at: the newest requests, and of those no more records and bytes than are quickly read. */
+const REQUESTS_MAX = 1_000;
+const RECORDS_MAX = 10_000;
+const BYTES_MAX = 8 * 1_048_576;
+/** A larger record is judged by its outcome alone: it would hold the event loop. */
+const PARSED_BYTES_MAX = 262_144;
+
+/** From when to when what was seen counts; both included. */
+export interface EvidenceSpan {
+  /** By default since the certification was opened. Earlier things never count. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+/** Everything that was seen of the client under a certification, as far as it counts. */
+export async function readEvidence(
+  pool: pg.Pool,
+  certification: Certification,
+  { since, until }: EvidenceSpan = {},
+): Promise<Evidence> {
+  const { certificationId, openedAt, endsAt, isOpen } = certification;
+  const from = since === undefined || since < openedAt ? openedAt : since;
+  const to = until ?? (isOpen ? undefined : endsAt);
+  const { requests, isWhole } = await newestRequests(pool, certification.clientId, from, to);
+  const { rows: events } = await pool.query<NotedEvent>({
+    ...LIST_EVENTS,
+    values: [certificationId, from, to ?? null],
+  });
+  const records: SeenRecord[] = [];
+  let bytes = 0;
+  let isAll = isWhole;
+  // From the newest back, so that what is left out is the oldest; then in the order of receipt.
+  for (const request of requests.toReversed()) {
+    if (records.length + request.counts.records > RECORDS_MAX || bytes > BYTES_MAX) {
+      isAll = false;
+      break;
+    }
+    const seen = await recordsOf(pool, certification.clientId, request);
+    bytes += seen.bytes;
+    records.push(...seen.records.toReversed());
+  }
+  return {
+    certification,
+    from,
+    requests: requests.map(({ requestId, receivedAt, resource, counts }) => ({
+      ...{ requestId, receivedAt, resource },
+      records: counts.records,
+    })),
+    records: records.toReversed(),
+    events,
+    isWhole: isAll,
+  };
+}
+
+/** The client's newest requests, the oldest of them first. */
+async function newestRequests(
+  pool: pg.Pool,
+  clientId: string,
+  from: string,
+  to: string | undefined,
+): Promise<{ requests: RequestSummary[]; isWhole: boolean }> {
+  const bounds = { from: readInstant(from), to: to === undefined ? undefined : readInstant(to) };
+  const filter = { ...bounds, resource: undefined, outcome: undefined, property: undefined };
+  const found: RequestSummary[] = [];
+  const page = findRequests(pool, clientId, filter, null, REQUESTS_MAX);
+  for (;;) {
+    const step = await page.next();
+    if (step.done === true) return { requests: found.toReversed(), isWhole: step.value === null };
+    found.push(...step.value.map(({ summary }) => summary));
+  }
+}
+
+/** What is told of a record that is more than plainly applied. */
+interface Told {
+  readonly index: number;
+  readonly outcome: Outcome | "pending";
+  readonly warnings: readonly SeenWarning[];
+}
+
+async function toldOf(
+  pool: pg.Pool,
+  clientId: string,
+  request: RequestSummary,
+): Promise<ReadonlyMap<number, Told>> {
+  const { warned, quarantined, discarded, rejected } = request.counts;
+  const told = new Map<number, Told>();
+  // Without any of these the letters of the outcomes say it all.
+  if (warned + quarantined + discarded + rejected === 0) return told;
+  for await (const item of listRequestRecords(pool, clientId, request, null, RECORDS_MAX)) {
+    const one = JSON.parse(item.toString("utf8")) as Told;
+    told.set(one.index, one);
+  }
+  return told;
+}
+
+async function recordsOf(
+  pool: pg.Pool,
+  clientId: string,
+  request: RequestSummary,
+): Promise<{ records: SeenRecord[]; bytes: number }> {
+  const { requestId } = request;
+  const places = await findRecordsOf(pool, clientId, requestId, "all");
+  const told = await toldOf(pool, clientId, request);
+  const records: SeenRecord[] = [];
+  let bytes = 0;
+  const pointers = places.map(({ bucket, index }) => ({ bucket, index, requestId }));
+  for await (const sent of loadRecords(pool, pointers)) {
+    const place = places[records.length] as RecordOfRequest;
+    bytes += sent.length;
+    records.push(seenRecord(request, place, told.get(place.index), sent));
+  }
+  return { records, bytes };
+}
+
+const NAMES: Readonly<Record<Resource, { readonly key: string; readonly sourceTime: string }>> = {
+  inventories: { key: "occupancyDate", sourceTime: "createDateTime" },
+  reservations: { key: "reservationId", sourceTime: "lastModifiedDateTime" },
+  groups: { key: "groupCode", sourceTime: "lastModifiedDateTime" },
+};
+
+function seenRecord(
+  { requestId, receivedAt, resource }: RequestSummary,
+  { index, outcome }: RecordOfRequest,
+  told: Told | undefined,
+  sent: Buffer,
+): SeenRecord {
+  const parsed: unknown = sent.length > PARSED_BYTES_MAX ? null : JSON.parse(sent.toString("utf8"));
+  const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
+  const textOf = (name: string): string => {
+    const value = fields[name];
+    return typeof value === "string" ? value : "";
+  };
+  const sourceTime = textOf(NAMES[resource].sourceTime);
+  return {
+    ...{ requestId, receivedAt, index, resource, fields },
+    clientCode: textOf("clientCode"),
+    propertyCode: textOf("propertyCode"),
+    key: textOf(NAMES[resource].key),
+    sourceTime: isUtcTimestamp(sourceTime) ? microsecondTimestamp(sourceTime) : "",
+    outcome: told?.outcome ?? outcome,
+    warnings: told?.warnings ?? [],
+    digest: createHash("sha256").update(sent).digest("hex"),
+  };
+}

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { endCertification, findCertification, openCertification } from "../../src/certify/certification.ts";
+import { readReport } from "../../src/certify/read-report.ts";
+import { certifyCommand } from "../../src/cli/certify-command.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
+import { reservation } from "./read-fixture.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const admin = () => ({ internals: service.service.authenticator.internals, who: "cli:test" });
+const stay = (id: string, modified: string, more: Record<string, unknown> = {}) =>
+  reservation(id, modified, { clientCode: "OPEN", ...more });
+
+test("a client without a certification is told that it has none", async () => {
+  const answer = await service.get("/api/public/v1/certification");
+  assert.deepEqual([answer.status, answer.json()], [200, { certification: null }]);
+});
+
+test("a client under certification is held to its terms, and to its own limits again once it ends", async () => {
+  const { client } = await certifiedClient(service, "TERMS", { requestBurst: 7, tokenSeconds: 120 });
+  const ask = () => service.get("/api/public/v1/requests", { as: client });
+  assert.match((await ask()).headers.get("ratelimit-policy") ?? "", /q=7/);
+  const token = await fetch(new URL("/api/oauth2/token", service.service.authAddress), {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "client_credentials",
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    }),
+  });
+  assert.equal(((await token.json()) as { expires_in: number }).expires_in, 120);
+  assert.equal(await endCertification(admin(), client.clientId), true);
+  assert.match((await ask()).headers.get("ratelimit-policy") ?? "", /q=100000/);
+  assert.equal(await endCertification(admin(), client.clientId), false);
+});
+
+test("what is wrong is told with its requests, and does not count any more with a later `since`", async () => {
+  const { client: as } = await certifiedClient(service, "OPEN");
+  const booked = await service.post("reservations", [stay("c1", "2026-01-01T00:00:00Z")], { as });
+  const cancelled = stay("c1", "2026-01-02T00:00:00Z", { status: "CANCELLED" });
+  const answer = await service.post("reservations", [cancelled], { as });
+  assert.deepEqual([booked.status, answer.status], [202, 202]);
+  const failed = await standingOf(service, as);
+  const step = failed.steps.find(({ step }) => step === "cancellation");
+  assert.equal(step?.result, "fail");
+  assert.match(step?.reason ?? "", /c1 is cancelled and has no cancellationDateTime/);
+  assert.deepEqual(step?.requestIds, [answer.json()["requestId"]]);
+  assert.equal(failed.verdict, "failed");
+
+  const again = await standingOf(
+    service,
+    as,
+    `?since=${failed.evidence.until?.replace(/\d{6}Z$/, "999999Z")}`,
+  );
+  assert.equal(resultsOf(again)["cancellation"], "not-yet");
+  assert.equal(again.verdict, "incomplete");
+});
+
+test("the same evidence gives the same report, and other evidence another hash", async () => {
+  const { client: as, certificationId } = await certifiedClient(service, "OPEN");
+  await service.post("reservations", [stay("h1", "2026-01-01T00:00:00Z")], { as });
+  const first = await standingOf(service, as);
+  await service.post("reservations", [stay("h2", "2026-01-01T00:00:00Z")], { as });
+  const second = await standingOf(service, as);
+  assert.notEqual(second.evidence.hash, first.evidence.hash);
+  const certification = await findCertification(service.pool, certificationId);
+  assert.ok(certification !== undefined);
+  const until = first.evidence.until ?? undefined;
+  assert.deepEqual(await readReport(service.pool, certification, { until }), first);
+  assert.deepEqual(await readReport(service.pool, certification, {}), second);
+});
+
+test("what happens on the wire is noted of clients under certification, and of nobody else", async () => {
+  const { client: as, certificationId } = await certifiedClient(service, "OPEN", { requestBurst: 5 });
+  const post = (body: object[], headers: Record<string, string> = {}) =>
+    service.post("reservations", body, { as, headers });
+  const record = stay("w1", "2026-01-01T00:00:00Z");
+  for (const _attempt of [1, 2]) await post([record], { "idempotency-key": "k-1" });
+  await post([record, {}], { prefer: "handling=lenient" });
+  await post([{ ...record, status: null }]);
+  await post([{ ...record, clientCode: "NOBODY" }]);
+  await until(async () => (await post([record])).status === 429, 60_000);
+  await service.post("reservations", [{ ...record, clientCode: "ACME" }], {
+    headers: { "idempotency-key": "k-2" },
+  });
+  const kinds = async () => {
+    const { rows } = await service.pool.query<{ kind: string; client: string; code: string | null }>(
+      `select distinct kind, client_id as client, detail ->> 'code' as code
+      from bellhop.certification_event join bellhop.certification using (certification_id)
+      where certification_id = $1 order by kind, code`,
+      [certificationId],
+    );
+    return rows;
+  };
+  const of = { client: as.clientId };
+  const expected = [
+    { kind: "rate-limited", ...of, code: null },
+    { kind: "refused", ...of, code: "bellhop.contract.InvalidRecords" },
+    { kind: "refused", ...of, code: "foreign-property" },
+    { kind: "repeated", ...of, code: null },
+    { kind: "sent", ...of, code: null },
+    { kind: "token", ...of, code: null },
+  ];
+  await until(async () => (await kinds()).length === expected.length, 60_000);
+  assert.deepEqual(await kinds(), expected);
+  const { rows } = await service.pool.query<{ open: boolean }>(
+    "select exists (select from bellhop.certification_event join bellhop.certification using (certification_id) where client_id = $1) as open",
+    [service.client.clientId],
+  );
+  assert.deepEqual(rows, [{ open: false }]);
+});
+
+test("another certification of the client ends the one before", async () => {
+  const { client, certificationId } = await certifiedClient(service, "OPEN");
+  const next = await openCertification(admin(), client.clientId);
+  const before = await findCertification(service.pool, certificationId);
+  assert.deepEqual([before?.isOpen, next.isOpen], [false, true]);
+  assert.equal(
+    (await findCertification(service.pool, client.clientId))?.certificationId,
+    next.certificationId,
+  );
+});
+
+/** Runs `bellhop certify …` on the service's database, in this process. */
+async function bellhop(...args: string[]) {
+  const lines: { out: string[]; err: string[] } = { out: [], err: [] };
+  const code = await certifyCommand(
+    args,
+    {},
+    {
+      out: (line) => lines.out.push(line),
+      err: (line) => lines.err.push(line),
+      withAdmin: (work) => work(admin()),
+    },
+  );
+  return { code, out: lines.out.join("\n"), err: lines.err.join("\n") };
+}
+
+test("an operator opens a certification by command, sees how it stands, sends its report on, and ends it", async () => {
+  const as = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "*" }] });
+  const opened = await bellhop("start", "--client", as.clientId, "--burst", "9", "--token-seconds", "600");
+  assert.equal(opened.code, 0, opened.err);
+  assert.match(opened.out, /CLI\/CERT01/);
+  assert.match(opened.out, /a token lives +600 seconds/);
+  assert.match(opened.out, /15\. One token for many requests, renewed before it ends/);
+
+  const name = '<script>alert("x")</script>';
+  const record = stay(name, "2026-01-01T00:00:00Z", { clientCode: "CLI", status: "CANCELLED" });
+  assert.equal((await service.post("reservations", [record], { as })).status, 202);
+  await standingOf(service, as);
+  const shown = await bellhop("show", as.clientId);
+  assert.equal(shown.code, 1);
+  assert.match(shown.out, /FAIL +cancellation +<script>alert\("x"\)<\/script> is cancelled and has no/);
+  assert.match(shown.out, /failed, by what was seen from /);
+  const { certificationId } = JSON.parse((await bellhop("show", as.clientId, "--json")).out);
+  const page = await bellhop("report", certificationId, "--html");
+  assert.match(page.out, /&lt;script&gt;alert\(&quot;x&quot;\)&lt;\/script&gt; is cancelled/);
+  assert.doesNotMatch(page.out, /<script/);
+  const markdown = await bellhop("report", certificationId);
+  assert.match(markdown.out, /## A cancelled reservation: FAILED\n\n`cancellation`: \\<script\\>alert/);
+  assert.match(
+    (await bellhop("list", "--client", as.clientId)).out,
+    new RegExp(`${certificationId} .* open`),
+  );
+
+  assert.deepEqual((await bellhop("end", as.clientId)).code, 0);
+  assert.match((await bellhop("end", as.clientId)).err, /no certification of .* is open/);
+  assert.match((await bellhop("list")).out, new RegExp(`${certificationId} .* ended`));
+});
+
+test("a command line that cannot be meant is refused with what would be right", async () => {
+  const { clientId } = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "ONE" }] });
+  for (const [args, code, message] of [
+    [["start"], 2, /--client is missing/],
+    [["start", "--client", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
+    [["start", "--client", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
+    [["start", "--client", "nobody"], 1, /There is no client "nobody"/],
+    [["show", "nobody"], 1, /there is no certification "nobody"/],
+    [["show", clientId, "--since", "today"], 2, /--since is a UTC time/],
+    [["report", clientId, "--json", "--html"], 2, /One of --json, --html, --markdown/],
+    [["reference", "--client-id", "x"], 2, /--url is missing/],
+  ] as const) {
+    const answer = await bellhop(...args);
+    assert.equal(answer.code, code, args.join(" "));
+    assert.match(answer.err, message);
+  }
+});
