@@ -1,9 +1,12 @@
+import type { IncomingMessage } from "node:http";
 import type { Acceptance } from "../accept/submission.ts";
+import type { Principal } from "../auth/principal.ts";
 import type { TokenWatch } from "../auth/token-endpoint.ts";
 import type { WireNotes } from "../certify/wire-notes.ts";
+import type { Resource } from "../contract/resource.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
-import type { DataRequest, TakenBatch } from "./take-batch.ts";
+import type { HeaderParameters } from "./header-parameters.ts";
 
 /** Violations kept of a refused batch. */
 const VIOLATIONS_NOTED_MAX = 5;
@@ -11,10 +14,18 @@ const VIOLATIONS_NOTED_MAX = 5;
 /** While a client is certified it is told to wait for so long at least, so that haste can be told from a slow answer. */
 const CERTIFIED_WAIT_SECONDS = 3;
 
+/** What is noted of a request to a data endpoint. */
+interface NotedRequest {
+  readonly resource: Resource;
+  readonly raw: IncomingMessage;
+  readonly principal: Principal;
+  readonly parameters?: HeaderParameters;
+}
+
 /** For a client under certification: a batch of it was accepted, and how it came. */
 export function noteAccepted(
   { wireNotes }: HttpContext,
-  { raw, principal, parameters }: DataRequest,
+  { raw, principal, parameters }: NotedRequest,
   { requestId, repeated }: Acceptance,
 ): void {
   if (principal.certificationId === null) return;
@@ -33,8 +44,8 @@ export function noteAccepted(
 /** For a client under certification: notes when a batch of it is refused for a reason of its own. */
 export function noteRefusal(
   { wireNotes }: HttpContext,
-  { principal: { certificationId }, resource }: DataRequest,
-  taken: Promise<TakenBatch>,
+  { principal: { certificationId }, resource }: NotedRequest,
+  taken: Promise<{ readonly kind: string }>,
 ): void {
   if (certificationId === null) return;
   const refused = (status: number, code: string, violations: readonly ErrorDetail[] = []) => {

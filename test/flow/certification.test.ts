@@ -3,6 +3,8 @@ import { after, before, test } from "node:test";
 import { endCertification, findCertification, openCertification } from "../../src/certify/certification.ts";
 import { readReport } from "../../src/certify/read-report.ts";
 import { certifyCommand } from "../../src/cli/certify-command.ts";
+import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
@@ -14,12 +16,31 @@ before(async () => {
 });
 after(() => service.stop());
 
+const PATH = "/api/public/v1/certification";
+
+test("what the client is told is what the API's document says", async () => {
+  const document = (await service.get("/openapi.json")).json() as unknown as OpenApiDocument;
+  const { client: as } = await certifiedClient(service, "OPEN");
+  await service.post("reservations", [stay("d1", "2026-01-01T00:00:00Z", { status: "WHATEVER" })], {
+    as,
+    headers: { "idempotency-key": "d-1" },
+  });
+  for (const options of [{}, { as }]) {
+    const answer = await service.get(PATH, options);
+    assert.equal(answer.status, 200, answer.text);
+    assertDocumented(document, "GET", PATH, answer);
+  }
+  const refused = await service.get(`${PATH}?since=today`, { as });
+  assert.equal(refused.status, 400);
+  assertDocumented(document, "GET", PATH, refused);
+});
+
 const admin = () => ({ internals: service.service.authenticator.internals, who: "cli:test" });
 const stay = (id: string, modified: string, more: Record<string, unknown> = {}) =>
   reservation(id, modified, { clientCode: "OPEN", ...more });
 
 test("a client without a certification is told that it has none", async () => {
-  const answer = await service.get("/api/public/v1/certification");
+  const answer = await service.get(PATH);
   assert.deepEqual([answer.status, answer.json()], [200, { certification: null }]);
 });
 
