@@ -130,16 +130,14 @@ const coldStart: ReferenceStep = async (on) => {
   const dates = datesFrom(inDays(on, 30), COLD_START_DATES);
   await on.bellhop.inventories.send(dates.map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 5)));
   await on.bellhop.reservations.send(
-    dates
-      .slice(0, 12)
-      .map((arrival, at) =>
-        reservationOf(on.hotel, {
-          id: `${on.run}-COLD${at}`,
-          modifiedAt: minutesAgo(30),
-          arrival,
-          nights: 2,
-        }),
-      ),
+    dates.slice(0, 12).map((arrival, at) =>
+      reservationOf(on.hotel, {
+        id: `${on.run}-COLD${at}`,
+        modifiedAt: minutesAgo(30),
+        arrival,
+        nights: 2,
+      }),
+    ),
   );
 };
 
