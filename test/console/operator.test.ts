@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
+import { violationsOf } from "./axe.ts";
 import { consoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, settled } from "./pages.ts";
 
@@ -8,11 +9,14 @@ const { service, hotel, inWindow, visit } = consoleFixture();
 
 describe("an operator in the console", () => {
   inWindow(
-    "logs in where a deep link leads, and a wrong password is told",
+    "logs in where a deep link leads, and a wrong password is told; axe finds nothing wrong with either",
     async (page, complaints) => {
       await page.goto(`${service().address}/console/requests?outcome=failed`);
+      await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
+      assert.deepEqual(await violationsOf(page), []);
       await logInByHand(page, "anna", "a wrong password");
       await page.getByRole("alert").waitFor();
+      assert.deepEqual(await violationsOf(page), []);
       // The browser notes the 401.
       assert.equal(complaints.splice(0).length, 1);
       await logInByHand(page, "anna", PASSWORD);

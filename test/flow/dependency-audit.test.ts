@@ -61,6 +61,7 @@ test("the dependency audit passes where there is nothing, or nothing of high sev
   const clean = await audit(200, {});
   assert.equal(clean.code, 0, clean.said);
   assert.match(clean.said, /^\d{3} packages, 0 with findings/m);
+  assert.match(clean.said, /^\d+ packages of packages\/console\/, 0 with findings/m);
 });
 
 test("the dependency audit says plainly that it checked nothing where the registry has no answer", async () => {

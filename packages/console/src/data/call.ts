@@ -1,4 +1,5 @@
 import { CONSOLE_API, CSRF_HEADER, type ErrorAnswer } from "../contract.ts";
+import { nextPageOf, withoutHead } from "../field/csv.ts";
 
 /** Parameters of an address; those that are undefined or empty are left out. */
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
@@ -51,9 +52,19 @@ export async function ask<Answer>(address: string, signal?: AbortSignal): Promis
   return (await response.json()) as Answer;
 }
 
-/** The same as the text of a CSV file. */
+/** So many pages a file has at most: more rows than a spreadsheet takes. */
+const CSV_PAGES_MAX = 1_000;
+
+/** The same as the text of a CSV file, all of its pages one after the other. */
 export async function askForCsv(address: string): Promise<string> {
-  return (await reach(address, { headers: { accept: "text/csv" } })).text();
+  const pages: string[] = [];
+  for (let next: string | undefined = address; next !== undefined && pages.length < CSV_PAGES_MAX; ) {
+    const response: Response = await reach(next, { headers: { accept: "text/csv" } });
+    const page = await response.text();
+    pages.push(pages.length === 0 ? page : withoutHead(page));
+    next = nextPageOf(response.headers.get("link"))?.replace(`${CONSOLE_API}/`, "");
+  }
+  return pages.join("");
 }
 
 /** Tells the service to do something. Throws CallError. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toCsv } from "./csv.ts";
+import { nextPageOf, toCsv, withoutHead } from "./csv.ts";
 
 test("rows as CSV: quotes where they are needed, and no formula out of what a partner sent", () => {
   const rows = [
@@ -13,4 +13,11 @@ test("rows as CSV: quotes where they are needed, and no formula out of what a pa
     toCsv(rows),
     'key,why,rooms\r\n"a ""b"", c","line\r\nbreak",-3\r\n\'=HYPERLINK(1),\'@x,\r\n-12.50,\'+49,\'-x\r\n',
   );
+});
+
+test("pages follow each other by their links, with one head for all", () => {
+  assert.equal(nextPageOf('</console/api/x?a=1&cursor=abc>; rel="next"'), "/console/api/x?a=1&cursor=abc");
+  for (const link of [null, "", '</x>; rel="prev"']) assert.equal(nextPageOf(link), undefined);
+  assert.equal(withoutHead("a,b\r\n1,2\r\n3,4\r\n"), "1,2\r\n3,4\r\n");
+  assert.equal(withoutHead("a,b\r\n"), "");
 });

@@ -13,3 +13,13 @@ function cellOf(value: string | number | null): string {
   const safe = !isNumber && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/** A page of CSV without its head, to be put after the page before it. */
+export function withoutHead(page: string): string {
+  return page.slice(page.indexOf("\r\n") + 2);
+}
+
+/** The address of the next page, by the header `link` of a page (RFC 8288); undefined at the end. */
+export function nextPageOf(link: string | null): string | undefined {
+  return /^<([^>]*)>; *rel="next"$/.exec(link ?? "")?.[1];
+}
