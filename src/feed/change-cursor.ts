@@ -1,15 +1,16 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import type { Positions } from "./positions.ts";
 
 /** The first byte: the positions of all buckets, or some with their bucket before each. Another form is another number. */
 const ALL_BUCKETS = 1;
 const SOME_BUCKETS = 2;
+/** The second byte is how many bytes a position takes: as many as the greatest needs. What Node writes as one number. */
+const HEAD_BYTES = 2;
+const WIDTH_MAX = 6;
 /** Enough that nobody makes one up; a cursor opens nothing that its client may not read anyway. */
 const SEAL_BYTES = 9;
-/** A number of 53 bits, seven a byte. */
-const NUMBER_BYTES_MAX = 8;
-const CURSOR_CHARACTERS_MAX = Math.ceil(((1 + BUCKET_COUNT * (1 + NUMBER_BYTES_MAX) + SEAL_BYTES) * 4) / 3);
+const CURSOR_CHARACTERS_MAX = Math.ceil(((HEAD_BYTES + BUCKET_COUNT * (1 + WIDTH_MAX) + SEAL_BYTES) * 4) / 3);
 const CURSOR = /^[A-Za-z0-9_-]+$/;
 
 /** Whose cursor, and of which question: with another one it would pass by what this one had left out. */
@@ -24,35 +25,26 @@ export function changeCursorKey(pepper: Buffer): Buffer {
   return createHmac("sha256", pepper).update("cursors of the change feed").digest();
 }
 
+/**
+ * A keyed hash of the bytes, as HMAC nests it: with a key that is the owner's. Each line of the feed has a cursor, and an Hmac
+ * object of Node's costs more than all the rest of it.
+ */
 function sealOf(key: Buffer, { clientId, filters }: CursorOwner, bytes: Buffer): Buffer {
-  const sealed = createHmac("sha256", key)
-    .update(JSON.stringify([clientId, filters]))
-    .update(bytes);
-  return sealed.digest().subarray(0, SEAL_BYTES);
+  const own = hash(
+    "sha256",
+    Buffer.concat([key, Buffer.from(JSON.stringify([clientId, filters]))]),
+    "buffer",
+  );
+  const inner = hash("sha256", Buffer.concat([own, bytes]), "buffer");
+  return hash("sha256", Buffer.concat([own, inner]), "buffer").subarray(0, SEAL_BYTES);
 }
 
-function writeNumber(bytes: number[], number: number): void {
-  let left = number;
-  while (left >= 128) {
-    bytes.push((left % 128) + 128);
-    left = Math.floor(left / 128);
-  }
-  bytes.push(left);
-}
-
-/** Reads numbers from the second byte on; undefined where they do not end with the bytes. */
-function readNumbers(bytes: Buffer): number[] | undefined {
-  const numbers: number[] = [];
-  let [number, factor] = [0, 1];
-  for (const byte of bytes.subarray(1)) {
-    number += (byte % 128) * factor;
-    factor *= 128;
-    if (number > Number.MAX_SAFE_INTEGER) return undefined;
-    if (byte >= 128) continue;
-    numbers.push(number);
-    [number, factor] = [0, 1];
-  }
-  return factor === 1 ? numbers : undefined;
+function widthOf(positions: Positions): number {
+  let greatest = 0;
+  for (const position of positions.values()) greatest = Math.max(greatest, position);
+  let width = 1;
+  while (greatest >= 256 ** width) width += 1;
+  return width;
 }
 
 /**
@@ -61,16 +53,34 @@ function readNumbers(bytes: Buffer): number[] | undefined {
  */
 export function writeChangeCursor(key: Buffer, owner: CursorOwner, positions: Positions): string {
   const isOfAll = positions.size === BUCKET_COUNT;
-  const bytes = [isOfAll ? ALL_BUCKETS : SOME_BUCKETS];
+  const width = widthOf(positions);
+  const bytes = Buffer.alloc(HEAD_BYTES + positions.size * (isOfAll ? width : 1 + width) + SEAL_BYTES);
+  bytes[0] = isOfAll ? ALL_BUCKETS : SOME_BUCKETS;
+  bytes[1] = width;
+  let at = HEAD_BYTES;
   if (isOfAll)
-    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) writeNumber(bytes, positions.get(bucket) ?? 0);
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1)
+      at = bytes.writeUIntBE(positions.get(bucket) ?? 0, at, width);
   else
-    for (const [bucket, position] of positions) {
-      writeNumber(bytes, bucket);
-      writeNumber(bytes, position);
-    }
-  const body = Buffer.from(bytes);
-  return Buffer.concat([body, sealOf(key, owner, body)]).toString("base64url");
+    for (const [bucket, position] of positions)
+      at = bytes.writeUIntBE(position, bytes.writeUInt8(bucket, at), width);
+  sealOf(key, owner, bytes.subarray(0, at)).copy(bytes, at);
+  return bytes.toString("base64url");
+}
+
+/** The positions of sealed bytes; undefined for a form that is not known. */
+function positionsOf(bytes: Buffer): Positions | undefined {
+  const [form = 0, width = 0] = bytes;
+  if (width < 1 || width > WIDTH_MAX) return undefined;
+  const positions = new Map<number, number>();
+  if (form === ALL_BUCKETS)
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1)
+      positions.set(bucket, bytes.readUIntBE(HEAD_BYTES + bucket * width, width));
+  else if (form === SOME_BUCKETS)
+    for (let at = HEAD_BYTES; at < bytes.length; at += 1 + width)
+      positions.set(bytes.readUInt8(at), bytes.readUIntBE(at + 1, width));
+  else return undefined;
+  return positions;
 }
 
 /** Reads a cursor back; undefined for what this installation has not written for this client and these filters. */
@@ -78,14 +88,8 @@ export function readChangeCursor(key: Buffer, owner: CursorOwner, cursor: string
   if (cursor.length > CURSOR_CHARACTERS_MAX || !CURSOR.test(cursor)) return undefined;
   const bytes = Buffer.from(cursor, "base64url");
   // Bits that no byte needs are dropped in decoding: two texts for one cursor would not be opaque.
-  if (bytes.length <= SEAL_BYTES || bytes.toString("base64url") !== cursor) return undefined;
+  if (bytes.length < HEAD_BYTES + SEAL_BYTES || bytes.toString("base64url") !== cursor) return undefined;
   const body = bytes.subarray(0, -SEAL_BYTES);
   if (!timingSafeEqual(sealOf(key, owner, body), bytes.subarray(-SEAL_BYTES))) return undefined;
-  const numbers = readNumbers(body);
-  if (numbers === undefined) return undefined;
-  if (body[0] === ALL_BUCKETS) return new Map(numbers.map((position, bucket) => [bucket, position]));
-  if (body[0] !== SOME_BUCKETS) return undefined;
-  const positions = new Map<number, number>();
-  for (let at = 0; at + 1 < numbers.length; at += 2) positions.set(numbers[at] ?? 0, numbers[at + 1] ?? 0);
-  return positions;
+  return positionsOf(body);
 }

@@ -16,6 +16,9 @@ const EVERY_RESOURCE: readonly ResourceLetter[] = ["i", "r", "g"];
 /** Numbers passed in one call, at most: what a filter that matches little can cost, at some 3 µs each. */
 const PASSED_MAX = 20_000;
 
+/** Changes of one bucket at a time where there are so many: those that were received together lie together, and are read together. */
+const TOGETHER = 128;
+
 /** A change of a record's current content, and where the record lies in the log. */
 export interface Change {
   readonly bucket: number;
@@ -75,7 +78,7 @@ function stretchesOf(buckets: readonly number[], from: Positions, ends: Position
   const behind = buckets.map((bucket) => from.get(bucket) ?? 0);
   const backlogs = buckets.map((bucket, at) => (ends.get(bucket) ?? 0) - (behind[at] ?? 0));
   const passed = shareOut(backlogs, Math.max(PASSED_MAX, limit));
-  const most = shareOut(backlogs, limit);
+  const most = shareOut(backlogs, limit, TOGETHER);
   return buckets
     .map((bucket, at) => {
       const start = behind[at] ?? 0;
