@@ -17,6 +17,7 @@ started again it goes on where it stopped: nothing twice, nothing missing.
   --resource R         what the records are; by default what the first one shows
 ${PARTNER_HELP}
   --lenient            invalid records are sent, too, and kept by the service as rejected; without it they stay here
+  --backfill ID        the batches belong to this backfill
   --no-check           leave it to the service to find invalid records
   --no-wait            do not wait for outcomes
   --state FILE         where it is noted what has been accepted; by default FILE.bellhop-send, removed at the end
@@ -33,6 +34,7 @@ const OPTIONS = {
   ...PARTNER_OPTIONS,
   resource: { type: "string" },
   lenient: { type: "boolean", default: false },
+  backfill: { type: "string" },
   "no-check": { type: "boolean", default: false },
   "no-wait": { type: "boolean", default: false },
   state: { type: "string" },
@@ -82,6 +84,7 @@ async function sendOpened(
       batchRecords: readCount("batch", values.batch),
       waitForOutcomes: !values["no-wait"],
       lenient: values.lenient,
+      headers: values.backfill === undefined ? {} : { "backfill-id": values.backfill },
       journal,
       signal,
       onRefused: (refused) => refusals.add(refused),

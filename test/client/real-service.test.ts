@@ -105,12 +105,12 @@ describe("the client and the service", () => {
   });
 
   test("a client below its rate keeps to the pace of the service", async () => {
-    const slow = await newClient(await service.newClient({ requestRate: 10, requestBurst: 5 }));
-    const report = await slow.reservations.send(reservations("PACE", 20), {
+    const slow = await newClient(await service.newClient({ requestRate: 50, requestBurst: 10 }));
+    const report = await slow.reservations.send(reservations("PACE", 40), {
       batchRecords: 1,
       concurrency: 8,
     });
-    assert.equal(report.accepted, 20);
+    assert.equal(report.accepted, 40);
   });
 
   test("inventories and groups go the same way", async () => {
