@@ -2,7 +2,7 @@
 const allowed = {
   main: null,
   threads: null,
-  http: ["auth", "contract", "accept", "state", "read", "insight", "console", "settings", "feed", "certify", "errors", "observe", "db", "memory"],
+  http: ["auth", "contract", "accept", "state", "read", "insight", "backfill", "console", "settings", "feed", "certify", "errors", "observe", "db", "memory"],
   auth: ["db", "errors", "observe", "memory"],
   accept: ["contract", "db", "errors", "observe", "memory"],
   apply: ["contract", "state", "ledger", "accept", "db", "errors", "observe", "memory"],
@@ -10,6 +10,7 @@ const allowed = {
   state: ["contract", "db", "errors"],
   read: ["contract", "accept", "state", "db", "errors"],
   insight: ["contract", "accept", "state", "ledger", "read", "settings", "db", "errors"],
+  backfill: ["contract", "accept", "state", "read", "insight", "db", "errors"],
   console: ["contract", "accept", "read", "settings", "db", "errors"],
   feed: ["contract", "accept", "state", "read", "settings", "db", "errors", "observe", "memory"],
   certify: ["auth", "contract", "read", "db", "errors"],

@@ -25,6 +25,7 @@ create table bellhop.accept_log (
   rejections json,
   layout bytea storage external,
   body bytea storage external,
+  backfill_id uuid,
   constraint accept_log_pkey PRIMARY KEY (bucket, lane_id, request_id)
 ) partition by RANGE (request_id);
 
@@ -50,6 +51,38 @@ create table bellhop.auth_epoch (
   epoch bigint default 0 not null,
   constraint auth_epoch_only_row_check CHECK (only_row),
   constraint auth_epoch_pkey PRIMARY KEY (only_row)
+);
+
+create table bellhop.backfill (
+  backfill_id uuid not null,
+  client_id text collate "C" not null,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  bucket smallint not null,
+  manifest json not null,
+  note text,
+  state "char" default 'o'::"char" not null,
+  opened_at timestamp with time zone default clock_timestamp() not null,
+  ended_at timestamp with time zone,
+  counted_to uuid,
+  statement text,
+  statement_hash text,
+  abandoned_by text,
+  abandoned_why text,
+  constraint backfill_check CHECK (((state = 'c'::"char") = (statement IS NOT NULL))),
+  constraint backfill_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
+  constraint backfill_pkey PRIMARY KEY (backfill_id)
+);
+
+create table bellhop.backfill_signature (
+  backfill_id uuid not null,
+  side text not null,
+  signed_by text not null,
+  signed_at timestamp with time zone default clock_timestamp() not null,
+  statement_hash text not null,
+  constraint backfill_signature_side_check CHECK ((side = ANY (ARRAY['partner'::text, 'operator'::text]))),
+  constraint backfill_signature_backfill_id_fkey FOREIGN KEY (backfill_id) REFERENCES bellhop.backfill(backfill_id),
+  constraint backfill_signature_pkey PRIMARY KEY (backfill_id, side)
 );
 
 create table bellhop.bucket_lease (
@@ -183,6 +216,7 @@ create table bellhop.lane (
   born_at timestamp with time zone default clock_timestamp() not null,
   sealed_at timestamp with time zone,
   retired_at timestamp with time zone,
+  is_backfill boolean default false not null,
   constraint lane_pkey PRIMARY KEY (lane_id)
 );
 
@@ -538,9 +572,12 @@ create table bellhop_state.reservation_version (
 
 create type analytics.clock as enum ('source', 'receipt');
 
+CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfill_id, request_id) WHERE (backfill_id IS NOT NULL);
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
 CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
 CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
+CREATE INDEX backfill_client ON bellhop.backfill USING btree (client_id, opened_at, backfill_id);
+CREATE INDEX backfill_opened ON bellhop.backfill USING btree (opened_at, backfill_id);
 CREATE INDEX certification_client ON bellhop.certification USING btree (client_id, opened_at);
 CREATE INDEX client_changed ON bellhop.client USING btree (changed_epoch);
 CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_epoch);

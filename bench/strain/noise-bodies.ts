@@ -41,10 +41,15 @@ export function bodiesOf(shape: BodyShape, hotels = HOTELS): Buffer[] {
   return Array.from({ length: hotels }, (_, hotel) => bodyOf(hotel, shape));
 }
 
+/** The hotel of the noise that is a backfill. */
+export const BACKFILLED_HOTEL = `H${FIRST_HOTEL}`;
+
 export const SHAPES = {
   "ten-times": { records: 20 },
   busy: { records: 100 },
   huge: { records: RECORDS_MAX },
+  backfill: { records: 500 },
+  "as-live": { records: 500 },
   invalid: { records: 1_000, valid: 0 },
   rejected: { records: 1_000, valid: 1 },
   quarantined: { records: 1_000, time: `${new Date().getUTCFullYear() + 1}-06-01T00:00:00Z` },

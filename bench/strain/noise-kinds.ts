@@ -10,6 +10,9 @@ export const NOISE_KINDS = {
   rejected: "lenient batches of 1,000 records of which 999 are invalid, the same way",
   quarantined: "batches of 1,000 records from next year, which are all held aside, the same way",
   slow: "1,000 bodies of which a byte comes each second, each said to have 100 kB",
+  backfill:
+    "a backfill: batches of 500 new reservations of one hotel over 4 connections, as fast as they are answered, a second's pause after each 429",
+  "as-live": "the same without being a backfill",
   idle: "2,000 connections that are kept and say nothing, and 1,000 whose first request never ends",
 } as const;
 

@@ -29,12 +29,22 @@ function count({ answers }: Running, answer: string): void {
   answers[answer] = (answers[answer] ?? 0) + 1;
 }
 
+/** Of the greatest size two are enough, as each takes 16 MiB here; a backfill is of one. */
+const HOTELS_OF: Readonly<Partial<Record<NoiseKind, number>>> = { huge: 2, backfill: 1, "as-live": 1 };
+const CONNECTIONS_OF: Readonly<Partial<Record<NoiseKind, number>>> = {
+  "ten-times": 32,
+  backfill: 4,
+  "as-live": 4,
+};
+const CONNECTIONS = 8;
+/** Who backfills does as it is told by `Retry-After`. */
+const PUT_OFF_MS = 1_000;
+
 const prepared = new Map<NoiseKind, Buffer[]>();
 
 function preparedBodies(kind: keyof typeof SHAPES): Buffer[] {
   let bodies = prepared.get(kind);
-  // Of the greatest size two are enough: each takes 16 MiB here.
-  bodies ??= bodiesOf(SHAPES[kind], kind === "huge" ? 2 : undefined);
+  bodies ??= bodiesOf(SHAPES[kind], HOTELS_OF[kind]);
   prepared.set(kind, bodies);
   return bodies;
 }
@@ -72,13 +82,14 @@ async function sendBatches(noise: Running, kind: keyof typeof SHAPES, perSecondM
       sender.send(body, (error, status) => {
         if (stop.signal.aborted) return;
         count(noise, error === undefined ? String(status) : "closed");
-        if (error === undefined) next();
+        if (error === undefined && status === 429 && HOTELS_OF[kind] === 1) setTimeout(next, PUT_OFF_MS);
+        else if (error === undefined) next();
         else void open();
       });
     };
     next();
   };
-  for (let opened = 0; opened < (kind === "ten-times" ? 32 : 8); opened += 1) await open();
+  for (let opened = 0; opened < (CONNECTIONS_OF[kind] ?? CONNECTIONS); opened += 1) await open();
 }
 
 /** Keeps connections open at all times, each doing something to its socket; answers are counted by their first line. */

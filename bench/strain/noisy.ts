@@ -9,8 +9,9 @@ import { startService } from "../started-service.ts";
 import { median } from "../statistics.ts";
 import { untilDrained } from "../until-drained.ts";
 import { ChildTask } from "./child-task.ts";
+import { BACKFILLED_HOTEL } from "./noise-bodies.ts";
 import { NOISE_KINDS, NOISE_NAMES, type NoiseKind, type NoiseResult } from "./noise-kinds.ts";
-import { newPartner, type Partner, targetOf } from "./partners.ts";
+import { newPartner, openBackfill, type Partner, targetOf } from "./partners.ts";
 import { type QuietFigures, quietFigures } from "./quiet.ts";
 import type { SteadyOrder, SteadyResult } from "./steady-load.ts";
 
@@ -129,6 +130,7 @@ try {
     quiet.push(await newPartner(service, `quiet ${made}`));
   const noisy = await newPartner(service, "noisy");
   const busy = await newPartner(service, "busy", BUSY_RATE);
+  const backfillId = await openBackfill(service.port, noisy, BACKFILLED_HOTEL);
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
   const noise = closers.kept(new ChildTask(new URL("./noise.ts", import.meta.url)));
   const dummy = closers.kept(await startChildServer(new URL("./dummy-server.ts", import.meta.url), {}));
@@ -146,6 +148,7 @@ try {
   ): Promise<[QuietFigures, NoiseResult]> => {
     const { token } = kind === "busy" ? busy : noisy;
     const headers = [`Authorization: Bearer ${token}`];
+    if (kind === "backfill") headers.push(`Backfill-Id: ${backfillId}`);
     await noise.call("start", { kind, port, headers, perSecond: most });
     await delay(UNDER_WAY_MS);
     const figures = await measure();

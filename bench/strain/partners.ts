@@ -36,6 +36,18 @@ export async function newPartner(
   };
 }
 
+/** Opens a backfill of reservations of one hotel; answers its id. */
+export async function openBackfill(port: number, { token }: Partner, propertyCode: string): Promise<string> {
+  const resources = [{ resource: "reservations", from: "2020-01-01", to: "2029-12-31" }];
+  const answer = await fetch(`http://127.0.0.1:${port}/api/public/v1/backfills`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ clientCode: CLIENT_CODE, propertyCode, resources }),
+  });
+  if (answer.status !== 201) throw new Error(`No backfill: ${answer.status} ${await answer.text()}`);
+  return ((await answer.json()) as { backfillId: string }).backfillId;
+}
+
 /** Where a partner sends its batches of a resource. */
 export function targetOf(port: number, { token }: Partner, resource: Resource): Target {
   return {

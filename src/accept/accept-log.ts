@@ -78,14 +78,18 @@ export class AcceptLog {
     this.#writers = Array.from({ length: writers }, () => new Writer());
   }
 
-  /** Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. */
+  /**
+   * Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. `isBackfill`: lanes that
+   * appliers read after the others.
+   */
   static open(
     clientConfig: pg.ClientConfig,
     writers: number,
     events: AcceptLogEvents,
     stamp = new RequestIdStamp(),
+    isBackfill = false,
   ): Promise<AcceptLog> {
-    const ground = { openSession: laneSessions(clientConfig), time: machineTime };
+    const ground = { openSession: laneSessions(clientConfig, isBackfill), time: machineTime };
     return AcceptLog.openOn(ground, writers, events, stamp);
   }
 

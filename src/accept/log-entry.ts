@@ -77,6 +77,7 @@ export function entriesOf(submission: Submission): PendingAppend {
         lenient: submission.lenient,
         correlation_id: submission.correlationId ?? undefined,
         reply_to: submission.replyTo ?? undefined,
+        backfill_id: submission.backfillId ?? undefined,
         rejections:
           rejected.length === 0
             ? undefined

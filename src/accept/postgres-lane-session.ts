@@ -31,10 +31,12 @@ const FLUSH_TIMEOUT_MS = 20_000;
 class PostgresLaneSession implements LaneSession {
   readonly #client: pg.Client;
   readonly #isDistributed: boolean;
+  readonly #isBackfill: boolean;
   #isInDoubt = false;
 
-  constructor(client: pg.Client, isDistributed: boolean) {
+  constructor(client: pg.Client, isDistributed: boolean, isBackfill: boolean) {
     this.#client = client;
+    this.#isBackfill = isBackfill;
     this.#isDistributed = isDistributed;
     if (isDistributed) client.on("notice", ({ message }) => this.#hear(message));
   }
@@ -53,8 +55,13 @@ class PostgresLaneSession implements LaneSession {
   }
 
   async register(): Promise<LaneBirth | undefined> {
-    if (!this.#isDistributed) return (await this.#client.query<LaneBirth>(registerLane)).rows[0];
-    const { rows } = await this.#client.query<Omit<LaneBirth, "floor">>(registerLaneDistributed);
+    const values = [this.#isBackfill];
+    if (!this.#isDistributed)
+      return (await this.#client.query<LaneBirth>({ ...registerLane, values })).rows[0];
+    const { rows } = await this.#client.query<Omit<LaneBirth, "floor">>({
+      ...registerLaneDistributed,
+      values,
+    });
     const newest = await this.#client.query<{ request_id: string }>(readNewestId);
     return rows[0] && { ...rows[0], floor: newest.rows[0]?.request_id ?? null };
   }
@@ -89,8 +96,8 @@ class PostgresLaneSession implements LaneSession {
   }
 }
 
-/** Sessions of lanes on PostgreSQL. */
-export function laneSessions(clientConfig: pg.ClientConfig): OpenLaneSession {
+/** Sessions of lanes on PostgreSQL; `isBackfill`: of those that appliers read after the others. */
+export function laneSessions(clientConfig: pg.ClientConfig, isBackfill = false): OpenLaneSession {
   return async (lost) => {
     const client = new pg.Client({
       ...clientConfig,
@@ -103,7 +110,7 @@ export function laneSessions(clientConfig: pg.ClientConfig): OpenLaneSession {
     await client.connect();
     try {
       await endWithClient(client);
-      return new PostgresLaneSession(client, await isDistributed(client));
+      return new PostgresLaneSession(client, await isDistributed(client), isBackfill);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

@@ -31,6 +31,8 @@ export interface Submission {
   readonly lenient: boolean;
   readonly correlationId: string | null;
   readonly replyTo: string | null;
+  /** The backfill that the batch belongs to. */
+  readonly backfillId?: string | null;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
   /**
    * Called when nothing refers to `body` any more, before the batch is written, with the bytes that were made of it and wait

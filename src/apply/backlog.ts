@@ -14,6 +14,14 @@ const PARTS_MAX = 64;
 /** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
 export const STORED_BYTES_TARGET = 8 * 1_048_576;
 
+/**
+ * So long a part of a backfill comes only where nothing else is waiting; then it is one among the others, so that a flood of
+ * those holds it up no longer than this.
+ */
+const BACKFILL_YIELDS_MS = 10_000;
+/** Whatever comes while a transaction of these is under way waits for it: some 20 ms of an applier. */
+const BACKFILL_RECORDS_TARGET = 200;
+
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
   readonly bucket: number;
@@ -26,6 +34,8 @@ export interface LogPart {
   readonly clientId?: string;
   readonly target: { readonly requestId: string; readonly index: number } | null;
   readonly rejectedIndexes: ReadonlySet<number>;
+  /** It belongs to a backfill, so that others go first. */
+  readonly isBackfill?: boolean;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
@@ -41,6 +51,7 @@ export interface LogRow {
   target_request_id: string | null;
   target_index: number | null;
   rejections: { index: number }[] | null;
+  backfill_id?: string | null;
   layout: Buffer | null;
   body: Buffer | null;
 }
@@ -59,6 +70,7 @@ export function partOf(row: LogRow): LogPart {
         ? null
         : { requestId: row.target_request_id, index: row.target_index },
     rejectedIndexes: new Set((row.rejections ?? []).map(({ index }) => index)),
+    isBackfill: (row.backfill_id ?? null) !== null,
     layout: row.layout,
     body: row.body,
   };
@@ -68,6 +80,16 @@ export function partOf(row: LogRow): LogPart {
  * On Citus: so few buckets are read one after another; of more, every worker is asked first which of them have something.
  */
 const BUCKETS_TRIED_MAX = 2;
+
+interface LaneRow {
+  readonly lane_id: string;
+  readonly is_backfill: boolean;
+}
+
+/** Lanes as two parameters: their ids, and which are of backfills. */
+function columnsOf(lanes: readonly LaneRow[]): [string[], boolean[]] {
+  return [lanes.map(({ lane_id }) => lane_id), lanes.map(({ is_backfill }) => is_backfill)];
+}
 
 /** Which buckets a connection has found to have something, the longest waiting first. */
 const found = new WeakMap<pg.ClientBase, number[]>();
@@ -81,8 +103,7 @@ async function readBacklogOfOne(
   buckets: readonly number[],
   recordsMax: number,
 ): Promise<LogPart[]> {
-  const { rows } = await client.query<{ lane_id: string }>(readLanes);
-  const lanes = rows.map(({ lane_id }) => lane_id);
+  const { rows: lanes } = await client.query<LaneRow>(readLanes);
   if (lanes.length === 0) return [];
   const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
   found.set(client, remembered);
@@ -90,7 +111,10 @@ async function readBacklogOfOne(
   if (parts.length > 0) return parts;
   let wanted = [...buckets];
   if (wanted.length > BUCKETS_TRIED_MAX) {
-    const waiting = await client.query<{ bucket: number }>({ ...findBacklog, values: [buckets, lanes] });
+    const waiting = await client.query<{ bucket: number }>({
+      ...findBacklog,
+      values: [buckets, ...columnsOf(lanes), BACKFILL_YIELDS_MS],
+    });
     wanted = waiting.rows.map(({ bucket }) => bucket);
   }
   found.set(client, wanted);
@@ -101,14 +125,17 @@ async function readBacklogOfOne(
 async function readFirstOf(
   client: pg.ClientBase,
   buckets: number[],
-  lanes: readonly string[],
+  lanes: readonly LaneRow[],
   recordsMax: number,
 ): Promise<LogPart[]> {
   for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
     const { rows } = await client.query<LogRow>({
       ...readOfBucket,
       ...READING,
-      values: [bucket, PARTS_MAX, recordsMax, STORED_BYTES_TARGET, lanes],
+      values: [
+        ...[bucket, PARTS_MAX, recordsMax, STORED_BYTES_TARGET, ...columnsOf(lanes)],
+        ...[BACKFILL_YIELDS_MS, Math.min(BACKFILL_RECORDS_TARGET, recordsMax)],
+      ],
     });
     if (rows.length > 0) return rows.map(partOf);
   }
@@ -116,8 +143,8 @@ async function readFirstOf(
 }
 
 /**
- * Reads what is next to be applied of these buckets, in the order of receipt; on Citus of one of them, and nothing only
- * when there is nothing in any. The part that reaches `recordsMax` is the last.
+ * Reads what is next to be applied of these buckets, in the order of receipt, backfills after all else; on Citus of one of
+ * them, and nothing only when there is nothing in any. The part that reaches `recordsMax` is the last.
  */
 export async function readBacklog(
   client: pg.ClientBase,
@@ -128,7 +155,10 @@ export async function readBacklog(
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
     ...READING,
-    values: [buckets, PARTS_MAX, recordsMax, STORED_BYTES_TARGET],
+    values: [
+      ...[buckets, PARTS_MAX, recordsMax, STORED_BYTES_TARGET],
+      ...[BACKFILL_YIELDS_MS, Math.min(BACKFILL_RECORDS_TARGET, recordsMax)],
+    ],
   });
   return rows.map(partOf);
 }

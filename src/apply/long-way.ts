@@ -12,9 +12,10 @@ import type { SharingSession, Shift, Shifts } from "./sharing.ts";
 const LONG_RECORDS = 2_000;
 const LONG_STORED_BYTES = 1_048_576;
 
-/** Whether a part takes long to be applied. */
-function isLongPart({ layout, body }: LogPart): boolean {
+/** Whether a part takes long to be applied, or belongs to a backfill, for which nobody else is to wait at all. */
+function isLongPart({ layout, body, isBackfill }: LogPart): boolean {
   if (layout === null || body === null) return false;
+  if (isBackfill === true) return true;
   return recordCountOf(layout) >= LONG_RECORDS || body.length >= LONG_STORED_BYTES;
 }
 

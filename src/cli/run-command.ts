@@ -1,3 +1,4 @@
+import { backfillCommand } from "./backfill-command.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
@@ -31,6 +32,7 @@ const HELP = `bellhop: hotel data ingestion
   webhook create|list|show|test|pause|resume|rotate-secret|dead-letters|redrive|remove
                                                where partners are told what happened
   quarantine list|release|discard              records held aside
+  backfill list|show|gaps|sign|abandon         cold starts as sessions
   replay [--swap]                              rebuild the state from the log and compare
   citus distribute                             spread the tables by bucket over the workers of Citus
   send FILE|-                                  for partners: send a file of records, and what became of them
@@ -53,6 +55,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   setting: settingCommand,
   quarantine: quarantineCommand,
   webhook: webhookCommand,
+  backfill: backfillCommand,
   replay: replayCommand,
   citus: citusCommand,
   send: sendCommand,

@@ -36,7 +36,8 @@ export function componentSchemas(): Record<string, JsonSchema> {
   );
 }
 
-function toOpenApi(schema: FieldSchema): JsonSchema {
+/** One schema as JSON Schema 2020-12. */
+export function toOpenApi(schema: FieldSchema): JsonSchema {
   const described = { description: schema.description, ...LEAVES[schema.fieldKind](schema) };
   const example = schema.example === undefined ? {} : { examples: [schema.example] };
   return schema.nullable ? { ...withNull(described), ...example } : { ...described, ...example };

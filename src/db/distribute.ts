@@ -8,7 +8,7 @@ export class DistributionError extends Error {}
 
 /**
  * What lies in a bucket, in the order in which it is distributed: each row on the worker that has its bucket, all tables
- * alike. Everything else (clients, keys, tokens, audit, properties, labels, lanes, presence, idempotency keys) is small or
+ * alike. Everything else (clients, keys, tokens, audit, properties, labels, lanes, presence, idempotency keys, backfills) is small or
  * asked by other things than a bucket, and stays on the coordinator.
  */
 const DISTRIBUTED_TABLES = [

@@ -106,10 +106,59 @@ export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
     again: "mended",
   },
   "bellhop.accept.IdempotencyKeyReused": {
-    cause: "the key stands for another body, path or handling within 24 hours",
+    cause: "the key stands for another body, path, handling or backfill within 24 hours",
     remedy: "a new key for a new batch",
     again: "mended",
     more: "Usually a body that was put together anew for a retry, with another source time or another order of fields: keep the bytes, and send those. See [retries](guides/retries.md).",
+  },
+  "bellhop.backfill.InvalidManifest": {
+    cause: "a [manifest](backfill.md#the-manifest) that cannot be used",
+    remedy: "mend what `violations` names",
+    again: "mended",
+    more: "Pointers are into the manifest. Each resource stands once, with dates in order and at most 3,700 days apart.",
+  },
+  "bellhop.backfill.NotFound": {
+    cause: "no backfill of yours has this id, or it has no statement yet",
+    remedy: "another client's looks the same",
+    again: "mended",
+  },
+  "bellhop.backfill.NotOpen": {
+    cause: "the backfill is closed or abandoned; a batch that names it was not kept",
+    remedy: "send the batch without `Backfill-Id`, or open another",
+    again: "mended",
+  },
+  "bellhop.backfill.NotReady": {
+    cause: "closing: batches of it are not applied yet, or came within the last seconds",
+    remedy: "close it again after `Retry-After`",
+    again: "same",
+  },
+  "bellhop.backfill.HasGaps": {
+    cause: "closing: something that the manifest names is missing; the message says what",
+    remedy: "send it, or close with `acceptGaps`",
+    again: "mended",
+    more: "Each gap is listed at `/api/public/v1/backfills/{id}/gaps`. See [backfills](backfill.md#the-closing-statement).",
+  },
+  "bellhop.backfill.UnknownBackfill": {
+    cause: "`Backfill-Id` names no backfill of yours; nothing was kept",
+    remedy: "open one, or leave the header out",
+    again: "mended",
+  },
+  "bellhop.backfill.NotInManifest": {
+    cause:
+      "a resource, or a record of a property, that the backfill's manifest does not name; nothing was kept",
+    remedy: "send it without `Backfill-Id`, or by another backfill",
+    again: "mended",
+  },
+  "bellhop.backfill.Ahead": {
+    cause: "enough of this backfill waits to be applied; nothing was kept",
+    remedy: "wait `Retry-After` seconds, then the same again",
+    again: "same",
+    more: "A backfill gives way to what is sent live, at some 2,000 records a second. See [backfills](backfill.md#batches-of-a-backfill).",
+  },
+  "bellhop.backfill.TooManyOpen": {
+    cause: "the client has 100 backfills open",
+    remedy: "close one",
+    again: "same",
   },
   "bellhop.http.RateLimitExceeded": {
     cause: "more requests than your rate",

@@ -35,7 +35,7 @@ export const ERRORS = {
   },
   "bellhop.accept.IdempotencyKeyReused": {
     status: 422,
-    text: "This Idempotency-Key was used within 24 hours with another body, path or Prefer header.",
+    text: "This Idempotency-Key was used within 24 hours with another body, path, Prefer or Backfill-Id header.",
   },
   "bellhop.accept.TooManyNewProperties": {
     status: 429,
@@ -44,6 +44,36 @@ export const ERRORS = {
   "bellhop.accept.Unavailable": {
     status: 503,
     text: "The batch could not be written durably now; nothing was accepted. Send it again later.",
+  },
+  "bellhop.backfill.InvalidManifest": {
+    status: 400,
+    text: "The manifest cannot be used; violations lists why.",
+  },
+  "bellhop.backfill.NotFound": { status: 404, text: "No backfill of yours has this id." },
+  "bellhop.backfill.NotOpen": { status: 409, text: "This backfill is not open any more." },
+  "bellhop.backfill.NotReady": {
+    status: 409,
+    text: "Batches of this backfill are not applied yet: close it again later.",
+  },
+  "bellhop.backfill.HasGaps": {
+    status: 409,
+    text: "Something that the manifest names is missing: send it, or close with acceptGaps.",
+  },
+  "bellhop.backfill.UnknownBackfill": {
+    status: 422,
+    text: "Backfill-Id names no backfill of yours; nothing was accepted.",
+  },
+  "bellhop.backfill.NotInManifest": {
+    status: 422,
+    text: "The batch has something that the manifest of its backfill does not name; nothing was accepted.",
+  },
+  "bellhop.backfill.Ahead": {
+    status: 429,
+    text: "Enough of this backfill waits to be applied; nothing was accepted. Send it again after Retry-After.",
+  },
+  "bellhop.backfill.TooManyOpen": {
+    status: 429,
+    text: "This client has as many backfills open as it may.",
   },
   "bellhop.read.RequestNotFound": { status: 404, text: "No request of yours has this id." },
   "bellhop.feed.CursorGone": {

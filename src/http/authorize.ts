@@ -62,7 +62,7 @@ export function takeRate(
 /** Answers a request that may not pass: 401 no bearer token, 403 token, 403 scope, 429 rate. Undefined when it may. */
 function refuse(
   context: HttpContext,
-  scope: string,
+  scopes: readonly string[],
   bearer: BearerResult,
   early: EarlyRequest | undefined,
   reply: FastifyReply,
@@ -70,8 +70,10 @@ function refuse(
   if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
   if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
   const { principal } = bearer;
-  if (!hasScope(principal, scope)) return refuseForbidden(reply, "insufficient_scope");
-  const rate = early?.rate ?? takeRate(context, principal, scope);
+  if (!scopes.some((scope) => hasScope(principal, scope)))
+    return refuseForbidden(reply, "insufficient_scope");
+  // The first of several says which kind of request it is.
+  const rate = early?.rate ?? takeRate(context, principal, scopes[0] ?? "");
   announceRate(reply, principal, rate);
   if (rate.allowed) return undefined;
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
@@ -91,15 +93,16 @@ export function verifyBearer(
 
 /**
  * A route's first checks, before its body is read, in the contract's order: 401 no bearer token, 403 token, 403 scope,
- * 429 rate. Leaves `request.principal`. No promise is made where the token is known already, as it nearly always is.
+ * 429 rate. Of several scopes one is enough. Leaves `request.principal`. No promise is made where the token is known already, as it nearly always is.
  */
-export function authorize(context: HttpContext, scope: string) {
+export function authorize(context: HttpContext, scope: string | readonly string[]) {
+  const scopes = typeof scope === "string" ? [scope] : scope;
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     // Who was let in stays so until the answer: what was accepted is answered 202, whatever was revoked meanwhile.
     const early = earlyRequestOf(request.raw);
     const bearer = early?.bearer ?? verifyBearer(context, request.headers);
     const settle = (known: BearerResult) => {
-      if (refuse(context, scope, known, early, reply) !== undefined || known.kind !== "ok") return;
+      if (refuse(context, scopes, known, early, reply) !== undefined || known.kind !== "ok") return;
       request.principal = known.principal;
       done();
     };

@@ -4,6 +4,7 @@ import type { AcceptLog } from "../accept/accept-log.ts";
 import type { PropertyRegister } from "../accept/property-register.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { RateLimiter } from "../auth/rate-limiter.ts";
+import type { BackfillAdmission } from "../backfill/admission.ts";
 import type { WireNotes } from "../certify/wire-notes.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BatchMeters } from "./batch-meters.ts";
@@ -19,6 +20,9 @@ export interface HttpContext {
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;
+  /** The log by way of lanes that appliers read after the others; opened with the first batch of a backfill. */
+  backfillLog(): Promise<AcceptLog>;
+  readonly backfills: BackfillAdmission;
   readonly properties: PropertyRegister;
   /** Takes note of what clients under certification do. */
   readonly wireNotes: WireNotes;

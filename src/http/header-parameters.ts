@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ServiceError } from "../errors/registry.ts";
+import { isUuid } from "../read/position.ts";
 import { preferenceOf } from "./preference.ts";
 
 /** The optional header parameters of a data request, checked. */
@@ -7,6 +8,8 @@ export interface HeaderParameters {
   readonly idempotencyKey: string | null;
   readonly correlationId: string | null;
   readonly replyTo: string | null;
+  /** The backfill that the batch says it belongs to, in lower case. */
+  readonly backfillId: string | null;
   readonly lenient: boolean;
   /** Value of the Preference-Applied header; null when no handling was asked for. */
   readonly preferenceApplied: string | null;
@@ -21,6 +24,7 @@ export function readHeaderParameters(request: Headers): HeaderParameters {
     idempotencyKey: visibleText(request, "Idempotency-Key", 255),
     correlationId: visibleText(request, "X-Correlation-Id", 128),
     replyTo: replyToOf(request),
+    backfillId: backfillIdOf(request),
     lenient: handling === "lenient",
     preferenceApplied: handling === null ? null : `handling=${handling}`,
   };
@@ -44,6 +48,12 @@ function visibleText(request: Headers, name: string, charactersMax: number): str
 
 function countOf(rawHeaders: readonly string[], name: string): number {
   return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name.toLowerCase()).length;
+}
+
+function backfillIdOf(request: Headers): string | null {
+  const value = visibleText(request, "Backfill-Id", 36)?.toLowerCase() ?? null;
+  if (value !== null && !isUuid(value)) throw invalid("Backfill-Id must be the UUID of a backfill.");
+  return value;
 }
 
 function replyToOf(request: Headers): string | null {

@@ -3,6 +3,7 @@ import type { Submission } from "../accept/submission.ts";
 import { recordAudit } from "../auth/audit.ts";
 import { type Principal, permits } from "../auth/principal.ts";
 import type { RateResult } from "../auth/rate-limiter.ts";
+import type { Admitted } from "../backfill/admission.ts";
 import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
@@ -62,11 +63,20 @@ async function receiveAndAccept(context: HttpContext, request: DataRequest): Pro
       retryAfterSeconds: BLOCKED_RETRY_AFTER_SECONDS,
     });
   }
-  const body = await receiveBody(raw, principal.clientId, context.limits, context.budget);
+  // Before its body is read: one that is put off is to cost little.
+  const backfill =
+    parameters.backfillId === null
+      ? undefined
+      : await context.backfills.admit(principal.clientId, parameters.backfillId, request.resource);
   try {
-    return await acceptBody(context, request, parameters, body);
+    const body = await receiveBody(raw, principal.clientId, context.limits, context.budget);
+    try {
+      return await acceptBody(context, request, parameters, body, backfill);
+    } finally {
+      body.release();
+    }
   } finally {
-    body.release();
+    backfill?.done();
   }
 }
 
@@ -75,6 +85,7 @@ async function acceptBody(
   request: DataRequest,
   parameters: HeaderParameters,
   received: ReceivedBody,
+  backfill: Admitted | undefined,
 ): Promise<TakenBatch> {
   const { resource, principal } = request;
   const body = received.bytes;
@@ -82,6 +93,7 @@ async function acceptBody(
   const bodyBytes = body.length;
   const isForeign = watchForForeign(principal);
   const judge = new BatchJudge(resource, parameters.lenient);
+  let misplaced: number | undefined;
   let foreign: ForeignRecord | undefined;
   let seen = 0;
   const weight = new BatchWeight(context, principal);
@@ -93,7 +105,10 @@ async function acceptBody(
     if (isForeign(record)) {
       const { index, clientCode, propertyCode } = record;
       foreign = { index, clientCode, propertyCode };
-    } else judge.see(record);
+      return;
+    }
+    if (misplaced === undefined && isMisplaced(record, backfill)) misplaced = record.index;
+    judge.see(record);
   });
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
@@ -103,11 +118,13 @@ async function acceptBody(
     await auditForeign(context, principal, resource, foreign);
     return { kind: "foreign" };
   }
+  if (misplaced !== undefined) throw misplacedError(misplaced, backfill);
   const { records, rejected } = judge.judgement();
   const registering = context.properties.register(principal.clientId, records);
   if (registering !== undefined) await registering;
   const idempotency = idempotencyOf(parameters, resource, body);
-  const acceptance = await context.acceptLog.append({
+  const log = backfill === undefined ? context.acceptLog : await context.backfillLog();
+  const acceptance = await log.append({
     clientId: principal.clientId,
     resource: letterOf(resource),
     body,
@@ -116,6 +133,7 @@ async function acceptBody(
     lenient: parameters.lenient,
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
+    backfillId: parameters.backfillId,
     idempotency: idempotency instanceof Promise ? await idempotency : idempotency,
     packed: (bytes) => received.keepOnly(bytes),
   });
@@ -168,14 +186,30 @@ async function auditForeign(
   });
 }
 
-/** Same client, key and this: the path, how it is to be handled, and the decompressed body. */
+/** A backfill is of one property: what it brings of another would be counted by nobody. */
+function isMisplaced({ clientCode, propertyCode }: BatchRecord, of: Admitted | undefined): boolean {
+  if (of === undefined || clientCode === undefined || propertyCode === undefined) return false;
+  return clientCode !== of.clientCode || propertyCode !== of.propertyCode;
+}
+
+function misplacedError(index: number, of: Admitted | undefined): ServiceError {
+  return new ServiceError("bellhop.backfill.NotInManifest", {
+    message: `Record ${index} is of another property than this backfill's, ${JSON.stringify([of?.clientCode, of?.propertyCode]).replace(/[^\x20-\x7e]/g, "?")}.`,
+  });
+}
+
+/**
+ * Same client, key and this: the path, how it is to be handled, its backfill if it has one, and the decompressed body. With the
+ * backfill, as the first answer to a batch of one would say of the other that it has that batch, too.
+ */
 function idempotencyOf(
-  { idempotencyKey: key, lenient }: HeaderParameters,
+  { idempotencyKey: key, lenient, backfillId }: HeaderParameters,
   resource: Resource,
   body: Buffer,
 ): Submission["idempotency"] | Promise<Submission["idempotency"]> {
   if (key === null) return null;
-  const fingerprint = fingerprintOf(`${resource}\0${lenient}\0`, body);
+  const of = backfillId === null ? "" : `${backfillId}\0`;
+  const fingerprint = fingerprintOf(`${resource}\0${lenient}\0${of}`, body);
   if (typeof fingerprint === "string") return { key, fingerprint };
   return fingerprint.then((found) => ({ key, fingerprint: found }));
 }

@@ -43,7 +43,7 @@ const KEY_FIELD: Readonly<Record<string, string>> = {
 };
 
 /** Whose record it is, as far as that can be read: a rejected one may hold anything. */
-function identityOf(resource: string, bytes: Buffer) {
+export function identityOf(resource: string, bytes: Buffer) {
   const parsed: unknown = bytes.length > PARSED_BYTES_MAX ? null : JSON.parse(bytes.toString("utf8"));
   const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
   const textOf = (name: string): string | null => {

@@ -1,5 +1,5 @@
-import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
 
 const findPropertyStatement = readStatement(new URL("./sql/read-find-property.sql", import.meta.url));
 
@@ -11,7 +11,7 @@ export interface Property {
 
 /** Finds a property by its codes; undefined when no batch has ever named it. The caller has checked the grant. */
 export async function findProperty(
-  pool: pg.Pool,
+  pool: Queryable,
   clientCode: string,
   propertyCode: string,
 ): Promise<Property | undefined> {

@@ -36,6 +36,8 @@ export interface RequestSummary {
   readonly appliedAt: string | null;
   readonly correlationId: string | null;
   readonly replyTo: string | null;
+  /** The backfill that the batch belongs to. */
+  readonly backfillId: string | null;
   readonly handling: "strict" | "lenient";
   readonly counts: RequestCounts;
 }
@@ -48,6 +50,7 @@ interface Row extends Decided {
   readonly resource: ResourceLetter;
   readonly correlation_id: string | null;
   readonly reply_to: string | null;
+  readonly backfill_id: string | null;
   readonly lenient: boolean;
   readonly applied_at: Date | null;
   readonly in_bucket: boolean;
@@ -109,6 +112,7 @@ export async function readSummariesOf(
       appliedAt: row.applied_at?.toISOString() ?? null,
       correlationId: row.correlation_id,
       replyTo: row.reply_to,
+      backfillId: row.backfill_id,
       handling: row.lenient ? "lenient" : "strict",
       counts: countsOf(row),
     },

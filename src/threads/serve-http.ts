@@ -8,12 +8,14 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import { createFailureLimiter } from "../auth/failure-limiter.ts";
 import { createRateLimiter } from "../auth/rate-limiter.ts";
 import { registerAuthRoutes } from "../auth/routes.ts";
+import { BackfillAdmission } from "../backfill/admission.ts";
 import { WireNotes } from "../certify/wire-notes.ts";
 import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import type { Role } from "../db/presence.ts";
 import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { buildApp } from "../http/app.ts";
+import { registerBackfillChanges, registerBackfillReads } from "../http/backfill-routes.ts";
 import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import { registerCertificationRoute } from "../http/certification-route.ts";
@@ -32,12 +34,15 @@ import { registerWebhookRoutes } from "../http/webhook-routes.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import { BackfillLog } from "./backfill-log.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ListeningAddresses } from "./listening-addresses.ts";
 import { NodeCounts } from "./node-counts.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { Stops } from "./stops.ts";
 
+/** One lane a thread: batches of backfills that wait for it share its next flush. */
+const BACKFILL_WRITERS = 1;
 /** What is left of the 10 s that a drain may take, for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
@@ -81,16 +86,22 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const roles = new Set<Role>(config.roles);
   const acceptLog = roles.has("accept") ? await openAcceptLog(parts, metrics) : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
+  const backfillLog = new BackfillLog(() => openAcceptLog(parts, metrics, BACKFILL_WRITERS));
+  stops.push(() => backfillLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
-  const context = createContext(parts, metrics, acceptLog, diskWatch);
+  const context = createContext(parts, metrics, acceptLog, backfillLog, diskWatch);
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
   const app = buildApp(context, requestLog);
-  if (roles.has("accept")) registerDataRoutes(app, context, requestLog);
+  if (roles.has("accept")) {
+    registerDataRoutes(app, context, requestLog);
+    registerBackfillChanges(app, context);
+  }
   if (roles.has("read")) {
     registerReadRoutes(app, context);
+    registerBackfillReads(app, context);
     registerInsightRoutes(app, context);
     registerWebhookRoutes(app, context, {
       sealer: parts.authenticator.internals.sealer,
@@ -139,7 +150,8 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   };
 }
 
-function openAcceptLog(parts: HttpParts, metrics: Metrics): Promise<AcceptLog> {
+/** `backfillWriters`: so many lanes for batches of backfills instead of the others. */
+function openAcceptLog(parts: HttpParts, metrics: Metrics, backfillWriters = 0): Promise<AcceptLog> {
   const { config, clientConfig, log, shared } = parts;
   const hints = new BucketHints(shared.hints);
   const stamp = new RequestIdStamp(shared.stamp);
@@ -157,7 +169,8 @@ function openAcceptLog(parts: HttpParts, metrics: Metrics): Promise<AcceptLog> {
       log.warn({ err: error }, "a lane failed");
     },
   };
-  return AcceptLog.open(clientConfig, config.acceptWriters, events, stamp);
+  const writers = backfillWriters || config.acceptWriters;
+  return AcceptLog.open(clientConfig, writers, events, stamp, backfillWriters > 0);
 }
 
 /** Also hears of expired tokens, of which nothing else is known by then than whose they were. */
@@ -177,6 +190,7 @@ function createContext(
   parts: HttpParts,
   metrics: Metrics,
   acceptLog: AcceptLog | undefined,
+  backfillLog: BackfillLog,
   diskWatch: DiskWatch,
 ): HttpContext {
   const { config, log, pool, authenticator, shared } = parts;
@@ -194,6 +208,8 @@ function createContext(
       if (acceptLog === undefined) throw new Error("This node has not the role to accept.");
       return acceptLog;
     },
+    backfillLog: () => backfillLog.open(),
+    backfills: new BackfillAdmission(pool),
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
     wireNotes: openWireNotes(parts),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),

@@ -9,7 +9,8 @@ const FIRST_LOAD_BYTES_MAX = 250 * 1024;
 
 /** As `pagesOf` has them, which needs a hotel first. */
 const PAGE_NAMES = [
-  ...["intake", "requests", "request", "record", "quarantine", "held-record", "properties", "on-the-books"],
+  ...["intake", "requests", "request", "record", "quarantine", "held-record", "backfills", "backfill"],
+  ...["properties", "on-the-books"],
   ...["pace", "pickup", "blocks", "reconciliation", "calendar", "history", "clients", "client", "new-client"],
   ...["webhooks", "webhook", "settings", "audit", "account"],
 ];

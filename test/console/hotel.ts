@@ -23,6 +23,8 @@ export interface Hotel {
   readonly missingNights: readonly string[];
   /** A webhook endpoint that fails, with a delivery log and a dead letter. */
   readonly endpointId: string;
+  /** An open backfill of which nothing has come. */
+  readonly backfillId: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -77,7 +79,20 @@ export async function fillHotel(
     wrongNight: dateOf(wrongDay),
     missingNights: missing.map(dateOf),
     endpointId: await registerFailing(service, lenientRequestId),
+    backfillId: await openBackfill(service, dateOf),
   };
+}
+
+async function openBackfill(service: TestService, dateOf: (day: number) => string): Promise<string> {
+  const body = {
+    ...{ clientCode: "ACME", propertyCode: "PARIS01", note: "its first year, again" },
+    resources: [
+      { resource: "inventories", from: dateOf(0), to: dateOf(90), expectedRecords: 91 },
+      { resource: "reservations", from: dateOf(-365), to: dateOf(0) },
+    ],
+  };
+  const answer = await service.send("POST", "/api/public/v1/backfills", { body });
+  return String(answer.json()["backfillId"]);
 }
 
 const byModified = (one: Row, other: Row) =>

@@ -3,8 +3,16 @@ import type { Hotel } from "./hotel.ts";
 
 /** Every page of the console as it is for the hotel of the tests: a name, and the address within the console. */
 export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [name: string, path: string])[] {
-  const { clientCode, propertyCode, heldRequestId, lenientRequestId, wrongNight, changedKey, endpointId } =
-    hotel;
+  const {
+    clientCode,
+    propertyCode,
+    heldRequestId,
+    lenientRequestId,
+    wrongNight,
+    changedKey,
+    endpointId,
+    backfillId,
+  } = hotel;
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
     ["intake", "/"],
@@ -13,6 +21,8 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["record", `/requests/${lenientRequestId}/1`],
     ["quarantine", "/quarantine"],
     ["held-record", `/quarantine/${heldRequestId}/1`],
+    ["backfills", "/backfills"],
+    ["backfill", `/backfills/${backfillId}`],
     ["properties", "/properties"],
     ["on-the-books", `/property?${codes}`],
     ["pace", `/property/pace?${codes}`],

@@ -82,7 +82,7 @@ describe("while a snapshot is held", () => {
     };
     for (let at = 0; at < TRANSACTIONS; at += 1) await transaction(at);
     const looked = {
-      backlog: await fetchesOf("read-backlog.sql", [[5], 10, 1_000, 1_000_000]),
+      backlog: await fetchesOf("read-backlog.sql", [[5], 10, 1_000, 1_000_000, 10_000, 200]),
       counters: await fetchesOf("read-change-counters.sql", [[5]]),
     };
     for (const [what, fetches] of Object.entries(looked)) {

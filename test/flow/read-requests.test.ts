@@ -59,6 +59,7 @@ describe("one request", () => {
       resource: "reservations",
       correlationId: "corr-1",
       replyTo: null,
+      backfillId: null,
       handling: "lenient",
     });
     assert.equal(nextCursor, null);

@@ -132,6 +132,8 @@ export interface RequestStatus {
   correlationId: string | null;
   /** The `ReplyTo` of the push. */
   replyTo: string | null;
+  /** The backfill that the batch belongs to: the `Backfill-Id` of the push. */
+  backfillId: string | null;
   /** How invalid records were handled: the `Prefer` of the push. */
   handling: "strict" | "lenient";
   /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
@@ -178,6 +180,8 @@ export interface RequestSummary {
   correlationId: string | null;
   /** The `ReplyTo` of the push. */
   replyTo: string | null;
+  /** The backfill that the batch belongs to: the `Backfill-Id` of the push. */
+  backfillId: string | null;
   /** How invalid records were handled: the `Prefer` of the push. */
   handling: "strict" | "lenient";
   /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
@@ -287,7 +291,7 @@ export interface ErrorBody {
   /** The HTTP status message. */
   error: string;
   /** A stable code for what went wrong: decide by this, never by the message. */
-  exception: "bellhop.contract.MalformedJson" | "bellhop.contract.NotAnArray" | "bellhop.contract.EmptyBatch" | "bellhop.contract.TooManyRecords" | "bellhop.contract.InvalidRecords" | "bellhop.http.BadRequest" | "bellhop.http.InvalidParameter" | "bellhop.http.NotFound" | "bellhop.http.MethodNotAllowed" | "bellhop.http.RequestTimeout" | "bellhop.http.PayloadTooLarge" | "bellhop.http.UnsupportedMediaType" | "bellhop.http.UnsupportedEncoding" | "bellhop.http.InvalidHeader" | "bellhop.http.HeadersTooLarge" | "bellhop.http.RateLimitExceeded" | "bellhop.http.Internal" | "bellhop.accept.IdempotencyKeyReused" | "bellhop.accept.TooManyNewProperties" | "bellhop.accept.Unavailable" | "bellhop.read.RequestNotFound" | "bellhop.feed.CursorGone" | "bellhop.webhook.InvalidWebhook" | "bellhop.webhook.NotFound" | (string & {});
+  exception: "bellhop.contract.MalformedJson" | "bellhop.contract.NotAnArray" | "bellhop.contract.EmptyBatch" | "bellhop.contract.TooManyRecords" | "bellhop.contract.InvalidRecords" | "bellhop.http.BadRequest" | "bellhop.http.InvalidParameter" | "bellhop.http.NotFound" | "bellhop.http.MethodNotAllowed" | "bellhop.http.RequestTimeout" | "bellhop.http.PayloadTooLarge" | "bellhop.http.UnsupportedMediaType" | "bellhop.http.UnsupportedEncoding" | "bellhop.http.InvalidHeader" | "bellhop.http.HeadersTooLarge" | "bellhop.http.RateLimitExceeded" | "bellhop.http.Internal" | "bellhop.accept.IdempotencyKeyReused" | "bellhop.accept.TooManyNewProperties" | "bellhop.accept.Unavailable" | "bellhop.backfill.InvalidManifest" | "bellhop.backfill.NotFound" | "bellhop.backfill.NotOpen" | "bellhop.backfill.NotReady" | "bellhop.backfill.HasGaps" | "bellhop.backfill.UnknownBackfill" | "bellhop.backfill.NotInManifest" | "bellhop.backfill.Ahead" | "bellhop.backfill.TooManyOpen" | "bellhop.read.RequestNotFound" | "bellhop.feed.CursorGone" | "bellhop.webhook.InvalidWebhook" | "bellhop.webhook.NotFound" | (string & {});
   /** What is wrong, in words for the developer who reads it. It may change. */
   message: string;
   /** The first 100 reasons for which records were refused. */

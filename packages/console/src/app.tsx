@@ -1,6 +1,8 @@
 import { SessionProvider, useSession } from "./data/session.tsx";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
+import { BackfillPage } from "./pages/backfill.tsx";
+import { BackfillsPage } from "./pages/backfills.tsx";
 import { ClientPage } from "./pages/client.tsx";
 import { ClientsPage } from "./pages/clients.tsx";
 import { HeldRecordPage } from "./pages/held-record.tsx";
@@ -37,6 +39,8 @@ const ROUTES: readonly Route[] = [
   { pattern: "/requests/:requestId/:index", page: RecordPage },
   { pattern: "/quarantine", page: QuarantinePage },
   { pattern: "/quarantine/:requestId/:index", page: HeldRecordPage },
+  { pattern: "/backfills", page: BackfillsPage },
+  { pattern: "/backfills/:backfillId", page: BackfillPage },
   { pattern: "/properties", page: PropertiesPage },
   { pattern: "/property", page: OnTheBooksPage },
   { pattern: "/property/pace", page: PacePage },

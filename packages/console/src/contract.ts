@@ -12,6 +12,7 @@
  *   same other parameters) walk it. A page may be shorter than `limit`, even empty, and still have a next one.
  */
 export type * from "./contract-administration.ts";
+export type * from "./contract-backfill.ts";
 export type * from "./contract-insight.ts";
 export type * from "./contract-webhooks.ts";
 

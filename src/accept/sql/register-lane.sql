@@ -1,7 +1,8 @@
 -- A lane is born with its connection. The newest id of the log is its floor: it never stamps at or below it.
+-- $1: whether it is for batches of backfills, which appliers read after the others.
 with born as (
-  insert into bellhop.lane (backend_pid, backend_start)
-  select pid, backend_start from pg_stat_activity where pid = pg_backend_pid()
+  insert into bellhop.lane (backend_pid, backend_start, is_backfill)
+  select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
   returning lane_id
 )
 select

@@ -1,15 +1,17 @@
--- Which of the buckets $1 have something that is not applied in one of the lanes $2, the one that waits longest first. Each
+-- Which of the buckets $1 have something that is not applied in one of the lanes $2, the one that waits longest first, and
+-- those last that have something of backfills only ($3 says which lanes are theirs) that yields for $4 milliseconds. Each
 -- worker looks at its own buckets: an index scan of the log's primary key for each bucket and lane, one row of it.
-select home.bucket, min(part.request_id::text) as first
+select home.bucket, min(part.request_id::text) as first,
+  bool_and(lane.is_backfill and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields
 from bellhop.bucket_lease as home
-cross join unnest($2::bigint[]) as lane (lane_id)
+cross join unnest($2::bigint[], $3::boolean[]) as lane (lane_id, is_backfill)
 left join lateral (
   select passed.request_id from apply_cursor as passed
   where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
   order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
-  select log.request_id
+  select log.request_id, log.received_at
   from bellhop.accept_log as log
   where log.bucket = home.bucket and log.lane_id = lane.lane_id
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
@@ -18,4 +20,4 @@ cross join lateral (
 ) as part
 where home.bucket = any ($1::smallint[])
 group by home.bucket
-order by first
+order by yields, first

@@ -1,11 +1,14 @@
 -- What has been accepted and not applied, of the buckets in $1, in each unretired lane from its cursor on: at most $2
 -- parts a lane and bucket, and of all of them those that come first up to about $3 records and $4 stored bytes. Ordered
 -- by receipt. (The length of a body stands in its row; reading it does not read the body.)
+-- Parts in lanes of backfills yield for $5 milliseconds after their receipt: they come only where nothing else is waiting, and
+-- then up to about $6 records. Within a lane those that yield are the last, so what comes is the beginning of each lane.
 with pending as (
   select
     part.*,
     sum(part.record_count) over receipt - part.record_count as records_before,
-    sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before
+    sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before,
+    first_value(part.yields) over receipt as all_yield
   from unnest($1::smallint[]) as owned (bucket)
   cross join bellhop.lane
   left join lateral (
@@ -14,7 +17,8 @@ with pending as (
     order by passed.request_id desc limit 1
   ) as cursor on true
   cross join lateral (
-    select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes
+    select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
+      lane.is_backfill and log.received_at > statement_timestamp() - make_interval(secs => $5::float8 / 1000) as yields
     from bellhop.accept_log as log
     where log.bucket = owned.bucket and log.lane_id = lane.lane_id
       and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
@@ -22,12 +26,13 @@ with pending as (
     limit $2
   ) as part
   where lane.retired_at is null
-  window receipt as (order by part.request_id, part.bucket)
+  window receipt as (order by part.yields, part.request_id, part.bucket)
 )
 select
   log.bucket, log.lane_id::text as lane_id, log.request_id, log.kind, log.resource, log.client_id, log.received_at,
-  log.record_count, log.target_request_id, log.target_index, log.rejections, log.layout, log.body
+  log.record_count, log.target_request_id, log.target_index, log.rejections, log.backfill_id, log.layout, log.body
 from pending
 join bellhop.accept_log as log using (bucket, lane_id, request_id)
-where pending.records_before < $3 and pending.bytes_before < $4
+where pending.yields = pending.all_yield
+  and pending.records_before < case when pending.yields then $6::integer else $3::integer end and pending.bytes_before < $4
 order by log.request_id, log.bucket

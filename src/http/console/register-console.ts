@@ -8,6 +8,7 @@ import { Gate } from "../../memory/gate.ts";
 import type { HttpContext } from "../context.ts";
 import { addAppRoutes } from "./app-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
+import { addBackfillRoutes } from "./backfill-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { sessionCookieOf } from "./cookie.ts";
@@ -86,6 +87,7 @@ export async function registerConsole(
     addPropertyRoutes(scope, parts);
     addHistoryRoutes(scope, parts);
     addQuarantineRoutes(scope, parts);
+    addBackfillRoutes(scope, parts);
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
     addWebhookRoutes(scope, parts);

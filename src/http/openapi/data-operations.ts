@@ -71,6 +71,7 @@ function operationOf(resource: Resource, options: DocumentOptions): Operation {
       400: refTo("responses", "InvalidBatch"),
       401: refTo("responses", "NoToken"),
       403: refTo("responses", "Forbidden"),
+      409: refTo("responses", "BackfillNotOpen"),
       413: refTo("responses", "PayloadTooLarge"),
       415: refTo("responses", "UnsupportedMediaType"),
       422: refTo("responses", "UnusableHeader"),

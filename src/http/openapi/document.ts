@@ -1,6 +1,8 @@
 import { AUTH_PATHS } from "../../auth/metadata.ts";
 import { SCOPES, type Scope } from "../../auth/scopes.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "./auth-operations.ts";
+import { backfillOperations } from "./backfill-operations.ts";
+import { BACKFILL_SCHEMAS } from "./backfill-schemas.ts";
 import { CERTIFICATION_OPERATIONS, CERTIFICATION_SCHEMAS } from "./certification-operations.ts";
 import { CHANGE_SCHEMAS, changeOperations } from "./change-operations.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "./data-operations.ts";
@@ -109,6 +111,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
       dataOperations(options),
       readOperations(),
       changeOperations(),
+      backfillOperations(),
       insightOperations(),
       webhookOperations(),
       CERTIFICATION_OPERATIONS,
@@ -124,6 +127,7 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
         ...dataSchemas(options),
         ...READ_SCHEMAS,
         ...CHANGE_SCHEMAS,
+        ...BACKFILL_SCHEMAS,
         ...INSIGHT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...CERTIFICATION_SCHEMAS,

@@ -134,6 +134,31 @@ export const ERROR_ANSWERS = {
     ["bellhop.http.InvalidParameter", "bellhop.http.BadRequest"],
     ratedHeadersOf(),
   ),
+  InvalidManifest: errorAnswer(
+    "The manifest cannot be used, or its body cannot be read.",
+    ["bellhop.backfill.InvalidManifest", "bellhop.http.BadRequest"],
+    ratedHeadersOf(),
+  ),
+  BackfillNotFound: errorAnswer(
+    "No backfill of this client has this id, or it has no statement yet.",
+    ["bellhop.backfill.NotFound"],
+    ratedHeadersOf(),
+  ),
+  BackfillNotClosed: errorAnswer(
+    "It cannot be closed as it is.",
+    ["bellhop.backfill.NotReady", "bellhop.backfill.HasGaps", "bellhop.backfill.NotOpen"],
+    ratedHeadersOf("Retry-After"),
+  ),
+  BackfillNotOpen: errorAnswer(
+    "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
+    ["bellhop.backfill.NotOpen"],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  TooManyBackfills: errorAnswer(
+    "Too many requests of this client at once, or too many backfills open.",
+    ["bellhop.http.RateLimitExceeded", "bellhop.backfill.TooManyOpen"],
+    ratedHeadersOf("Retry-After"),
+  ),
   RequestNotFound: errorAnswer(
     "No request of this client has this id.",
     ["bellhop.read.RequestNotFound"],
@@ -166,7 +191,12 @@ export const ERROR_ANSWERS = {
   ),
   UnusableHeader: errorAnswer(
     "A header cannot be used as it is.",
-    ["bellhop.accept.IdempotencyKeyReused", "bellhop.http.InvalidHeader"],
+    [
+      "bellhop.accept.IdempotencyKeyReused",
+      "bellhop.http.InvalidHeader",
+      "bellhop.backfill.UnknownBackfill",
+      "bellhop.backfill.NotInManifest",
+    ],
     ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
   ),
   TooManyRequests: errorAnswer(
@@ -175,8 +205,8 @@ export const ERROR_ANSWERS = {
     ratedHeadersOf("Retry-After"),
   ),
   TooManyBatches: errorAnswer(
-    "Too many requests of this client at once, or too many properties it never named before. Wait for `Retry-After`, then send the same again.",
-    ["bellhop.http.RateLimitExceeded", "bellhop.accept.TooManyNewProperties"],
+    "Too many requests of this client at once, too many properties it never named before, or enough of the backfill waits to be applied. Wait for `Retry-After`, then send the same again.",
+    ["bellhop.http.RateLimitExceeded", "bellhop.accept.TooManyNewProperties", "bellhop.backfill.Ahead"],
     ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
   ),
   Internal: errorAnswer(

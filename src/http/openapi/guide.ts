@@ -50,6 +50,11 @@ export const TAGS: readonly Tag[] = [
     description: "What became of each batch you pushed, record by record.",
   },
   {
+    name: "Backfills",
+    description:
+      "A cold start as a session: say what is coming of one property, send the batches with its `Backfill-Id`, see what is there and what is missing, and close it with a statement that both sides sign. What is sent live beside it goes first.",
+  },
+  {
     name: "Records",
     description:
       "What is known now, what was known at an earlier moment, and every version in between. Lists come in pages: follow `nextCursor` until it is null.",

@@ -155,6 +155,18 @@ export const HEADER_PARAMETERS = {
       examples: ["https://partner.example/bellhop/outcomes"],
     },
   },
+  BackfillId: {
+    name: "Backfill-Id",
+    in: "header",
+    description:
+      "The backfill that this batch belongs to, as `POST /api/public/v1/backfills` answered it. It has to be open and yours, to name this resource, and to be of the one property that all records are of. Batches of a backfill are put off (429) while enough of it waits to be applied, and are applied after all others.",
+    schema: {
+      type: "string",
+      format: "uuid",
+      maxLength: 36,
+      examples: ["7c9e6679-7425-40de-944b-e07fc1f90ae7"],
+    },
+  },
   Prefer: {
     name: "Prefer",
     in: "header",

@@ -8,11 +8,13 @@ import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "./record-exam
 
 const TEXT_PATTERN = "^[^\\u0000]*$";
 
-function count(description: string): Schema {
+/** How many of something. */
+export function count(description: string): Schema {
   return { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, description, examples: [0] };
 }
 
-function textOrNull(description: string, charactersMax: number, example: string): Schema {
+/** A text that may be null. */
+export function textOrNull(description: string, charactersMax: number, example: string): Schema {
   return {
     type: ["string", "null"],
     maxLength: charactersMax,
@@ -37,6 +39,14 @@ const COUNTS: Readonly<Record<string, Schema>> = {
   pending: count("Not decided yet."),
   ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(OUTCOME_MEANINGS[outcome])])),
   warned: count("Records with warnings, whatever their outcome."),
+};
+
+/** The counts of outcomes, of a request or of several together. */
+export const OUTCOME_COUNTS: Schema = {
+  type: "object",
+  description: "How many records have each outcome. All but `records` and `warned` add up to `records`.",
+  required: Object.keys(COUNTS),
+  properties: COUNTS,
 };
 
 const SUMMARY: Readonly<Record<string, Schema>> = {
@@ -67,18 +77,20 @@ const SUMMARY: Readonly<Record<string, Schema>> = {
   },
   correlationId: textOrNull("The `X-Correlation-Id` of the push.", 128, "night-audit-2026-06-01"),
   replyTo: textOrNull("The `ReplyTo` of the push.", 2048, "https://partner.example/bellhop/outcomes"),
+  backfillId: {
+    type: ["string", "null"],
+    format: "uuid",
+    maxLength: 36,
+    description: "The backfill that the batch belongs to: the `Backfill-Id` of the push.",
+    examples: ["7c9e6679-7425-40de-944b-e07fc1f90ae7"],
+  },
   handling: {
     type: "string",
     enum: ["strict", "lenient"],
     description: "How invalid records were handled: the `Prefer` of the push.",
     examples: ["strict"],
   },
-  counts: {
-    type: "object",
-    description: "How many records have each outcome. All but `records` and `warned` add up to `records`.",
-    required: Object.keys(COUNTS),
-    properties: COUNTS,
-  },
+  counts: OUTCOME_COUNTS,
 };
 
 const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
@@ -167,7 +179,8 @@ export function objectOf(
   return { type: "object", description, required, properties };
 }
 
-function pageOf(description: string, items: Schema): Schema {
+/** A page of a list. */
+export function pageOf(description: string, items: Schema): Schema {
   const list: Schema = { type: "array", maxItems: 1000, description: "The items of this page.", items };
   return objectOf(description, { items: list, nextCursor: NEXT_CURSOR });
 }
@@ -249,7 +262,8 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(RESOURCES.flatMap(schemasOf)),
 };
 
-const exampleCounts = {
+/** The counts of the example. */
+export const EXAMPLE_COUNTS = {
   records: 2,
   pending: 0,
   applied: 1,
@@ -271,8 +285,9 @@ export const EXAMPLE_SUMMARY = {
   appliedAt: "2026-06-01T08:30:02.149Z",
   correlationId: "night-audit-2026-06-01",
   replyTo: null,
+  backfillId: null,
   handling: "strict",
-  counts: exampleCounts,
+  counts: EXAMPLE_COUNTS,
 };
 
 /** What becomes of two records: one applied with a warning, one that came too late. */

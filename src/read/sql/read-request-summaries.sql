@@ -11,6 +11,7 @@ cross join lateral (
     min(log.resource::text) as resource,
     min(log.correlation_id) as correlation_id,
     min(log.reply_to) as reply_to,
+    min(log.backfill_id::text) as backfill_id,
     bool_or(log.lenient) as lenient,
     case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as applied_at,
     bool_or($3::smallint is null or log.bucket = $3) as in_bucket,

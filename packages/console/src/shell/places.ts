@@ -15,6 +15,7 @@ export const PLACES: readonly { readonly title: string; readonly places: readonl
       { to: "/", text: "Live intake", key: "i", paths: [] },
       { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
       { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
+      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
     ],
   },
   {

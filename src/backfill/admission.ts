@@ -1,0 +1,110 @@
+import type pg from "pg";
+import type { Resource } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { type Backfill, findBackfill } from "./backfill.ts";
+
+const readWaiting = readStatement(new URL("./sql/read-waiting.sql", import.meta.url));
+
+/** So long an open backfill is known without being asked for: what is sent to one that was closed is refused that much later. */
+const KNOWN_MS = 1_000;
+const KNOWN_MAX = 1_000;
+/**
+ * So many records of a backfill may wait to be applied, and so many of its batches, before the next is put off. Applied in some
+ * tenths of a second, and with `Retry-After` of a second some 2,000 records a second: 25,000 reservations take a quarter of a
+ * minute, and whoever sends live has the rest of the machine (docs/decisions/0023).
+ */
+const WAITING_RECORDS_MAX = 2_000;
+const WAITING_BATCHES_MAX = 16;
+/** Batches of one backfill that one thread takes at a time: what they hold is not known before they are read. */
+const IN_FLIGHT_MAX = 2;
+const RETRY_AFTER_SECONDS = 1;
+
+interface Known {
+  readonly backfill: Backfill;
+  readonly until: number;
+}
+
+/** What a batch of a backfill was let in for; `done` once it is answered. */
+export interface Admitted {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  done(): void;
+}
+
+/**
+ * Lets batches of backfills in, before their body is read: those of an open one of that client, and no more at a time than
+ * leaves the others their way. One for each thread.
+ */
+export class BackfillAdmission {
+  readonly #pool: pg.Pool;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Known>();
+  readonly #inFlight = new Map<string, number>();
+
+  constructor(pool: pg.Pool, now: () => number = () => performance.now()) {
+    this.#pool = pool;
+    this.#now = now;
+  }
+
+  /**
+   * Throws ServiceError: `bellhop.backfill.UnknownBackfill` (422) for one that is not this client's, `NotOpen` (409),
+   * `NotInManifest` (422) for a resource that it does not name, `Ahead` (429) where enough of it waits to be applied.
+   */
+  async admit(clientId: string, backfillId: string, resource: Resource): Promise<Admitted> {
+    const { manifest, state, bucket } = await this.#openOne(clientId, backfillId);
+    if (state !== "open")
+      throw new ServiceError("bellhop.backfill.NotOpen", {
+        message: `This backfill is ${state}: send the batch without Backfill-Id, or open another backfill.`,
+      });
+    if (!manifest.resources.some((named) => named.resource === resource))
+      throw new ServiceError("bellhop.backfill.NotInManifest", {
+        message: `The manifest of this backfill does not name ${resource}.`,
+      });
+    const inFlight = this.#inFlight.get(backfillId) ?? 0;
+    if (inFlight >= IN_FLIGHT_MAX) throw ahead();
+    this.#inFlight.set(backfillId, inFlight + 1);
+    let isDone = false;
+    const done = () => {
+      if (isDone) return;
+      isDone = true;
+      const left = (this.#inFlight.get(backfillId) ?? 1) - 1;
+      if (left > 0) this.#inFlight.set(backfillId, left);
+      else this.#inFlight.delete(backfillId);
+    };
+    try {
+      if (await this.#isAhead(backfillId, bucket)) throw ahead();
+    } catch (error) {
+      done();
+      throw error;
+    }
+    const { clientCode, propertyCode } = manifest;
+    return { clientCode, propertyCode, done };
+  }
+
+  async #openOne(clientId: string, backfillId: string): Promise<Backfill> {
+    const known = this.#known.get(backfillId);
+    if (known !== undefined && known.backfill.clientId === clientId && this.#now() < known.until)
+      return known.backfill;
+    const backfill = await findBackfill(this.#pool, backfillId, clientId);
+    if (backfill === undefined) throw new ServiceError("bellhop.backfill.UnknownBackfill");
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    // Neither its statement nor who signed it is needed here.
+    const light = { ...backfill, statement: null, signatures: [] };
+    this.#known.set(backfillId, { backfill: light, until: this.#now() + KNOWN_MS });
+    return light;
+  }
+
+  async #isAhead(backfillId: string, bucket: number): Promise<boolean> {
+    const { rows } = await this.#pool.query<{ batches: number; records: number }>({
+      ...readWaiting,
+      values: [bucket, backfillId, WAITING_BATCHES_MAX],
+    });
+    const { batches = 0, records = 0 } = rows[0] ?? {};
+    return batches >= WAITING_BATCHES_MAX || records >= WAITING_RECORDS_MAX;
+  }
+}
+
+function ahead(): ServiceError {
+  return new ServiceError("bellhop.backfill.Ahead", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}

@@ -1,0 +1,20 @@
+-- Of the requests $4 in the bucket $1: where their records lie, and which of them are versions of the property $2, rejected, or
+-- held in quarantine as of $3: all others are copies of what had come before.
+-- Written for reservations; the table of the other resources is put in its place.
+select
+  log.request_id, log.layout,
+  array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection)
+    || array(
+      select held.record_index from bellhop.quarantine as held
+      where held.bucket = $1::smallint and held.request_id = log.request_id
+        and (held.state <> 'r' or held.resolved_by > $3::uuid)
+    )
+    || coalesce(version.indexes, '{}') as known
+from bellhop.accept_log as log
+left join (
+  select request_id, array_agg(record_index) as indexes
+  from bellhop_state.reservation_version
+  where bucket = $1::smallint and property_id = $2 and request_id = any ($4::uuid[])
+  group by request_id
+) as version on version.request_id = log.request_id
+where log.bucket = $1::smallint and log.request_id = any ($4::uuid[]) and log.kind = 'b'

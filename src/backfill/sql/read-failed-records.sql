@@ -1,0 +1,22 @@
+-- Of the requests $2 in the bucket $1 the records that were rejected, or are held or discarded as of the request $3, after ($4, $5) in
+-- order: at most $6. Of a rejected one the first reason; its key has to be read from the log.
+select failed.request_id, failed.record_index, failed.outcome, failed.key, failed.code, failed.message
+from (
+  select
+    log.request_id, (rejection ->> 'index')::integer as record_index, 'rejected' as outcome, null as key,
+    rejection -> 'violations' -> 0 ->> 'code' as code, rejection -> 'violations' -> 0 ->> 'message' as message
+  from bellhop.accept_log as log
+  cross join lateral json_array_elements(log.rejections) as rejection
+  where log.bucket = $1::smallint and log.request_id = any ($2::uuid[]) and log.kind = 'b'
+  union all
+  select
+    held.request_id, held.record_index,
+    case when held.state = 'd' and held.resolved_by <= $3::uuid then 'discarded' else 'quarantined' end,
+    held.key, held.code, held.message
+  from bellhop.quarantine as held
+  where held.bucket = $1::smallint and held.request_id = any ($2::uuid[])
+    and (held.state <> 'r' or held.resolved_by > $3::uuid)
+) as failed
+where (failed.request_id, failed.record_index) > ($4::uuid, $5::integer)
+order by failed.request_id, failed.record_index
+limit $6

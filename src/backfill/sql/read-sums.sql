@@ -1,0 +1,47 @@
+-- What has come of the backfill $2 in the bucket $1 with requests up to $3, by resource: as requests are told of
+-- (read-request-summaries.sql), summed. A quarantined record that was resolved by an entry after $3 counts as held.
+-- An index scan of accept_log_backfill, and for each batch of the outcomes' primary key; 300 batches of 100: 5 ms.
+select
+  batch.resource,
+  count(*)::integer as batches,
+  sum(batch.batch_record_count)::float8 as records,
+  sum(batch.batch_record_count - batch.record_count)::float8 as rejected,
+  count(*) filter (where outcome.request_id is null)::integer as waiting_batches,
+  coalesce(sum(batch.record_count) filter (where outcome.request_id is null), 0)::float8 as pending,
+  min(batch.request_id::text) filter (where outcome.request_id is null) as oldest_waiting,
+  coalesce(sum(outcome.warned_count), 0)::float8 as warned,
+  coalesce(sum(outcome.applied + coalesce(resolved.applied, 0)), 0)::float8 as applied,
+  coalesce(sum(outcome.unchanged + coalesce(resolved.unchanged, 0)), 0)::float8 as unchanged,
+  coalesce(sum(outcome.stale + coalesce(resolved.stale, 0)), 0)::float8 as stale,
+  coalesce(sum(outcome.duplicate + coalesce(resolved.duplicate, 0)), 0)::float8 as duplicate,
+  coalesce(sum(outcome.quarantined - coalesce(resolved.all, 0)), 0)::float8 as quarantined,
+  coalesce(sum(resolved.discarded), 0)::float8 as discarded,
+  min(batch.request_id::text) as first_request,
+  max(batch.request_id::text) as last_request,
+  encode(sha256(string_agg(batch.request_id::text, ',' order by batch.request_id)::bytea), 'hex') as requests_hash
+from bellhop.accept_log as batch
+left join lateral (
+  select
+    request_id, warned_count,
+    length(outcomes) - length(replace(outcomes, 'a', '')) as applied,
+    length(outcomes) - length(replace(outcomes, 'u', '')) as unchanged,
+    length(outcomes) - length(replace(outcomes, 's', '')) as stale,
+    length(outcomes) - length(replace(outcomes, 'd', '')) as duplicate,
+    length(outcomes) - length(replace(outcomes, 'q', '')) as quarantined
+  from bellhop.request_outcome as written
+  where written.bucket = $1::smallint and written.request_id = batch.request_id
+) as outcome on true
+left join lateral (
+  select
+    count(*) as all,
+    count(*) filter (where held.outcome = 'a') as applied,
+    count(*) filter (where held.outcome = 'u') as unchanged,
+    count(*) filter (where held.outcome = 's') as stale,
+    count(*) filter (where held.outcome = 'd') as duplicate,
+    count(*) filter (where held.outcome = 'x') as discarded
+  from bellhop.quarantine as held
+  where held.bucket = $1::smallint and held.request_id = batch.request_id
+    and held.state <> 'h' and held.resolved_by <= $3::uuid
+) as resolved on outcome.quarantined > 0
+where batch.bucket = $1::smallint and batch.backfill_id = $2::uuid and batch.request_id <= $3::uuid
+group by batch.resource

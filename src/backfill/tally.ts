@@ -1,0 +1,140 @@
+import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
+import { letterOf, type Resource } from "../contract/resource.ts";
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import type { RequestCounts } from "../read/request-summary.ts";
+import { forEachResource } from "../read/version-statement.ts";
+import type { Backfill } from "./backfill.ts";
+import { keysOfCopies } from "./keys-of-copies.ts";
+import type { ManifestResource } from "./manifest.ts";
+
+const readSums = readStatement(new URL("./sql/read-sums.sql", import.meta.url));
+const countKeys = forEachResource(readStatement(new URL("./sql/count-keys.sql", import.meta.url)));
+
+/** Whatever has come so far. */
+export const UP_TO_NOW = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** What has come of one resource of a manifest. */
+export interface ResourceTally extends ManifestResource {
+  readonly batches: number;
+  /** Outcomes as they are told of requests: retried batches without an Idempotency-Key count here, as duplicates. */
+  readonly counts: RequestCounts;
+  /** Different records (by key) that were applied: each counts once, however often and in whatever order it came. */
+  readonly distinctRecords: number;
+  /** How many of the expected ones that leaves; null where nothing was said of them. */
+  readonly missingRecords: number | null;
+  /** Batches that are not applied yet. */
+  readonly waitingBatches: number;
+  readonly oldestWaitingAt: string | null;
+  readonly firstReceivedAt: string | null;
+  readonly lastReceivedAt: string | null;
+  /** The newest request of it; null: none. */
+  readonly lastRequestId: string | null;
+  /** SHA-256 of the ids of all its requests, ascending, with commas between: which batches were counted. */
+  readonly requestsHash: string | null;
+}
+
+export interface Tally {
+  readonly resources: readonly ResourceTally[];
+  /** Records that had to be read from the log for it: what the question cost. */
+  readonly recordsRead: number;
+}
+
+type Sums = Omit<RequestCounts, "pending"> & {
+  readonly resource: string;
+  readonly batches: number;
+  readonly pending: number;
+  readonly waiting_batches: number;
+  readonly oldest_waiting: string | null;
+  readonly first_request: string;
+  readonly last_request: string;
+  readonly requests_hash: string;
+};
+
+const NO_COUNTS: RequestCounts = {
+  ...{ records: 0, pending: 0, applied: 0, unchanged: 0, stale: 0, duplicate: 0 },
+  ...{ quarantined: 0, discarded: 0, rejected: 0, warned: 0 },
+};
+
+function receivedAt(requestId: string | null | undefined): string | null {
+  return requestId == null ? null : isoOfMicroseconds(microsecondsOf(requestId));
+}
+
+function countsOf(sums: Sums): RequestCounts {
+  const { records, pending, applied, unchanged, stale, duplicate, quarantined, discarded, rejected, warned } =
+    sums;
+  return { records, pending, applied, unchanged, stale, duplicate, quarantined, discarded, rejected, warned };
+}
+
+/**
+ * What has come of a backfill with requests up to `upTo`, worked out from the log, the outcomes and the versions: no counter
+ * is kept. Asked of one snapshot, so that its numbers belong together; the same question about a past `upTo` that is settled
+ * has the same answer at any time, also after a replay.
+ */
+export async function tallyOf(
+  client: Queryable,
+  { backfillId, bucket, manifest }: Backfill,
+  propertyId: number | null,
+  upTo: string,
+): Promise<Tally> {
+  const { rows } = await client.query<Sums>({ ...readSums, values: [bucket, backfillId, upTo] });
+  const sums = new Map(rows.map((row) => [row.resource, row]));
+  const resources: ResourceTally[] = [];
+  let recordsRead = 0;
+  for (const named of manifest.resources) {
+    const of = sums.get(letterOf(named.resource));
+    const distinct =
+      of === undefined || propertyId === null
+        ? { keys: 0, recordsRead: 0 }
+        : await countDistinct(client, { backfillId, bucket, propertyId, upTo, resource: named.resource });
+    recordsRead += distinct.recordsRead;
+    resources.push(tallyOfResource(named, of, distinct.keys));
+  }
+  return { resources, recordsRead };
+}
+
+function tallyOfResource(named: ManifestResource, of: Sums | undefined, distinct: number): ResourceTally {
+  const { expectedRecords } = named;
+  return {
+    ...named,
+    batches: of?.batches ?? 0,
+    counts: of === undefined ? NO_COUNTS : countsOf(of),
+    distinctRecords: distinct,
+    missingRecords: expectedRecords === null ? null : Math.max(0, expectedRecords - distinct),
+    waitingBatches: of?.waiting_batches ?? 0,
+    oldestWaitingAt: receivedAt(of?.oldest_waiting),
+    firstReceivedAt: receivedAt(of?.first_request),
+    lastReceivedAt: receivedAt(of?.last_request),
+    lastRequestId: of?.last_request ?? null,
+    requestsHash: of?.requests_hash ?? null,
+  };
+}
+
+interface KeysAsked {
+  readonly backfillId: string;
+  readonly bucket: number;
+  readonly propertyId: number;
+  readonly upTo: string;
+  readonly resource: Resource;
+}
+
+/** A copy of what had come before has no version of its own, so its key is read from the log: usually there are none. */
+async function countDistinct(
+  client: Queryable,
+  asked: KeysAsked,
+): Promise<{ readonly keys: number; readonly recordsRead: number }> {
+  const { backfillId, bucket, propertyId, upTo, resource } = asked;
+  const letter = letterOf(resource);
+  const count = async (copies: readonly string[]) => {
+    const { rows } = await client.query<{ keys: number; incomplete: string[] }>({
+      ...countKeys[letter],
+      values: [bucket, backfillId, propertyId, upTo, letter, copies],
+    });
+    return rows[0] ?? { keys: 0, incomplete: [] };
+  };
+  const { keys, incomplete } = await count([]);
+  if (incomplete.length === 0) return { keys, recordsRead: 0 };
+  const copies = await keysOfCopies(client, asked, incomplete);
+  const all = await count([...copies.keys]);
+  return { keys: all.keys, recordsRead: copies.recordsRead };
+}

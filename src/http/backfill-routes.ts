@@ -1,0 +1,195 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { recordAudit } from "../auth/audit.ts";
+import { hasScope, type Principal } from "../auth/principal.ts";
+import {
+  BACKFILL_POSITION,
+  type Backfill,
+  listBackfills,
+  openBackfill,
+  requireBackfill,
+} from "../backfill/backfill.ts";
+import { closeBackfill } from "../backfill/close-backfill.ts";
+import { GAP_POSITION, readGaps } from "../backfill/gaps.ts";
+import { readManifest } from "../backfill/manifest.ts";
+import { onBackfill, progressOf } from "../backfill/progress.ts";
+import { RESOURCES } from "../contract/resource.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { authorize, refuseForbidden } from "./authorize.ts";
+import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
+import type { HttpContext } from "./context.ts";
+import { readCursor, writeCursor } from "./read-cursor.ts";
+import { QueryParameters } from "./read-parameters.ts";
+import { mayRead } from "./read-property.ts";
+import { checkMediaType, receiveBody } from "./receive-body.ts";
+import { writeScopeOf } from "./take-batch.ts";
+
+const BASE = "/api/public/v1/backfills";
+const WRITE_SCOPES = RESOURCES.map(writeScopeOf);
+/** A manifest has three resources and a note. */
+const FORM_BYTES_MAX = 65_536;
+/** As a batch counts as a request for each 100 of its records, so does a question that has to read them again. */
+const RECORDS_PER_REQUEST = 100;
+
+function principalOf(request: FastifyRequest): Principal {
+  return request.principal as Principal;
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { backfillId: string }).backfillId;
+}
+
+function sendJson(reply: FastifyReply, text: string): FastifyReply {
+  return reply.header("cache-control", "no-store").type("application/json; charset=utf-8").send(text);
+}
+
+/** The body of a form; of none its length is 0. */
+async function formOf(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
+  const { raw, headers } = request;
+  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (!isThere) return Buffer.alloc(0);
+  checkMediaType(headers["content-type"]);
+  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
+  const { clientId } = request.principal as Principal;
+  const received = await receiveBody(raw, clientId, limits, context.budget);
+  try {
+    return Buffer.from(received.bytes);
+  } finally {
+    received.release();
+  }
+}
+
+/** Counts a question as the requests that it comes to, beyond the one that it is. */
+function charge({ rateLimiter, nodes }: HttpContext, principal: Principal, recordsRead: number): void {
+  const more = Math.floor(recordsRead / RECORDS_PER_REQUEST);
+  const { clientId, requestRate, requestBurst } = principal;
+  if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
+}
+
+async function sendBackfill(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  backfill: Backfill,
+): Promise<FastifyReply> {
+  const progress = await progressOf(context.pool, backfill);
+  charge(context, principalOf(request), progress.recordsRead);
+  return sendJson(reply, JSON.stringify(backfillAnswer(progress)));
+}
+
+async function open(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const principal = principalOf(request);
+  const manifest = readManifest(await formOf(context, request));
+  const mayWrite = manifest.resources.every(({ resource }) => hasScope(principal, writeScopeOf(resource)));
+  if (!mayWrite || !(await mayRead(context, principal, manifest)))
+    return refuseForbidden(reply, "insufficient_scope");
+  const { pool } = context;
+  const backfill = await openBackfill(pool, principal.clientId, manifest);
+  const { backfillId } = backfill;
+  await recordAudit(pool, {
+    who: `client:${principal.clientId}`,
+    what: "open-backfill",
+    clientId: principal.clientId,
+    detail: { backfillId, clientCode: manifest.clientCode, propertyCode: manifest.propertyCode },
+  });
+  reply.code(201).header("location", `${BASE}/${backfillId}`);
+  return sendBackfill(context, request, reply, backfill);
+}
+
+/** `{"acceptGaps":true}`, or nothing. */
+function acceptsGaps(form: Buffer): boolean {
+  if (form.length === 0) return false;
+  let fields: unknown;
+  try {
+    fields = JSON.parse(form.toString("utf8"));
+  } catch {
+    fields = undefined;
+  }
+  const known = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : undefined;
+  const { acceptGaps = false, ...others } = (known ?? { acceptGaps: null }) as Record<string, unknown>;
+  if (typeof acceptGaps !== "boolean" || Object.keys(others).length > 0)
+    throw new ServiceError("bellhop.http.BadRequest", {
+      message: 'The body is {"acceptGaps":true}, {"acceptGaps":false} or nothing.',
+    });
+  return acceptGaps;
+}
+
+async function close(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const { pool } = context;
+  const { clientId } = principalOf(request);
+  const acceptGaps = acceptsGaps(await formOf(context, request));
+  const backfill = await requireBackfill(pool, idOf(request), clientId);
+  const closed = await closeBackfill(pool, backfill, acceptGaps, (connection, what, detail) =>
+    recordAudit(connection, { who: `client:${clientId}`, what, clientId, detail }),
+  );
+  return sendBackfill(context, request, reply, closed);
+}
+
+async function list(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const { clientId } = principalOf(request);
+  const query = new QueryParameters(request.raw.url ?? "", ["state", "limit", "cursor"]);
+  const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
+  const question = { clientId, path: "backfills", filters: query.question() };
+  const start = readCursor(question, query.cursor(), BACKFILL_POSITION);
+  const page = await listBackfills(context.pool, { clientId, state }, start, query.limit());
+  const nextCursor = page.next === null ? null : writeCursor(question, page.next);
+  return sendJson(reply, JSON.stringify({ items: page.items.map(backfillItem), nextCursor }));
+}
+
+async function gaps(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const principal = principalOf(request);
+  const { clientId } = principal;
+  const backfillId = idOf(request).toLowerCase();
+  const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
+  const question = { clientId, path: `backfills/${backfillId}/gaps`, filters: query.question() };
+  const start = readCursor(question, query.cursor(), GAP_POSITION);
+  const limit = query.limit();
+  const backfill = await requireBackfill(context.pool, backfillId, clientId);
+  const { page, recordsRead } = await onBackfill(
+    context.pool,
+    backfill,
+    async ({ client, asked, tally }) => ({
+      page: await readGaps(client, asked, tally, start, limit),
+      recordsRead: tally.recordsRead,
+    }),
+  );
+  charge(context, principal, recordsRead);
+  const nextCursor = page.next === null ? null : writeCursor(question, page.next);
+  return sendJson(reply, JSON.stringify({ items: page.items, nextCursor }));
+}
+
+/** Of an address that takes no parameters. */
+function refuseParameters(request: FastifyRequest): QueryParameters {
+  return new QueryParameters(request.raw.url ?? "", []);
+}
+
+async function show(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  refuseParameters(request);
+  const backfill = await requireBackfill(context.pool, idOf(request), principalOf(request).clientId);
+  return sendBackfill(context, request, reply, backfill);
+}
+
+async function statement(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  refuseParameters(request);
+  const backfill = await requireBackfill(context.pool, idOf(request), principalOf(request).clientId);
+  if (backfill.statement === null)
+    throw new ServiceError("bellhop.backfill.NotFound", {
+      message: "This backfill has no statement: it is not closed.",
+    });
+  return sendJson(reply, backfill.statement);
+}
+
+/** Opening and closing a backfill, for a client that may send one of its resources. */
+export function registerBackfillChanges(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, WRITE_SCOPES) };
+  app.post(BASE, options, (request, reply) => open(context, request, reply));
+  app.post(`${BASE}/:backfillId/close`, options, (request, reply) => close(context, request, reply));
+}
+
+/** What there is to know of a client's backfills, for whoever may read or send. */
+export function registerBackfillReads(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, ["read", ...WRITE_SCOPES]) };
+  app.get(BASE, options, (request, reply) => list(context, request, reply));
+  app.get(`${BASE}/:backfillId`, options, (request, reply) => show(context, request, reply));
+  app.get(`${BASE}/:backfillId/gaps`, options, (request, reply) => gaps(context, request, reply));
+  app.get(`${BASE}/:backfillId/statement`, options, (request, reply) => statement(context, request, reply));
+}
