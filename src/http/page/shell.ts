@@ -53,7 +53,7 @@ ${files.scripts.map((src) => html`<script src="${src}" defer></script>`)}
 <body class="${kind}">
 <a class="skip" href="#main">Skip to the text</a>
 <header>
-<a class="brand" href="${files.start}">${BELL}<span>Bellhop</span></a>
+<a class="brand" href="${files.start}" aria-label="Bellhop documentation">${BELL}<span>Bellhop</span></a>
 <span class="version">API ${apiVersion}</span>
 <div class="search" data-index="${files.search}" data-root="${files.root}" hidden></div>
 <a class="download" href="${files.api}">API reference</a>

@@ -1,0 +1,37 @@
+import json
+import urllib.parse
+import urllib.request
+
+from bellhop import BASE_URL, PROPERTY, now, push, token
+
+
+def feed(**parameters):
+    """The lines of one answer of the change feed; the last one says where to go on."""
+    parameters |= {"clientCode": "DEMO", "propertyCode": PROPERTY, "resource": "inventories"}
+    address = BASE_URL + "/api/public/v1/changes?" + urllib.parse.urlencode(parameters)
+    request = urllib.request.Request(address, headers={"Authorization": "Bearer " + token()})
+    lines = []
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        lines = [json.loads(line) for line in answer]
+    if not lines or lines[-1]["type"] != "cursor":
+        raise ConnectionError("the answer was cut off: ask again from the last cursor that you kept")
+    return lines[:-1], lines[-1]["cursor"]
+
+
+# Where the feed ends now: what comes from here on is new. Keep the cursor with what you make of the changes.
+_, cursor = feed(**{"from": "now"})
+
+# Something changes …
+night = {
+    "clientCode": "DEMO",
+    "propertyCode": PROPERTY,
+    "createDateTime": now(),
+    "occupancyDate": "2028-02-01",
+    "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 5}],
+}
+push("inventories", [night])
+
+# … and is told. The answer waits for it, 25 seconds at most.
+changes, cursor = feed(cursor=cursor, wait=25)
+for change in changes:
+    print(change["change"], change["key"], change["record"]["roomTypeInventories"])

@@ -1,0 +1,19 @@
+. ./bellhop.sh
+
+# Where the feed ends now: what comes from here on is new.
+feed() {
+  curl -sS -G "$BASE_URL/api/public/v1/changes" -H "Authorization: Bearer $TOKEN" \
+    -d clientCode=DEMO -d propertyCode="$PROPERTY" -d resource=inventories "$@"
+}
+CURSOR=$(feed -d from=now | sed -n 's/.*"type":"cursor","cursor":"\([^"]*\)".*/\1/p')
+
+# Something changes …
+push inventories > /dev/null <<BATCH
+[{
+  "clientCode": "DEMO", "propertyCode": "$PROPERTY", "createDateTime": "$(now)", "occupancyDate": "2028-02-01",
+  "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 5}]
+}]
+BATCH
+
+# … and is told. The answer waits for it, 25 seconds at most; its last line says where to go on.
+feed -d wait=25 --data-urlencode cursor="$CURSOR" | grep -o '"key":"[^"]*"\|"change":"[a-z]*"\|"type":"cursor"'
