@@ -179,6 +179,8 @@ field.addEventListener("keydown", (event) => {
   } else if (event.key === "Enter") {
     hits.querySelector('[aria-selected="true"]')?.click();
   } else if (event.key === "Escape") {
+    // A browser would empty the field: what was found could not be shown again.
+    event.preventDefault();
     if (hits.hidden) field.blur();
     close();
   }

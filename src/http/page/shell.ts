@@ -48,7 +48,7 @@ export function renderPage(parts: PageParts, files: PageFiles): string {
 <title>${title}</title>
 <link rel="icon" href="${files.icon}" type="image/svg+xml">
 ${files.styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
-${files.scripts.map((src) => html`<script src="${src}" defer></script>`)}
+${files.scripts.map((src) => html`<script type="module" src="${src}"></script>`)}
 </head>
 <body class="${kind}">
 <a class="skip" href="#main">Skip to the text</a>
