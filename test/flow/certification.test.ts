@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { signAccessToken } from "../../src/auth/access-token.ts";
+import type { SigningKey } from "../../src/auth/signing-key.ts";
 import { endCertification, findCertification, openCertification } from "../../src/certify/certification.ts";
 import { readReport } from "../../src/certify/read-report.ts";
+import { WireNotes } from "../../src/certify/wire-notes.ts";
 import { certifyCommand } from "../../src/cli/certify-command.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import { assertDocumented } from "../support/openapi.ts";
@@ -136,6 +139,50 @@ test("what happens on the wire is noted of clients under certification, and of n
     [service.client.clientId],
   );
   assert.deepEqual(rows, [{ open: false }]);
+});
+
+test("a token past its end is noted of its client, a forged one of nobody", async () => {
+  const { client: as } = await certifiedClient(service, "OPEN");
+  const { internals } = service.service.authenticator;
+  const key = internals.directory.signingKey() as SigningKey;
+  const twoHoursAgo = internals.directory.now() - 7_200_000;
+  const grant = { clientId: as.clientId, scopes: ["read"] };
+  const { accessToken } = await signAccessToken(grant, await internals.parties(), key, twoHoursAgo);
+  const send = (token: string) =>
+    service.get(PATH, { as: null, headers: { authorization: `Bearer ${token}` } });
+  const reason = async () =>
+    (await standingOf(service, as)).steps.find(({ step }) => step === "token-use")?.reason ?? "";
+  const signature = accessToken.lastIndexOf(".") + 1;
+  const letter = accessToken[signature] === "A" ? "B" : "A";
+  const forged = accessToken.slice(0, signature) + letter + accessToken.slice(signature + 1);
+  assert.equal((await send(forged)).status, 403);
+  assert.doesNotMatch(await reason(), /past its end/);
+  assert.equal((await send(accessToken)).status, 403);
+  await until(async () => /past its end/.test(await reason()), 60_000);
+});
+
+test("of a kind so many events are kept, and what cannot be written harms nobody", async () => {
+  const { certificationId } = await certifiedClient(service, "OPEN");
+  const failures: unknown[] = [];
+  const notes = new WireNotes(service.pool, Date.now, (error) => failures.push(error));
+  for (let round = 0; round < 3; round += 1) {
+    for (let event = 0; event < 600; event += 1)
+      notes.note(certificationId, { kind: "rate-limited", detail: { retryAfterSeconds: 3 } });
+    await notes.settled();
+  }
+  notes.note(certificationId, { kind: "token-limited", detail: {} });
+  await notes.settled();
+  const { rows } = await service.pool.query<{ kind: string; count: number }>(
+    "select kind, count(*)::integer from bellhop.certification_event where certification_id = $1 group by kind order by kind",
+    [certificationId],
+  );
+  assert.deepEqual(rows, [
+    { kind: "rate-limited", count: 1_000 },
+    { kind: "token-limited", count: 1 },
+  ]);
+  notes.note("no uuid", { kind: "token-limited", detail: {} });
+  await notes.settled();
+  assert.deepEqual([failures.length, String(failures[0]).includes("uuid")], [1, true]);
 });
 
 test("another certification of the client ends the one before", async () => {
