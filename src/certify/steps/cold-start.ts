@@ -75,7 +75,7 @@ function judge(evidence: Evidence): Seen {
       findings: [],
       notYet: `The inventory is whole; ${reservations} of at least ${RESERVATIONS_LEAST} reservations so far.`,
     };
-  const reason = `Every date from ${first} to ${last} in ${requests.length} requests, and ${reservations} reservations.`;
+  const reason = `Every date from ${first} to ${last} in ${requests.length === 1 ? "one request" : `${requests.length} requests`}, and ${reservations} reservations.`;
   return { findings: [right(reason, ...requests)], notYet: "" };
 }
 
