@@ -109,7 +109,9 @@ async function walk(started: StartedService, limit: number): Promise<void> {
 
 async function waiting(started: StartedService, count: number, seconds: number): Promise<void> {
   const { cursor } = await ask(started, "from=now");
-  const polls = Array.from({ length: count }, () => ask(started, `cursor=${cursor}&wait=30`));
+  const polls = Array.from({ length: count }, () =>
+    ask(started, `cursor=${cursor}&wait=${Math.min(30, seconds + 3)}`),
+  );
   // Until all of them wait: what their beginning costs is not counted.
   await delay(1_000);
   const used = await metered(started, () => delay(seconds * 1_000));

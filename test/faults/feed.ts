@@ -4,13 +4,14 @@ import { type FeedReport, runFeed } from "./feed-campaign.ts";
 import { figure, seconds } from "./figures.ts";
 import { isPlanted, PLANTED_FAULTS } from "./plant.ts";
 
-const HELP = `npm run faults -- feed [--kills N] [--nodes N] [--seed S] [--senders N] [--kill-node-every 20s] [--plant FAULT]
+const HELP = `npm run faults -- feed [--kills N] [--minutes M] [--nodes N] [--seed S] [--senders N] [--kill-node-every 20s] [--plant FAULT]
 
 Runs several nodes on one PostgreSQL under load, with a consumer of the change feed (a process of its own) that is killed
 outright again and again and goes on from the cursor that it kept; nodes are killed, too. At the end it checks that
 it was told every change that the tables have, none twice, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
 
   --kills N            of the consumer; by default 1000
+  --minutes M          kills no more after so many minutes
   --nodes N            by default 3
   --seed S             of what is sent and of what is killed when; a failure prints it
   --senders N          concurrent senders; by default 3
@@ -39,6 +40,7 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
     args: [...args],
     options: {
       kills: { type: "string", default: "1000" },
+      minutes: { type: "string" },
       nodes: { type: "string", default: "3" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       senders: { type: "string", default: "3" },
@@ -55,7 +57,8 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
     values.senders,
     /^(\d+)s$/.exec(values["kill-node-every"])?.[1] ?? Number.NaN,
   ].map(Number) as [number, number, number, number, number];
-  const isUsable = [kills, nodes - 2, seed, senders, every].every((number) => number >= 0);
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+  const isUsable = [minutes ?? 0, kills, nodes - 2, seed, senders, every].every((number) => number >= 0);
   if (values.help === true || !isUsable || (plant !== undefined && !isPlanted(plant))) {
     process.stderr.write(HELP);
     return 2;
@@ -63,6 +66,7 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
   const planted = plant === undefined ? "" : ` --plant ${plant}`;
   const again = `npm run faults -- feed --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders} --kill-node-every ${every}s${planted}`;
   return await runAndPrint(again, async (enough) => {
+    if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
     const report = await runFeed({
       ...{ kills, nodes, seed, senders, plant, nodeKillEveryMs: every * 1_000 },
       enough: enough.signal,
