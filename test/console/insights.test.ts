@@ -22,6 +22,28 @@ describe("the insights of a property in the console", () => {
     assert.ok(await isDrawn(page), "the canvas has more than one colour");
   });
 
+  inWindow("adds pickup up by day and by night", async (page) => {
+    await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01");
+    await page.locator(".heat tfoot").waitFor();
+    const rows = await page.locator(".heat :is(tbody, tfoot) tr").all();
+    const numbers = await Promise.all(
+      rows.map(async (row) =>
+        (await row.locator("td").allInnerTexts()).map((text) => Number(text.replace("−", "-") || 0)),
+      ),
+    );
+    const byNight = numbers.pop() ?? [];
+    assert.deepEqual(
+      byNight,
+      byNight.map((_, night) => numbers.reduce((sum, day) => sum + (day[night] ?? 0), 0)),
+    );
+    assert.ok(byNight.at(-1) !== 0, "nothing was picked up");
+    for (const day of numbers)
+      assert.equal(
+        day.at(-1),
+        day.slice(0, -1).reduce((sum, rooms) => sum + rooms, 0),
+      );
+  });
+
   inWindow("opens a night that does not reconcile down to its records", async (page) => {
     await visit(page, "/property/reconciliation?clientCode=ACME&propertyCode=PARIS01");
     await page.locator("main tbody a").first().click();

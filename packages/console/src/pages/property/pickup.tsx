@@ -113,6 +113,11 @@ function pickupOf(day: string, answer: PickupAnswer | undefined): PickupDay {
 
 const sumOf = ({ rooms }: PickupDay): number => [...rooms.values()].reduce((sum, value) => sum + value, 0);
 
+/** What all days together brought of a night. */
+function sumOfNight(days: readonly PickupDay[], night: string): number {
+  return days.reduce((sum, { rooms }) => sum + (rooms.get(night) ?? 0), 0);
+}
+
 function HeatMap({
   days,
   nights,
@@ -170,6 +175,17 @@ function HeatMap({
               </tr>
             ))}
           </tbody>
+          <tfoot>
+            <tr>
+              <th scope="row">All</th>
+              {nights.map((night) => (
+                <td key={night} className="sum">
+                  {writeSum(sumOfNight(days, night))}
+                </td>
+              ))}
+              <td className="sum">{writeSigned(total)}</td>
+            </tr>
+          </tfoot>
         </table>
       </Scroll>
       <Legend total={total} />
@@ -178,8 +194,10 @@ function HeatMap({
 }
 
 function HeatCell({ value, largest }: { readonly value: number; readonly largest: number }) {
-  return <td data-heat={heatOf(value, largest)}>{value === 0 ? "" : writeSigned(value)}</td>;
+  return <td data-heat={heatOf(value, largest)}>{writeSum(value)}</td>;
 }
+
+const writeSum = (value: number): string => (value === 0 ? "" : writeSigned(value));
 
 /** Five steps up, three down; the smallest movement is always seen. */
 function heatOf(value: number, largest: number): number {
@@ -210,7 +228,12 @@ function Legend({ total }: { readonly total: number }) {
 
 function toRows(days: readonly PickupDay[], nights: readonly string[]): (string | number)[][] {
   return [
-    ["day", ...nights],
-    ...days.map((each) => [each.day, ...nights.map((night) => each.rooms.get(night) ?? 0)]),
+    ["day", ...nights, "all"],
+    ...days.map((each) => [each.day, ...nights.map((night) => each.rooms.get(night) ?? 0), sumOf(each)]),
+    [
+      "all",
+      ...nights.map((night) => sumOfNight(days, night)),
+      days.reduce((sum, day) => sum + sumOf(day), 0),
+    ],
   ];
 }
