@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
@@ -14,8 +14,6 @@ import { until } from "../support/until.ts";
 import { writeRealBookings } from "./real-bookings-file.ts";
 
 const run = promisify(execFile);
-/** The oldest Node that the client is for, where the machine has one; else the one of this run. */
-const OLD_NODE = "/usr/bin/node";
 const NPM_QUIET = ["--offline", "--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier"];
 
 let service: TestService;
@@ -26,7 +24,7 @@ let bookings: number;
 before(async () => {
   service = await startTestService();
   directory = await mkdtemp(join(tmpdir(), "bellhop-fresh-"));
-  node = existsSync(OLD_NODE) ? OLD_NODE : process.execPath;
+  node = machinesNode();
   await buildClient();
   const { tarball } = await packClient(directory);
   await writeFile(join(directory, "package.json"), "{}");
@@ -41,6 +39,14 @@ after(async () => {
   await service.stop();
   await rm(directory, { recursive: true, force: true });
 });
+
+/** The Node that a partner would have, which may be as old as 20: the machine's own, not the pinned one; else that of this run. */
+function machinesNode(): string {
+  const directories = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((one) => !one.includes("node_modules"));
+  return directories.map((one) => join(one, "node")).find(existsSync) ?? process.execPath;
+}
 
 function start(): ChildProcess {
   const { clientId, clientSecret } = service.client;
