@@ -1,0 +1,48 @@
+import time
+
+from bellhop import PROPERTY, call, get, now, outcome, push
+
+# 1. Say what is coming: three nights of inventory.
+manifest = {
+    "clientCode": "DEMO",
+    "propertyCode": PROPERTY,
+    "note": "go-live",
+    "resources": [
+        {"resource": "inventories", "from": "2025-01-01", "to": "2025-01-03", "expectedRecords": 3},
+    ],
+}
+_, _, opened = call("POST", "/api/public/v1/backfills", manifest)
+backfill = "/api/public/v1/backfills/" + opened["backfillId"]
+
+
+def send(*dates):
+    """Sends nights of the past, each batch with the header of the backfill."""
+    nights = [
+        {
+            "clientCode": "DEMO",
+            "propertyCode": PROPERTY,
+            "createDateTime": now(),
+            "occupancyDate": date,
+            "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 20}],
+        }
+        for date in dates
+    ]
+    request = push("inventories", nights, {"Backfill-Id": opened["backfillId"]})
+    print("applied:", outcome(request)["counts"]["applied"])
+
+
+# 2. Send it.
+send("2025-01-01", "2025-01-03")
+
+# 3. What is missing?
+for gap in get(backfill + "/gaps")["items"]:
+    print(gap["kind"], gap.get("date") or "")
+send("2025-01-02")
+
+# 4. Close it. As long as a batch is very new the answer is 409: try again.
+while True:
+    status, _, closed = call("POST", backfill + "/close")
+    if status != 409:
+        break
+    time.sleep(1)
+print(closed["state"])

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+
+const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
+
+// 1. Say what is coming: three nights of inventory.
+const resource = { resource: "inventories", from: "2025-01-01", to: "2025-01-03", expectedRecords: 3 };
+const opened = await bellhop.fetch("/api/public/v1/backfills", {
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ ...hotel, note: "go-live", resources: [resource] }),
+});
+const { backfillId } = (await opened.json()) as { backfillId: string };
+
+/** Sends nights of the past, each batch with the header of the backfill. */
+async function send(...dates: string[]) {
+  const createDateTime = now();
+  const nights = dates.map((occupancyDate) => ({
+    ...hotel,
+    createDateTime,
+    occupancyDate,
+    roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 20 }],
+  }));
+  const headers = { "Backfill-Id": backfillId };
+  const report = await bellhop.inventories.send(nights, { headers, waitForOutcomes: true });
+  console.log("applied:", report.outcomes?.applied);
+}
+
+// 2. Send it.
+await send("2025-01-01", "2025-01-03");
+
+// 3. What is missing?
+const gaps = await get(`/api/public/v1/backfills/${backfillId}/gaps`, {});
+for (const gap of gaps.items) console.log(gap["kind"], gap["date"] ?? "");
+await send("2025-01-02");
+
+// 4. Close it. As long as a batch is very new the answer is 409: try again.
+for (;;) {
+  const closed = await bellhop.fetch(`/api/public/v1/backfills/${backfillId}/close`, { method: "POST" });
+  if (closed.ok) {
+    console.log(((await closed.json()) as { state: string }).state);
+    break;
+  }
+  if (closed.status !== 409) throw new Error(await closed.text());
+  await delay(1000);
+}
