@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../../../test/support/test-certificate.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "../../../test/support/webhook-receiver.ts";
 import { AddressRules } from "./address-rules.ts";
 import type { ResolveHost } from "./resolve-host.ts";
@@ -85,6 +88,27 @@ describe("a message is sent", () => {
     assert.equal(result.failure, null);
   });
 
+  test("by https only where somebody vouches for the certificate, for the very name", async () => {
+    const server = createTlsServer(
+      { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY },
+      (request, response) => {
+        request.resume().on("end", () => response.writeHead(204).end());
+      },
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const resolve: ResolveHost = async () => ["127.0.0.1"];
+    const failureOf = async (host: string) =>
+      (await sendMessage(outgoing(`https://${host}:${port}/`), parts({ resolve }))).failure;
+    assert.equal(await failureOf("partner.example"), "DEPTH_ZERO_SELF_SIGNED_CERT");
+    const usual = getCACertificates("default");
+    setDefaultCACertificates([TEST_CERTIFICATE]);
+    assert.equal(await failureOf("partner.example"), null);
+    assert.equal(await failureOf("other.example"), "ERR_TLS_CERT_ALTNAME_INVALID");
+    setDefaultCACertificates(usual);
+    server.close();
+  });
+
   test("and a redirect is not followed", async () => {
     const before = receiver.received.length;
     receiver.answer = (_message, response) =>
@@ -117,7 +141,7 @@ describe("a try ends", () => {
   test("where nothing listens, nobody answers in time, or no name is found", async () => {
     const silent = createServer(() => undefined);
     await once(silent.listen(0, "127.0.0.1"), "listening");
-    const { port } = silent.address() as { port: number };
+    const { port } = silent.address() as AddressInfo;
     const late = await sendMessage(outgoing(`http://127.0.0.1:${port}/`), parts({ tryMsMax: 100 }));
     assert.deepEqual([late.status, late.failure], [null, "TimedOut"]);
     silent.close();
