@@ -71,7 +71,7 @@ function SettingsOf({ codes }: { readonly codes: ClientCodesAnswer["items"] }) {
 
 function Value({ setting: { name, value } }: { readonly setting: SettingItem }) {
   if (value === null) return <span className="muted">not set</span>;
-  return name.startsWith("cadence.") ? `${value} h` : value;
+  return name.startsWith("cadence.") && value !== "none" ? `${value} h` : value;
 }
 
 interface SettingsTableProps {
