@@ -10,9 +10,9 @@ const readWaiting = readStatement(new URL("./sql/read-waiting.sql", import.meta.
 const KNOWN_MS = 1_000;
 const KNOWN_MAX = 1_000;
 /**
- * So many records of a backfill may wait to be applied, and so many of its batches, before the next is put off. Applied in some
- * tenths of a second, and with `Retry-After` of a second some 2,000 records a second: 25,000 reservations take a quarter of a
- * minute, and whoever sends live has the rest of the machine (docs/decisions/0023).
+ * So many records of a backfill may wait to be applied, and so many of its batches, before the next is put off. With a
+ * `Retry-After` of a second that is some 2,000 records a second at most: about a quarter of what one applier can, by
+ * docs/measurements.md, so that whoever sends live has the rest of the machine (docs/decisions/0023).
  */
 const WAITING_RECORDS_MAX = 2_000;
 const WAITING_BATCHES_MAX = 16;
