@@ -1,5 +1,5 @@
-import { type Html, html } from "../page/html.ts";
-import { plainText, renderInline } from "../page/inline-markdown.ts";
+import { Html, html } from "../page/html.ts";
+import { plainText } from "../page/inline-markdown.ts";
 import { anchorsOf, renderBlocks } from "../page/markdown.ts";
 import { type Block, readBlocks } from "../page/markdown-blocks.ts";
 import { type PageFiles, renderPage } from "../page/shell.ts";
@@ -66,13 +66,18 @@ function contentsOf(page: Page, sections: readonly Section[]): Html {
   return html`<ul>${groups}</ul>`;
 }
 
+/** Beside the text there is little room: names of errors are cut at their dots rather than anywhere. */
+function cutAtDots(text: string): Html {
+  return new Html(html`${text}`.markup.replace(/\.(?=\w)/g, ".<wbr>"));
+}
+
 /** The headings of the page, beside it where there is room. */
 function besideOf(blocks: readonly Block[]): Html {
   const anchors = anchorsOf(blocks);
   const links = blocks.flatMap((block, at) =>
     block.kind === "heading" && (block.level === 2 || block.level === 3)
       ? [
-          html`<li class="level-${block.level}"><a href="#${anchors[at]}">${renderInline(plainText(block.text))}</a></li>`,
+          html`<li class="level-${block.level}"><a href="#${anchors[at]}">${cutAtDots(plainText(block.text))}</a></li>`,
         ]
       : [],
   );
