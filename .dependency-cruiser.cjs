@@ -16,6 +16,7 @@ const allowed = {
   certify: ["auth", "contract", "read", "db", "errors"],
   settings: ["db", "errors"],
   db: ["errors", "observe"],
+  simulate: [],
   contract: [],
   errors: [],
   observe: ["memory"],

@@ -11,6 +11,7 @@ import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import { settingCommand } from "./setting-command.ts";
+import { simulateCommand } from "./simulate-command.ts";
 import { tokenCommand } from "./token-command.ts";
 import { validateCommand } from "./validate-command.ts";
 import { watchCommand } from "./watch-command.ts";
@@ -34,6 +35,7 @@ const HELP = `bellhop: hotel data ingestion
   quarantine list|release|discard              records held aside
   backfill list|show|gaps|sign|abandon         cold starts as sessions
   replay [--swap]                              rebuild the state from the log and compare
+  simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
   citus distribute                             spread the tables by bucket over the workers of Citus
   send FILE|-                                  for partners: send a file of records, and what became of them
   validate FILE|-                              for partners: check a file of records offline
@@ -57,6 +59,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   webhook: webhookCommand,
   backfill: backfillCommand,
   replay: replayCommand,
+  simulate: simulateCommand,
   citus: citusCommand,
   send: sendCommand,
   validate: validateCommand,

@@ -16,6 +16,7 @@ import { FINDING_KINDS } from "../../src/insight/findings.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
 import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
+import { FAULTS } from "../../src/simulate/faults.ts";
 import { errorSections, withSections } from "../support/errors-document.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -158,6 +159,14 @@ describe("operations.md knows the service", () => {
       .getMetricsAsArray()
       .flatMap(({ name }) => (name.startsWith("bellhop_") ? [name] : []));
     assert.deepEqual(column(await checkedRows("docs/operations.md", "metrics"), 0), ours.sort());
+  });
+});
+
+describe("simulator.md knows the simulator", () => {
+  test("every fault and what it is, and no other", async () => {
+    const rows = await checkedRows("docs/simulator.md", "simulator-faults");
+    const faults = rows.map(([name = "", meaning = ""]) => [name, meaning]);
+    assert.deepEqual(faults, Object.entries(FAULTS));
   });
 });
 

@@ -1,0 +1,18 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { calibrationText, deriveCalibration } from "../test/data/real-bookings/derive-calibration.ts";
+import { readRealBookings } from "../test/data/real-bookings/real-bookings.ts";
+
+/**
+ * Derives what the simulator takes from the real bookings and writes it to `src/simulate/calibration.json`; with `--check`
+ * it only says whether the file is what it should be.
+ */
+const FILE = new URL("../src/simulate/calibration.json", import.meta.url);
+
+const text = calibrationText(deriveCalibration(readRealBookings()));
+if (!process.argv.includes("--check")) await writeFile(FILE, text);
+else if ((await readFile(FILE, "utf8")) !== text) {
+  console.error(
+    "src/simulate/calibration.json is not what the real bookings come to: npm run simulator:calibrate",
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,166 @@
+import { CALIBRATION, type HotelKind, LEAD_CLASSES, type SegmentCalibration } from "./calibration.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+/** Kinds of a hotel's life that a reservation's label tells. */
+export type StayState = "reserved" | "waitlisted" | "cancelled" | "no-show" | "checked-in" | "checked-out";
+export type GroupState = "tentative" | "definite" | "lost" | "cancelled";
+
+/** A hotel's own words, all of them among the known labels (docs/records.md). */
+interface Vocabulary {
+  readonly stays: Readonly<Record<StayState, string>>;
+  readonly groups: Readonly<Record<GroupState, string>>;
+}
+
+export interface RoomType {
+  readonly code: string;
+  readonly rooms: number;
+  /** Of the hotel's rate, in thousandths; the mean over all rooms is 1,000. */
+  readonly ratePart: number;
+}
+
+/** What a simulated hotel is and stays. All of it is invented but the demand, which its kind's calibration tells. */
+export interface HotelProfile {
+  readonly number: number;
+  readonly kind: HotelKind;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly roomTypes: readonly RoomType[];
+  readonly rooms: number;
+  /** Rooms of the first type that may be sold beyond what there is, until three days before arrival. */
+  readonly overbooks: number;
+  /** Of the calibrated rates, in thousandths. */
+  readonly priceLevel: number;
+  /** How many bookings arrive for each of the real hotel's sample. */
+  readonly demand: number;
+  readonly vocabulary: Vocabulary;
+  /** Whether quantities are sent as texts: the specification has seen both. */
+  readonly tellsTextNumbers: boolean;
+  /** Whether a virtual room type stands for the whole house. */
+  readonly hasRunOfHouse: boolean;
+}
+
+const ROOM_TYPES: Readonly<
+  Record<HotelKind, readonly (readonly [code: string, share: number, rate: number])[]>
+> = {
+  city: [
+    ["STD", 46, 880],
+    ["SUP", 27, 1_000],
+    ["DLX", 17, 1_180],
+    ["FAM", 6, 1_250],
+    ["STE", 4, 1_900],
+  ],
+  resort: [
+    ["GDN", 40, 860],
+    ["SEA", 28, 1_060],
+    ["FAM", 20, 1_120],
+    ["JST", 8, 1_450],
+    ["VIL", 4, 2_200],
+  ],
+};
+const ROOMS: Readonly<Record<HotelKind, readonly [least: number, most: number]>> = {
+  city: [110, 240],
+  resort: [90, 190],
+};
+/** The mean of each three hotels of a kind is the calibrated rate. */
+const PRICE_LEVELS = [1_000, 850, 1_150];
+/** Of the rooms, on an average night of the busiest month, before anybody is turned away. */
+const BUSIEST_MONTH = 0.86;
+/** Several rooms of one reservation and linked reservations come on top of what is drawn. */
+const ROOMS_PER_BOOKING = 1.06;
+
+const VOCABULARIES: readonly Vocabulary[] = [
+  {
+    stays: {
+      reserved: "CONFIRMED",
+      waitlisted: "WAITLISTED",
+      cancelled: "CANCELLED",
+      "no-show": "NO_SHOW",
+      "checked-in": "CHECKED_IN",
+      "checked-out": "CHECKED_OUT",
+    },
+    groups: { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" },
+  },
+  {
+    stays: {
+      reserved: "RESERVED",
+      waitlisted: "WAITLISTED",
+      cancelled: "CANCELLED",
+      "no-show": "NO_SHOW",
+      "checked-in": "IN_HOUSE",
+      "checked-out": "CHECKED_OUT",
+    },
+    groups: { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" },
+  },
+  {
+    stays: {
+      reserved: "RES",
+      waitlisted: "WAIT LIST",
+      cancelled: "CXL",
+      "no-show": "NO SHOW",
+      "checked-in": "ARRIVED",
+      "checked-out": "DEPARTED",
+    },
+    groups: { tentative: "TEN", definite: "DEF", lost: "LOS", cancelled: "CAN" },
+  },
+];
+
+/** The mean share of a segment's bookings that are cancelled: its lead times say how many are in each class. */
+function cancelledOf({ leadDays, cancelled }: SegmentCalibration): number {
+  let sum = 0;
+  for (const lead of leadDays) {
+    const of = LEAD_CLASSES.findLastIndex((from) => from <= lead);
+    sum += cancelled[of] ?? 0;
+  }
+  return sum / leadDays.length / 1_000;
+}
+
+function meanNights({ nights }: SegmentCalibration): number {
+  let bookings = 0;
+  let all = 0;
+  nights.forEach((count, length) => {
+    bookings += count;
+    all += count * length;
+  });
+  return all / bookings;
+}
+
+/** Rooms taken on an average night of the calibrated hotel's busiest month. */
+function busiestMonth(kind: HotelKind): number {
+  const segments = Object.values(CALIBRATION[kind].segments);
+  const months = Array.from({ length: 12 }, (_, month) =>
+    segments.reduce(
+      (sum, segment) =>
+        sum + ((segment.arrivals[month] ?? 0) / 1_000) * meanNights(segment) * (1 - cancelledOf(segment)),
+      0,
+    ),
+  );
+  return Math.max(...months) * ROOMS_PER_BOOKING;
+}
+
+/** The nth hotel of a group, from 0: the same whatever the number of hotels is. Every second one is a resort. */
+export function hotelProfile(seed: number, number: number, clientCode: string): HotelProfile {
+  const random = SeededRandom.stream(seed, 2 * number);
+  const kind: HotelKind = number % 2 === 0 ? "city" : "resort";
+  const wanted = random.between(...ROOMS[kind]);
+  const rooms = ROOM_TYPES[kind].map(([code, share, rate]) => {
+    return { code, rooms: Math.max(2, Math.round((wanted * share) / 100)), rate };
+  });
+  const all = rooms.reduce((sum, type) => sum + type.rooms, 0);
+  const mean = rooms.reduce((sum, type) => sum + type.rooms * type.rate, 0) / all;
+  return {
+    number,
+    kind,
+    clientCode,
+    propertyCode: `${kind.toUpperCase()}${String(number + 1).padStart(3, "0")}`,
+    roomTypes: rooms.map(({ code, rooms: count, rate }) => {
+      return { code, rooms: count, ratePart: Math.round((rate * 1_000) / mean) };
+    }),
+    rooms: all,
+    overbooks: number % 4 === 2 ? 3 : 0,
+    priceLevel: PRICE_LEVELS[(number >> 1) % PRICE_LEVELS.length] as number,
+    demand: (BUSIEST_MONTH * all) / busiestMonth(kind),
+    vocabulary: VOCABULARIES[number % VOCABULARIES.length] as Vocabulary,
+    tellsTextNumbers: number % 3 === 1,
+    hasRunOfHouse: number % 5 === 4,
+  };
+}
