@@ -6,6 +6,8 @@ import { type Gap, readGaps } from "../backfill/gaps.ts";
 import { onBackfill, progressOf } from "../backfill/progress.ts";
 import { abandonBackfill, BackfillRefusal, countersignBackfill } from "../backfill/sign-backfill.ts";
 import { ServiceError } from "../errors/registry.ts";
+import { backfillLines, gapLines, listLines } from "./backfill-output.ts";
+import { openForCommand } from "./open-for-command.ts";
 import {
   readArgs,
   readCount,
@@ -15,9 +17,7 @@ import {
   UsageError,
   type Verb,
   type Verbs,
-} from "./auth-command.ts";
-import { backfillLines, gapLines, listLines } from "./backfill-output.ts";
-import { openForCommand } from "./open-for-command.ts";
+} from "./verb.ts";
 
 const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 const GAPS_AT_ONCE = 500;

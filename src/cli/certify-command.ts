@@ -13,8 +13,8 @@ import { htmlOf } from "../certify/render/html.ts";
 import { markdownOf } from "../certify/render/markdown.ts";
 import { instructionsOf, type Report } from "../certify/report.ts";
 import { isUtcTimestamp, microsecondTimestamp } from "../contract/calendar.ts";
+import { fieldLines, tableLines } from "./text-output.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   readCount,
   readOne,
@@ -22,9 +22,9 @@ import {
   shellContext,
   UsageError,
   type Verb,
+  type VerbContext,
   type Verbs,
-} from "./auth-command.ts";
-import { fieldLines, tableLines } from "./text-output.ts";
+} from "./verb.ts";
 
 const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 
@@ -92,7 +92,7 @@ const start: Verb = {
 
 const RESULT_WORDS = { pass: "pass", fail: "FAIL", "not-yet": "not yet" } as const;
 
-function showReport({ verdict, steps, evidence }: Report, out: AuthCommandContext["out"]): void {
+function showReport({ verdict, steps, evidence }: Report, out: VerbContext["out"]): void {
   const rows = steps.map(({ step, result, reason }) => [RESULT_WORDS[result], step, reason]);
   for (const line of tableLines(["RESULT", "STEP", "WHY"], rows)) out(line);
   const open = steps.filter(({ result }) => result !== "pass");
@@ -113,7 +113,7 @@ function instantOf(name: string, text: string | undefined): string | undefined {
 function report(
   usage: string,
   formats: readonly string[],
-  tell: (report: Report, format: string | undefined, out: AuthCommandContext["out"]) => void,
+  tell: (report: Report, format: string | undefined, out: VerbContext["out"]) => void,
 ): Verb {
   return {
     usage,
@@ -224,7 +224,7 @@ const VERBS: Verbs = { start, show, report: reportDocument, list, end, reference
 export function certifyCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   return runVerb("certify", VERBS, args, context);
 }

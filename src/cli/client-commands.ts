@@ -3,8 +3,9 @@ import type { ClientSettings } from "../auth/client-input.ts";
 import { type Grant, parseGrant } from "../auth/grants.ts";
 import { TOKEN_SCOPES } from "../auth/scopes.ts";
 import { rotateSecret } from "../auth/secret-admin.ts";
+import { clientFields, clientJson, grantText, secretLines } from "./client-output.ts";
+import { fieldLines, momentText, tableLines } from "./text-output.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   readCount,
   readDuration,
@@ -13,10 +14,9 @@ import {
   shellContext,
   UsageError,
   type Verb,
+  type VerbContext,
   type Verbs,
-} from "./auth-command.ts";
-import { clientFields, clientJson, grantText, secretLines } from "./client-output.ts";
-import { fieldLines, momentText, tableLines } from "./text-output.ts";
+} from "./verb.ts";
 
 const SETTINGS = {
   name: { type: "string" },
@@ -224,7 +224,7 @@ const VERBS: Verbs = { create, list, show, update, "rotate-secret": rotate, revo
 export function clientCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   return runVerb("client", VERBS, args, context);
 }

@@ -5,7 +5,7 @@ import { checkRecord } from "../contract/check-record.ts";
 import { readBatch } from "../contract/read-batch.ts";
 import { RESOURCES } from "../contract/resource.ts";
 import { pointerOf, type Violation } from "../contract/violation.ts";
-import { UsageError } from "./auth-command.ts";
+import { UsageError } from "./verb.ts";
 
 /** A record of a file, with its place there: 0 for the first. */
 export class FileRecord extends JsonRecord {

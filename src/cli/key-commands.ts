@@ -1,14 +1,14 @@
 import { type KeySummary, listKeys, rotateKey } from "../auth/key-admin.ts";
+import { momentText, tableLines } from "./text-output.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   readDuration,
   runVerb,
   shellContext,
   UsageError,
   type Verb,
-} from "./auth-command.ts";
-import { momentText, tableLines } from "./text-output.ts";
+  type VerbContext,
+} from "./verb.ts";
 
 const list: Verb = {
   usage: "bellhop key list [--json]",
@@ -66,7 +66,7 @@ const rotate: Verb = {
 export function keyCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   return runVerb("key", { list, rotate }, args, context);
 }

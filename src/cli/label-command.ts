@@ -1,9 +1,9 @@
 import { recordAudit } from "../auth/audit.ts";
 import { withTransaction } from "../db/transaction.ts";
 import { type LabelMeaning, type LabelOf, listLabels, mapLabel, unmapLabel } from "../state/label-mapping.ts";
-import { readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./auth-command.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
+import { readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./verb.ts";
 
 const TEXT_CHARACTERS_MAX = 128;
 

@@ -7,17 +7,9 @@ import {
   setOperatorPassword,
 } from "../auth/operator-admin.ts";
 import { newPassword } from "../auth/password.ts";
-import {
-  readArgs,
-  readOne,
-  runVerb,
-  shellContext,
-  UsageError,
-  type Verb,
-  type Verbs,
-} from "./auth-command.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { momentText, tableLines } from "./text-output.ts";
+import { readArgs, readOne, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./verb.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 

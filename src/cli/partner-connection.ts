@@ -1,7 +1,7 @@
 import { BellhopClient, type BellhopClientOptions } from "#client";
 import { readConfig, readPartnerSettings } from "../config.ts";
-import { UsageError } from "./auth-command.ts";
 import { readSandbox } from "./sandbox.ts";
+import { UsageError } from "./verb.ts";
 
 /** The options of every command that speaks to a service as a partner does, for node:util's parseArgs. */
 export const PARTNER_OPTIONS = {

@@ -1,5 +1,4 @@
 import { BellhopClient, progressBar, SendError, type SendReport } from "#client";
-import { readArgs, readCount, readOne } from "./auth-command.ts";
 import { type OpenedFile, openFile, readResource } from "./file-records.ts";
 import { PARTNER_HELP, PARTNER_OPTIONS, type PartnerIdentity, readPartner } from "./partner-connection.ts";
 import { FileJournal } from "./send-journal.ts";
@@ -7,6 +6,7 @@ import { Refusals } from "./send-refusals.ts";
 import { type SentFile, sentJson, sentLines } from "./send-report.ts";
 import { untilStopped } from "./stop-signals.ts";
 import { usageOf } from "./usage.ts";
+import { readArgs, readCount, readOne } from "./verb.ts";
 
 const HELP = `bellhop send FILE|- [--resource inventories|reservations|groups] [options]
 

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { UsageError } from "./auth-command.ts";
 import { FileJournal } from "./send-journal.ts";
+import { UsageError } from "./verb.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "bellhop-journal-"));
 after(() => rmSync(directory, { recursive: true }));

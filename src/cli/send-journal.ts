@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import type { SendJournal } from "#client";
-import { UsageError } from "./auth-command.ts";
+import { UsageError } from "./verb.ts";
 
 /** For whom a file was being sent: what was accepted from one client is nothing to another. */
 export interface JournalOwner {

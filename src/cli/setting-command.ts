@@ -15,17 +15,17 @@ import {
   SettingInputError,
   settingNamed,
 } from "../settings/setting-values.ts";
+import { type CommandContext, openForCommand } from "./open-for-command.ts";
+import { tableLines } from "./text-output.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   runVerb,
   shellContext,
   UsageError,
   type Verb,
+  type VerbContext,
   type Verbs,
-} from "./auth-command.ts";
-import { type CommandContext, openForCommand } from "./open-for-command.ts";
-import { tableLines } from "./text-output.ts";
+} from "./verb.ts";
 
 const CHANGE_OPTIONS = { property: { type: "string" }, json: { type: "boolean", default: false } } as const;
 const NAMES = `\n\nSettings, of a client code or (--property) of one of its properties over that:\n${SETTINGS.map(
@@ -188,7 +188,7 @@ function unset(environment: NodeJS.ProcessEnv): Verb {
 export function settingCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   const verbs: Verbs = { list: list(environment), set: set(environment), unset: unset(environment) };
   return runVerb("setting", verbs, args, context);

@@ -4,10 +4,10 @@ import { hotelProfile } from "../simulate/hotel-profile.ts";
 import { type SentSimulation, sendSimulation } from "../simulate/send-simulation.ts";
 import { simulate } from "../simulate/simulation.ts";
 import { type SimulationCounts, writeFolder, writeLines } from "../simulate/write-simulation.ts";
-import { UsageError } from "./auth-command.ts";
 import { readSimulateOptions, type SimulateOptions } from "./simulate-options.ts";
 import { findTarget, isLocal } from "./simulate-target.ts";
 import { countsLines, faultLines, placesToLook, sentLines } from "./simulate-text.ts";
+import { UsageError } from "./verb.ts";
 
 const HELP = `bellhop simulate [--properties N] [--days D] [--seed S] [--faults all|NAME,…] [--out DIR|-] …
 

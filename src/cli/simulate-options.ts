@@ -3,7 +3,7 @@ import { FAULT_NAMES, type FaultName } from "../simulate/faults.ts";
 import { SIMULATED_RESOURCES, type SimulatedResource } from "../simulate/simulated-record.ts";
 import { dateText, dayOfDate } from "../simulate/simulated-time.ts";
 import type { SimulationOptions } from "../simulate/simulation.ts";
-import { UsageError } from "./auth-command.ts";
+import { UsageError } from "./verb.ts";
 
 /** The same days wherever records are only written: what a seed makes does not depend on when it is asked. */
 const WRITTEN_START = "2025-01-01";

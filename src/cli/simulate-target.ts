@@ -4,8 +4,8 @@ import type { AuthAdmin } from "../auth/admin.ts";
 import { createClient, listClients, updateClient } from "../auth/client-admin.ts";
 import { TOKEN_SCOPES } from "../auth/scopes.ts";
 import { readConfig } from "../config.ts";
-import { shellContext, UsageError } from "./auth-command.ts";
 import type { SimulateOptions } from "./simulate-options.ts";
+import { shellContext, UsageError } from "./verb.ts";
 
 /** Where a simulation is sent to, and as whom. */
 export interface SimulationTarget {

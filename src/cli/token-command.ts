@@ -1,13 +1,13 @@
 import { mintToken, revokeToken } from "../auth/token-admin.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   readDuration,
   readOne,
   runOne,
   shellContext,
   type Verb,
-} from "./auth-command.ts";
+  type VerbContext,
+} from "./verb.ts";
 
 const mint: Verb = {
   usage: "bellhop token --client-id CLIENT_ID [--scope SCOPE …] [--for 60m] [--json]",
@@ -78,7 +78,7 @@ const revoke: Verb = {
 export function tokenCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   if (args[0] === "revoke") return runOne(revoke, args.slice(1), context);
   const usage = `${mint.usage}\n  ${revoke.usage}`;

@@ -1,5 +1,5 @@
 import { BellhopError } from "#client";
-import { UsageError } from "./auth-command.ts";
+import { UsageError } from "./verb.ts";
 
 /**
  * Runs a partner's command: `--help` on standard output, a wrong line (2) and what cannot be done (1) in one line on standard

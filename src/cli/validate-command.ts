@@ -1,7 +1,7 @@
-import { readArgs, readCount, readOne } from "./auth-command.ts";
 import { checkOffline, openFile, readResource } from "./file-records.ts";
 import { printable } from "./text-output.ts";
 import { usageOf } from "./usage.ts";
+import { readArgs, readCount, readOne } from "./verb.ts";
 
 const HELP = `bellhop validate FILE|- [--resource inventories|reservations|groups] [--limit N] [--json]
 

@@ -1,11 +1,11 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { BellhopClient, FeedPosition, RequestStatus } from "#client";
-import { readArgs, readDuration, readOne, UsageError } from "./auth-command.ts";
 import { readResource } from "./file-records.ts";
 import { openPartnerClient, PARTNER_HELP, PARTNER_OPTIONS } from "./partner-connection.ts";
 import { untilStopped } from "./stop-signals.ts";
 import { fieldLines, printable, tableLines } from "./text-output.ts";
 import { usageOf } from "./usage.ts";
+import { readArgs, readDuration, readOne, UsageError } from "./verb.ts";
 
 const HELP = `bellhop watch REQUEST_ID [--for 10m] [--json] [options]
 bellhop watch --changes [--state FILE] [--cursor CURSOR | --from now] [--until-caught-up] [--resource R]

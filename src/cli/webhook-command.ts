@@ -13,8 +13,9 @@ import {
 } from "../feed/webhooks/administration.ts";
 import { findEndpoint, listEndpoints, stateOf } from "../feed/webhooks/endpoint.ts";
 import { listAttempts, listDeadLetters } from "../feed/webhooks/queue.ts";
+import { openForCommand } from "./open-for-command.ts";
+import { fieldLines, momentText, tableLines } from "./text-output.ts";
 import {
-  type AuthCommandContext,
   readArgs,
   readCount,
   readDuration,
@@ -23,10 +24,9 @@ import {
   shellContext,
   UsageError,
   type Verb,
+  type VerbContext,
   type Verbs,
-} from "./auth-command.ts";
-import { openForCommand } from "./open-for-command.ts";
-import { fieldLines, momentText, tableLines } from "./text-output.ts";
+} from "./verb.ts";
 import { attemptRow, endpointFields, endpointJson, waitForTry } from "./webhook-output.ts";
 
 const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
@@ -273,7 +273,7 @@ function remove(environment: NodeJS.ProcessEnv): Verb {
 export function webhookCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext = shellContext(environment),
+  context: VerbContext = shellContext(environment),
 ): Promise<number> {
   const verbs: Verbs = {
     ...{ create: create(environment), list: list(environment), show: show(environment) },

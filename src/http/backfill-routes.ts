@@ -20,13 +20,11 @@ import type { HttpContext } from "./context.ts";
 import { readCursor, writeCursor } from "./read-cursor.ts";
 import { QueryParameters } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
-import { checkMediaType, receiveBody } from "./receive-body.ts";
+import { receiveForm, receiveFormBytes } from "./receive-form.ts";
 import { writeScopeOf } from "./take-batch.ts";
 
 const BASE = "/api/public/v1/backfills";
 const WRITE_SCOPES = RESOURCES.map(writeScopeOf);
-/** A manifest has three resources and a note. */
-const FORM_BYTES_MAX = 65_536;
 /** As a batch counts as a request for each 100 of its records, so does a question that has to read them again. */
 const RECORDS_PER_REQUEST = 100;
 
@@ -40,22 +38,6 @@ function idOf(request: FastifyRequest): string {
 
 function sendJson(reply: FastifyReply, text: string): FastifyReply {
   return reply.header("cache-control", "no-store").type("application/json; charset=utf-8").send(text);
-}
-
-/** The body of a form; of none its length is 0. */
-async function formOf(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
-  const { raw, headers } = request;
-  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (!isThere) return Buffer.alloc(0);
-  checkMediaType(headers["content-type"]);
-  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
-  const { clientId } = request.principal as Principal;
-  const received = await receiveBody(raw, clientId, limits, context.budget);
-  try {
-    return Buffer.from(received.bytes);
-  } finally {
-    received.release();
-  }
 }
 
 /** Counts a question as the requests that it comes to, beyond the one that it is. */
@@ -78,7 +60,7 @@ async function sendBackfill(
 
 async function open(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const principal = principalOf(request);
-  const manifest = readManifest(await formOf(context, request));
+  const manifest = readManifest(await receiveFormBytes(context, request));
   const mayWrite = manifest.resources.every(({ resource }) => hasScope(principal, writeScopeOf(resource)));
   if (!mayWrite || !(await mayRead(context, principal, manifest)))
     return refuseForbidden(reply, "insufficient_scope");
@@ -95,28 +77,17 @@ async function open(context: HttpContext, request: FastifyRequest, reply: Fastif
   return sendBackfill(context, request, reply, backfill);
 }
 
-/** `{"acceptGaps":true}`, or nothing. */
-function acceptsGaps(form: Buffer): boolean {
-  if (form.length === 0) return false;
-  let fields: unknown;
-  try {
-    fields = JSON.parse(form.toString("utf8"));
-  } catch {
-    fields = undefined;
-  }
-  const known = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : undefined;
-  const { acceptGaps = false, ...others } = (known ?? { acceptGaps: null }) as Record<string, unknown>;
-  if (typeof acceptGaps !== "boolean" || Object.keys(others).length > 0)
-    throw new ServiceError("bellhop.http.BadRequest", {
-      message: 'The body is {"acceptGaps":true}, {"acceptGaps":false} or nothing.',
-    });
-  return acceptGaps;
+/** Of `{"acceptGaps":true}`; false where there is no body. */
+async function acceptsGaps(context: HttpContext, request: FastifyRequest): Promise<boolean> {
+  const { acceptGaps = false } = await receiveForm(context, request, ["acceptGaps"]);
+  if (typeof acceptGaps === "boolean") return acceptGaps;
+  throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
 }
 
 async function close(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const { pool } = context;
   const { clientId } = principalOf(request);
-  const acceptGaps = acceptsGaps(await formOf(context, request));
+  const acceptGaps = await acceptsGaps(context, request);
   const backfill = await requireBackfill(pool, idOf(request), clientId);
   const closed = await closeBackfill(pool, backfill, acceptGaps, (connection, what, detail) =>
     recordAudit(connection, { who: `client:${clientId}`, what, clientId, detail }),

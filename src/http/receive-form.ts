@@ -10,27 +10,39 @@ function invalid(message: string, cause?: unknown): ServiceError {
   return new ServiceError("bellhop.http.BadRequest", { message, cause });
 }
 
+/** The bytes of a small JSON body; none where no body came. Throws ServiceError. */
+export async function receiveFormBytes(
+  context: HttpContext,
+  { raw, headers, principal }: FastifyRequest,
+): Promise<Buffer> {
+  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (!isThere) return Buffer.alloc(0);
+  checkMediaType(headers["content-type"]);
+  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
+  const received = await receiveBody(raw, principal?.clientId ?? "", limits, context.budget);
+  try {
+    return Buffer.from(received.bytes);
+  } finally {
+    received.release();
+  }
+}
+
 /**
  * The fields of a small JSON object; none where no body came. A field that is not `allowed` is an error, because a setting
  * that is silently ignored is another one than was meant. Throws ServiceError.
  */
 export async function receiveForm(
   context: HttpContext,
-  { raw, headers }: FastifyRequest,
+  request: FastifyRequest,
   allowed: readonly string[],
 ): Promise<Readonly<Record<string, unknown>>> {
-  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (!isThere) return {};
-  checkMediaType(headers["content-type"]);
-  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
-  const received = await receiveBody(raw, "", limits, context.budget);
+  const bytes = await receiveFormBytes(context, request);
+  if (bytes.length === 0) return {};
   let parsed: unknown;
   try {
-    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(received.bytes));
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
     throw invalid("The body is not a JSON object.", cause);
-  } finally {
-    received.release();
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     throw invalid("The body is not a JSON object.");

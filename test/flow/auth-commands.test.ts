@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { AuthCommandContext } from "../../src/cli/auth-command.ts";
 import { clientCommand } from "../../src/cli/client-commands.ts";
 import { keyCommand } from "../../src/cli/key-commands.ts";
 import { tokenCommand } from "../../src/cli/token-command.ts";
+import type { VerbContext } from "../../src/cli/verb.ts";
 import { type AuthNode, requestToken, startAuthService, statusWith } from "./auth-service.ts";
 
 type Command = (
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  context: AuthCommandContext,
+  context: VerbContext,
 ) => Promise<number>;
 
 describe("the commands on clients, tokens and keys", () => {
@@ -21,7 +21,7 @@ describe("the commands on clients, tokens and keys", () => {
 
   async function run(command: Command, ...args: string[]) {
     const [out, err]: [string[], string[]] = [[], []];
-    const context: AuthCommandContext = {
+    const context: VerbContext = {
       out: (line) => void out.push(line),
       err: (line) => void err.push(line),
       withAdmin: (work) => work(node.admin),

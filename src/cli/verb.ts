@@ -4,8 +4,8 @@ import { createAuthenticator } from "../auth/authenticator.ts";
 import { AuthSetupError } from "../auth/seal.ts";
 import { openForCommand } from "./open-for-command.ts";
 
-/** What the commands on clients, tokens and keys work with. Lines go out without their newline. */
-export interface AuthCommandContext {
+/** What a command works with that has verbs. Lines go out without their newline. */
+export interface VerbContext {
   out(line: string): void;
   err(line: string): void;
   /** Opens the database for `work`, and closes it. */
@@ -16,7 +16,7 @@ export interface AuthCommandContext {
 export class UsageError extends Error {}
 
 /** The context of a command started from a shell. */
-export function shellContext(environment: NodeJS.ProcessEnv): AuthCommandContext {
+export function shellContext(environment: NodeJS.ProcessEnv): VerbContext {
   return {
     out: (line) => void process.stdout.write(`${line}\n`),
     err: (line) => void process.stderr.write(`${line}\n`),
@@ -35,7 +35,7 @@ export function shellContext(environment: NodeJS.ProcessEnv): AuthCommandContext
 /** One verb of a command: its usage, and what it does with the rest of the line. */
 export interface Verb {
   readonly usage: string;
-  run(args: readonly string[], context: AuthCommandContext): Promise<number>;
+  run(args: readonly string[], context: VerbContext): Promise<number>;
 }
 
 export type Verbs = Readonly<Record<string, Verb>>;
@@ -48,7 +48,7 @@ export async function runVerb(
   command: string,
   verbs: Verbs,
   args: readonly string[],
-  context: AuthCommandContext,
+  context: VerbContext,
 ): Promise<number> {
   const [name, ...rest] = args;
   const usages = Object.values(verbs).map((verb) => `  ${verb.usage}`);
@@ -68,11 +68,7 @@ export async function runVerb(
 }
 
 /** Runs one verb, or a command that has only one, and turns its errors into messages. */
-export async function runOne(
-  verb: Verb,
-  args: readonly string[],
-  context: AuthCommandContext,
-): Promise<number> {
+export async function runOne(verb: Verb, args: readonly string[], context: VerbContext): Promise<number> {
   if (args.includes("--help")) {
     context.out(`Usage:\n  ${verb.usage}`);
     return 0;
