@@ -50,7 +50,7 @@ function keysOf(
   releases: ReadonlyMap<string, string>,
 ): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
   const byText = new Map<string, TouchedKey>();
-  const ofRecord = records.map(({ of, incoming }) => {
+  const ofRecord = records.map(({ of, incoming, countsFrom }) => {
     const text = textOfKey(of);
     let key = byText.get(text);
     if (key !== undefined) key.arrived = null;
@@ -58,8 +58,10 @@ function keysOf(
       key = {
         of,
         text,
-        // What was received before a release of its key counts from another instant than its version says.
-        arrived: incoming.requestId > (releases.get(text) ?? "") ? incoming : null,
+        // What is released, or was received before a release of its key, counts from another instant than its version says: the
+        // ledger has to hear of it, although nothing changes now.
+        arrived:
+          countsFrom === undefined && incoming.requestId > (releases.get(text) ?? "") ? incoming : null,
         isAdvanced: false,
         known: { current: null, versions: new VersionsByTime() },
         stored: null,

@@ -261,6 +261,19 @@ describe("the stay-night ledger", () => {
     });
   }
 
+  test("a release of what counts already is remembered: what is received before it and lies between counts until then", async () => {
+    const list: Received[] = [
+      { place: 0, time: 0, content: 1, releasedAt: null },
+      { place: 1, time: 3, content: 1, releasedAt: 2 },
+      { place: 2, time: 2, content: 3, releasedAt: null },
+    ];
+    for (const resource of ["r", "g"] as const) {
+      keys += 1;
+      await applyAll(resource, `K${keys}`, list, [1]);
+      await assertSums(resource, `K${keys}`, list);
+    }
+  });
+
   /** How many rows the statements of a piece of work answered. */
   async function rowsAnswered(work: () => Promise<void>): Promise<number> {
     let rows = 0;
