@@ -11,10 +11,10 @@ const KNOWN_MS = 1_000;
 const KNOWN_MAX = 1_000;
 /**
  * So many records of a backfill may wait to be applied, and so many of its batches, before the next is put off. With a
- * `Retry-After` of a second that is some 2,000 records a second at most: about a quarter of what one applier can, by
- * docs/measurements.md, so that whoever sends live has the rest of the machine (docs/decisions/0023).
+ * `Retry-After` of a second that is some 500 to 1,500 records a second: about a tenth of what one applier can, by
+ * docs/measurements.md. With 2,000 that wait, others felt it (docs/decisions/0023).
  */
-const WAITING_RECORDS_MAX = 2_000;
+const WAITING_RECORDS_MAX = 500;
 const WAITING_BATCHES_MAX = 16;
 /** Batches of one backfill that one thread takes at a time: what they hold is not known before they are read. */
 const IN_FLIGHT_MAX = 2;

@@ -153,7 +153,7 @@ export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
     cause: "enough of this backfill waits to be applied; nothing was kept",
     remedy: "wait `Retry-After` seconds, then the same again",
     again: "same",
-    more: "A backfill gives way to what is sent live, at some 2,000 records a second. See [backfills](backfill.md#batches-of-a-backfill).",
+    more: "A backfill gives way to what is sent live, at some 500 to 1,500 records a second. See [backfills](backfill.md#batches-of-a-backfill).",
   },
   "bellhop.backfill.TooManyOpen": {
     cause: "the client has 100 backfills open",

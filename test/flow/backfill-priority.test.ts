@@ -62,8 +62,8 @@ test("a backfill's parts come after all others, in the order of their lane, and 
 
 test("while enough of a backfill waits its next batch is put off, and nobody else's", async () => {
   const headers = { "backfill-id": await open(service, "AHEAD", [RANGE]) };
-  await accept(service, "reservations", stays("AHEAD", 0, 1_500), { headers });
-  await accept(service, "reservations", stays("AHEAD", 1_500, 500), { headers });
+  await accept(service, "reservations", stays("AHEAD", 0, 300), { headers });
+  await accept(service, "reservations", stays("AHEAD", 300, 200), { headers });
   const put = await service.post("reservations", stays("AHEAD", 2_000, 1), { headers });
   assert.deepEqual([put.status, put.json()["exception"]], [429, "bellhop.backfill.Ahead"]);
   assert.equal(put.headers.get("retry-after"), "1");
@@ -73,7 +73,7 @@ test("while enough of a backfill waits its next batch is put off, and nobody els
   // Once it is applied, there is room again.
   await service.pool.query(
     `insert into bellhop.request_outcome (bucket, request_id, applied_at, outcomes)
-    select bucket, request_id, now(), '' from bellhop.accept_log where backfill_id = $1 and record_count = 500`,
+    select bucket, request_id, now(), '' from bellhop.accept_log where backfill_id = $1 and record_count = 200`,
     [headers["backfill-id"]],
   );
   await accept(service, "reservations", stays("AHEAD", 2_000, 1), { headers });
