@@ -5,7 +5,7 @@ import { machineTime, type Time } from "../memory/time.ts";
 import { type FlushResult, Lane } from "./lane.ts";
 import type { OpenLaneSession } from "./lane-session.ts";
 import { entriesOf, entryOfResolution, type PendingAppend } from "./log-entry.ts";
-import { laneSessions } from "./postgres-lane-session.ts";
+import { type LaneSettings, laneSessions } from "./postgres-lane-session.ts";
 import { RequestIdStamp } from "./request-id.ts";
 import type { Acceptance, Resolution, Submission } from "./submission.ts";
 
@@ -78,18 +78,15 @@ export class AcceptLog {
     this.#writers = Array.from({ length: writers }, () => new Writer());
   }
 
-  /**
-   * Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. `isBackfill`: lanes that
-   * appliers read after the others.
-   */
+  /** Opens `writers` lanes, whose ids come from `stamp`; throws when the first cannot be opened. */
   static open(
     clientConfig: pg.ClientConfig,
     writers: number,
     events: AcceptLogEvents,
     stamp = new RequestIdStamp(),
-    isBackfill = false,
+    settings: LaneSettings = {},
   ): Promise<AcceptLog> {
-    const ground = { openSession: laneSessions(clientConfig, isBackfill), time: machineTime };
+    const ground = { openSession: laneSessions(clientConfig, settings), time: machineTime };
     return AcceptLog.openOn(ground, writers, events, stamp);
   }
 

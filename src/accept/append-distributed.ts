@@ -2,6 +2,7 @@ import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { AppendedRow, StampedAppend } from "./lane-session.ts";
 import { flushParameters } from "./log-entry.ts";
+import type { PayloadKey } from "./seal-body.ts";
 
 const claimKeys = readStatement(new URL("./sql/claim-keys.sql", import.meta.url));
 const appendEntries = readStatement(new URL("./sql/append-entries-distributed.sql", import.meta.url));
@@ -16,6 +17,7 @@ export async function appendDistributed(
   client: pg.ClientBase,
   laneId: string,
   stamped: readonly StampedAppend[],
+  key: PayloadKey | undefined,
 ): Promise<{ readonly rows: AppendedRow[] }> {
   const keyed = stamped.filter(({ append }) => append.idempotency !== null);
   const clock = await client.query<{ database_now_ms: number }>(NOW);
@@ -26,18 +28,18 @@ export async function appendDistributed(
     })),
   });
   if (keyed.length === 0) {
-    await writeEntries(client, laneId, stamped);
+    await writeEntries(client, laneId, stamped, key);
     return rowsOf(stamped);
   }
   await client.query("begin");
   try {
-    const [entries] = flushParameters(laneId, keyed);
+    const [entries] = flushParameters(laneId, keyed, undefined);
     const claimed = await client.query<{ request_id: string }>({ ...claimKeys, values: [entries] });
     const mine = new Set(claimed.rows.map(({ request_id }) => request_id));
     const written = stamped.filter(
       ({ append, requestId }) => append.idempotency === null || mine.has(requestId),
     );
-    if (written.length > 0) await writeEntries(client, laneId, written, TWO_PHASES);
+    if (written.length > 0) await writeEntries(client, laneId, written, key, TWO_PHASES);
     const { command } = await client.query("commit");
     if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
     return rowsOf(written);
@@ -59,9 +61,10 @@ async function writeEntries(
   client: pg.ClientBase,
   laneId: string,
   stamped: readonly StampedAppend[],
+  key: PayloadKey | undefined,
   inTwoPhases = false,
 ): Promise<void> {
-  const [entries, bytes] = flushParameters(laneId, stamped);
+  const [entries, bytes] = flushParameters(laneId, stamped, key);
   const buckets = new Set(stamped.flatMap(({ append }) => append.entries.map(({ bucket }) => bucket)));
   const [bucket] = buckets;
   if (buckets.size === 1 && !inTwoPhases)

@@ -1,4 +1,8 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { openChunk, sealedUnder } from "./seal-body.ts";
+import type { StoredBody } from "./stored-part.ts";
+
+export type { StoredBody } from "./stored-part.ts";
 
 /**
  * How the records of one part are stored: chunks of some tens of records, each compressed by itself, and a layout that
@@ -18,11 +22,6 @@ export interface RecordSlice {
   readonly index: number;
   readonly start: number;
   readonly end: number;
-}
-
-export interface StoredBody {
-  readonly layout: Buffer;
-  readonly body: Buffer;
 }
 
 interface Chunk {
@@ -73,7 +72,7 @@ function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number
   return room.subarray(0, length);
 }
 
-/** Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, then indexes. */
+/** Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, indexes, then sections. */
 export function packBody(received: Buffer, slices: readonly RecordSlice[]): StoredBody {
   const bounds = chunkBounds(slices);
   const layout = new Uint32Array(2 + bounds.length * 3 + slices.length * 2);
@@ -110,14 +109,23 @@ export function recordCountOf(layout: Buffer): number {
   return layout.readUInt32LE(Uint32Array.BYTES_PER_ELEMENT);
 }
 
-/** Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it. */
+/**
+ * Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it. To read
+ * records it is made by `openLayout` (open-layout.ts), which knows the keys of those that are sealed; by itself it says where
+ * they lie.
+ */
 export class BodyLayout {
   readonly recordCount: number;
   readonly #words: Uint32Array;
   readonly #chunks: readonly Chunk[];
+  readonly #isSealed: boolean;
+  readonly #partKey: Buffer | undefined;
 
-  constructor(layout: Buffer) {
+  /** `partKey`: of a part that is sealed. */
+  constructor(layout: Buffer, partKey?: Buffer) {
     this.#words = new Uint32Array(layout.buffer.slice(layout.byteOffset, layout.byteOffset + layout.length));
+    this.#isSealed = sealedUnder(layout) !== undefined;
+    this.#partKey = partKey;
     const chunkCount = this.#word(0);
     this.recordCount = this.#word(1);
     const chunks: Chunk[] = [];
@@ -171,18 +179,16 @@ export class BodyLayout {
 
   /** Inflates the chunks of a whole stored body one by one: the records of each lie end to end in its bytes. */
   *chunksOf(body: Buffer): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
-    for (const { from, storedBytes, inflatedBytes, firstRecord, recordCount } of this.#chunks) {
-      const stored = body.subarray(from, from + storedBytes);
-      const bytes = storedBytes === inflatedBytes ? stored : inflateFrame(stored, inflatedBytes);
+    for (const [chunk, { from, storedBytes, firstRecord, recordCount }] of this.#chunks.entries()) {
+      const bytes = this.#inflate(chunk, body.subarray(from, from + storedBytes));
       yield { bytes, firstRecord, recordCount };
     }
   }
 
   /** Inflates one chunk's stored bytes and gives each of its records, by position. */
   *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
-    const { inflatedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
-    const plain =
-      storedBytes.length === inflatedBytes ? storedBytes : inflateFrame(storedBytes, inflatedBytes);
+    const { firstRecord, recordCount } = this.#chunkAt(chunk);
+    const plain = this.#inflate(chunk, storedBytes);
     let from = 0;
     for (let position = firstRecord; position < firstRecord + recordCount; position += 1) {
       const length = this.bytesAt(position);
@@ -198,6 +204,13 @@ export class BodyLayout {
       for (const { position, bytes } of this.recordsOf(number, stored))
         yield { index: this.indexAt(position), bytes };
     }
+  }
+
+  /** The records of a chunk end to end, as they were sent. Throws SealError where they were sealed and do not open. */
+  #inflate(chunk: number, stored: Buffer): Buffer {
+    const { inflatedBytes } = this.#chunkAt(chunk);
+    const packed = this.#isSealed ? openChunk(this.#partKey, chunk, stored) : stored;
+    return packed.length === inflatedBytes ? packed : inflateFrame(packed, inflatedBytes);
   }
 
   #chunkAt(chunk: number): Chunk {

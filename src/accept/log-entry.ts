@@ -1,6 +1,7 @@
 import { packBody, type RecordSlice } from "./body-layout.ts";
 import { bucketOf } from "./bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "./request-id.ts";
+import { type PayloadKey, sealBody } from "./seal-body.ts";
 import type { Resolution, Submission, SubmittedRecord } from "./submission.ts";
 
 /**
@@ -119,10 +120,24 @@ export function entryOfResolution(resolution: Resolution): PendingAppend {
   };
 }
 
-/** The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. */
+/** An entry's records as they are stored under the id stamped for it: sealed where there is a key for that. */
+function storedOf(
+  { bucket, layout, body }: LogEntry,
+  requestId: string,
+  key: PayloadKey | undefined,
+): Pick<LogEntry, "layout" | "body"> {
+  if (layout === null || body === null || key === undefined) return { layout, body };
+  return sealBody({ layout, body }, { bucket, requestId }, key);
+}
+
+/**
+ * The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. `key`: what
+ * their records are sealed with.
+ */
 export function flushParameters(
   laneId: string,
   stamped: readonly { readonly append: PendingAppend; readonly requestId: string }[],
+  key: PayloadKey | undefined,
 ): [string, Buffer] {
   const rows: Record<string, unknown>[] = [];
   const pieces: Buffer[] = [];
@@ -136,8 +151,9 @@ export function flushParameters(
   };
   for (const { append, requestId } of stamped) {
     for (const entry of append.entries) {
-      const layout = place(entry.layout);
-      const body = place(entry.body);
+      const stored = storedOf(entry, requestId, key);
+      const layout = place(stored.layout);
+      const body = place(stored.body);
       rows.push({
         ...entry.fields,
         lane_id: laneId,

@@ -13,6 +13,7 @@ import type {
 } from "./lane-session.ts";
 import { flushParameters } from "./log-entry.ts";
 import { ensurePartitions } from "./partitions.ts";
+import type { PayloadKey } from "./seal-body.ts";
 
 const registerLane = readStatement(new URL("./sql/register-lane.sql", import.meta.url));
 const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
@@ -28,15 +29,27 @@ const LANE_BIRTH_LOCK = 7_302_003;
 /** A flush that takes longer has an unknown outcome: its connection, and so its lane, is given up. */
 const FLUSH_TIMEOUT_MS = 20_000;
 
+/** The key that records are sealed with from now on; undefined where they are stored readable. */
+export type SealingKey = () => PayloadKey | undefined;
+
+/** How lanes write; by default for appliers to read in the order of receipt, and readable. */
+export interface LaneSettings {
+  /** Appliers read them after the others. */
+  readonly isBackfill?: boolean;
+  readonly sealingKey?: SealingKey;
+}
+
 class PostgresLaneSession implements LaneSession {
   readonly #client: pg.Client;
   readonly #isDistributed: boolean;
   readonly #isBackfill: boolean;
+  readonly #sealingKey: SealingKey;
   #isInDoubt = false;
 
-  constructor(client: pg.Client, isDistributed: boolean, isBackfill: boolean) {
+  constructor(client: pg.Client, isDistributed: boolean, { isBackfill, sealingKey }: LaneSettings) {
     this.#client = client;
-    this.#isBackfill = isBackfill;
+    this.#isBackfill = isBackfill ?? false;
+    this.#sealingKey = sealingKey ?? (() => undefined);
     this.#isDistributed = isDistributed;
     if (isDistributed) client.on("notice", ({ message }) => this.#hear(message));
   }
@@ -76,11 +89,12 @@ class PostgresLaneSession implements LaneSession {
 
   async append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
     if (this.#isDistributed) {
-      const appended = await appendDistributed(this.#client, laneId, stamped);
+      const appended = await appendDistributed(this.#client, laneId, stamped, this.#sealingKey());
       if (this.#isInDoubt) void this.#client.end();
       return appended;
     }
-    return this.#client.query({ ...appendEntries, values: flushParameters(laneId, stamped) });
+    const values = flushParameters(laneId, stamped, this.#sealingKey());
+    return this.#client.query({ ...appendEntries, values });
   }
 
   async readPromise(): Promise<string | undefined> {
@@ -96,8 +110,8 @@ class PostgresLaneSession implements LaneSession {
   }
 }
 
-/** Sessions of lanes on PostgreSQL; `isBackfill`: of those that appliers read after the others. */
-export function laneSessions(clientConfig: pg.ClientConfig, isBackfill = false): OpenLaneSession {
+/** Sessions of lanes on PostgreSQL. */
+export function laneSessions(clientConfig: pg.ClientConfig, settings: LaneSettings = {}): OpenLaneSession {
   return async (lost) => {
     const client = new pg.Client({
       ...clientConfig,
@@ -110,7 +124,7 @@ export function laneSessions(clientConfig: pg.ClientConfig, isBackfill = false):
     await client.connect();
     try {
       await endWithClient(client);
-      return new PostgresLaneSession(client, await isDistributed(client), isBackfill);
+      return new PostgresLaneSession(client, await isDistributed(client), settings);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { BodyLayout } from "../accept/body-layout.ts";
+import { openLayout } from "../accept/open-layout.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "./apply-parts.ts";
 import type { NextChange } from "./apply-records.ts";
@@ -26,7 +26,7 @@ async function findTarget(
   if (row === undefined) return undefined;
   const part = partOf(row);
   if (part.layout === null || part.body === null) return undefined;
-  const layout = new BodyLayout(part.layout);
+  const layout = await openLayout(part, part.layout);
   const position = layout.positionOf(target.index);
   if (position < 0) return undefined;
   const range = layout.rangeOf(position);

@@ -1,4 +1,4 @@
-import { BodyLayout } from "../accept/body-layout.ts";
+import { openLayout } from "../accept/open-layout.ts";
 import { RecordReader } from "../contract/read-record.ts";
 import type { RecordReading } from "../contract/record-reading.ts";
 import { resourceOf } from "../contract/resource.ts";
@@ -91,7 +91,7 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
   if (part.layout === null || part.body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
-  const layout = new BodyLayout(part.layout);
+  const layout = await openLayout(part, part.layout);
   const latest = latestSourceTime(part);
   for (const chunk of layout.chunksOf(part.body)) {
     const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);

@@ -1,4 +1,5 @@
-import { BodyLayout } from "../accept/body-layout.ts";
+import type { BodyLayout } from "../accept/body-layout.ts";
+import { openLayout } from "../accept/open-layout.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
@@ -64,12 +65,14 @@ async function loadParts(
       ? { ...readPartsDistributed, values: [...values, [...new Set(buckets)]] }
       : { ...readParts, values },
   );
-  return new Map(
-    rows.map(({ bucket, request_id, layout, body }) => [
-      partOf({ bucket, requestId: request_id, index: 0 }),
-      { layout: new BodyLayout(layout), body },
-    ]),
-  );
+  const loaded = new Map<string, Part>();
+  for (const { bucket, request_id: requestId, layout, body } of rows) {
+    const opened = openLayout({ bucket, requestId }, layout);
+    // Nearly always known: a promise a part would cost more than the part.
+    const part = { layout: opened instanceof Promise ? await opened : opened, body };
+    loaded.set(partOf({ bucket, requestId, index: 0 }), part);
+  }
+  return loaded;
 }
 
 function locate(pointer: RecordPointer, parts: ReadonlyMap<string, Part>): Place {

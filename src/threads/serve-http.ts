@@ -170,7 +170,7 @@ function openAcceptLog(parts: HttpParts, metrics: Metrics, backfillWriters = 0):
     },
   };
   const writers = backfillWriters || config.acceptWriters;
-  return AcceptLog.open(clientConfig, writers, events, stamp, backfillWriters > 0);
+  return AcceptLog.open(clientConfig, writers, events, stamp, { isBackfill: backfillWriters > 0 });
 }
 
 /** Also hears of expired tokens, of which nothing else is known by then than whose they were. */
