@@ -163,6 +163,7 @@ create table bellhop.client_secret (
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  pepper smallint default 1 not null,
   constraint client_secret_digest_check CHECK ((octet_length(digest) = 32)),
   constraint client_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2]))),
   constraint client_secret_client_id_fkey FOREIGN KEY (client_id) REFERENCES bellhop.client(client_id),
@@ -240,6 +241,14 @@ create table bellhop.operator_session (
   constraint operator_session_digest_check CHECK ((octet_length(digest) = 32)),
   constraint operator_session_operator_name_fkey FOREIGN KEY (operator_name) REFERENCES bellhop.operator(name) ON DELETE CASCADE,
   constraint operator_session_pkey PRIMARY KEY (digest)
+);
+
+create table bellhop.payload_key (
+  key_id uuid not null,
+  sealed text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  retired_at timestamp with time zone,
+  constraint payload_key_pkey PRIMARY KEY (key_id)
 );
 
 create table bellhop.presence (
@@ -586,6 +595,7 @@ CREATE INDEX idempotency_key_created ON bellhop.idempotency_key USING btree (cre
 CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired_at IS NULL);
 CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (expires_at);
 CREATE INDEX operator_session_operator ON bellhop.operator_session USING btree (operator_name, created_at);
+CREATE UNIQUE INDEX payload_key_current ON bellhop.payload_key USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
 CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_held_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'h'::"char");

@@ -4,6 +4,8 @@ export interface Setting {
   readonly kind: "text" | "whole number" | "yes or no";
   readonly fallback: string | undefined;
   readonly meaning: string;
+  /** Its value may lie in a file that NAME_FILE names instead: an environment is seen by more than is a file. */
+  readonly isSecret?: true;
 }
 
 const MIB = 1_048_576;
@@ -27,6 +29,7 @@ export const SETTINGS = [
     kind: "text",
     fallback: undefined,
     meaning: "PostgreSQL 15 or newer; without it the embedded one is started.",
+    isSecret: true,
   },
   {
     name: "NODE_ENV",
@@ -63,7 +66,34 @@ export const SETTINGS = [
     name: "KEY_ENCRYPTION_KEY",
     kind: "text",
     fallback: undefined,
-    meaning: "32 bytes, base64: encrypts private signing keys and the secret pepper at rest.",
+    meaning:
+      "32 bytes, base64: encrypts signing keys, peppers, webhook secrets and payload keys in the database.",
+    isSecret: true,
+  },
+  {
+    name: "KEY_ENCRYPTION_KEY_PREVIOUS",
+    kind: "text",
+    fallback: undefined,
+    meaning: "Keys before it, divided by commas: they open what they encrypted until it is encrypted anew.",
+    isSecret: true,
+  },
+  {
+    name: "ENCRYPT_PAYLOADS",
+    kind: "yes or no",
+    fallback: "no",
+    meaning: "Seal the records of batches in the log with a payload key; needs KEY_ENCRYPTION_KEY.",
+  },
+  {
+    name: "PAYLOAD_KEY_ROTATION_DAYS",
+    kind: "whole number",
+    fallback: "90",
+    meaning: "A payload key so old is replaced for what comes from then on; 0: by hand.",
+  },
+  {
+    name: "SIGNING_KEY_ROTATION_DAYS",
+    kind: "whole number",
+    fallback: "90",
+    meaning: "A signing key so old is replaced, with the overlap of a rotation by hand; 0: by hand.",
   },
   {
     name: "ALLOW_UNSAFE_DURABILITY",
@@ -214,6 +244,7 @@ export const SETTINGS = [
     kind: "text",
     fallback: undefined,
     meaning: "When set, /metrics asks for this bearer token.",
+    isSecret: true,
   },
 ] as const satisfies readonly Setting[];
 

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type Config, ConfigError, readConfig } from "./config.ts";
+import { SETTINGS } from "./config-table.ts";
 
 const MIB = 1_048_576;
 
@@ -86,6 +90,8 @@ describe("the configuration", () => {
   });
 });
 
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
 const refusals: readonly [setting: string, value: string, message: RegExp][] = [
   ["PORT", "abc", /^PORT must be a whole number/],
   ["PORT", "65536", /^PORT must be at most 65535/],
@@ -98,6 +104,10 @@ const refusals: readonly [setting: string, value: string, message: RegExp][] = [
   ["AUTH_URL", "ftp://hotels.example", /^AUTH_URL must be/],
   ["AUTH_URL", "https://hotels.example/?x=1", /^AUTH_URL must be/],
   ["KEY_ENCRYPTION_KEY", "s3cret", /^KEY_ENCRYPTION_KEY must be 32 bytes/],
+  ["KEY_ENCRYPTION_KEY_PREVIOUS", KEY, /^KEY_ENCRYPTION_KEY_PREVIOUS takes a KEY_ENCRYPTION_KEY beside it/],
+  ["ENCRYPT_PAYLOADS", "yes", /^ENCRYPT_PAYLOADS takes a KEY_ENCRYPTION_KEY beside it/],
+  ["SIGNING_KEY_ROTATION_DAYS", "3651", /^SIGNING_KEY_ROTATION_DAYS must be at most 3650/],
+  ["METRICS_TOKEN_FILE", "/nowhere/s3cret", /^METRICS_TOKEN_FILE cannot be read \(ENOENT\)/],
   ["REQUEST_RATE", "0", /^REQUEST_RATE must be at least 1/],
   ["TOKEN_STRICT_HOUR", "maybe", /^TOKEN_STRICT_HOUR must be yes or no/],
 ];
@@ -124,4 +134,49 @@ test("addresses lose the slash at their end, and both ports may be free ones", (
     [config.baseUrl, config.authUrl, config.authPort],
     ["https://hotels.example/in", "http://[::1]:9000", 0],
   );
+});
+
+describe("secrets from files", () => {
+  test("are read for every setting that is one, less the end of the line, and for no other", async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), "bellhop-secrets-"));
+    t.after(() => rm(directory, { recursive: true }));
+    const file = async (name: string, text: string): Promise<string> => {
+      await writeFile(join(directory, name), text);
+      return join(directory, name);
+    };
+    const key = await file("key", `${KEY}\n`);
+    const config = readConfig({
+      KEY_ENCRYPTION_KEY_FILE: key,
+      KEY_ENCRYPTION_KEY_PREVIOUS_FILE: await file(
+        "former",
+        `${KEY}, ${Buffer.alloc(32, 8).toString("base64")}\r\n`,
+      ),
+      METRICS_TOKEN_FILE: await file("token", "a token"),
+      DATABASE_URL_FILE: await file("url", "postgresql://db.example/hotels\n"),
+      PORT_FILE: key,
+    });
+    assert.equal(config.keyEncryptionKey, KEY);
+    assert.equal(config.keyEncryptionKeysPrevious.length, 2);
+    assert.deepEqual(
+      [config.metricsToken, config.databaseUrl, config.port],
+      ["a token", "postgresql://db.example/hotels", 8080],
+    );
+    assert.equal(config.sandbox, false, "a database of one's own, wherever it is named");
+    for (const text of ["", "\n", "two\nlines\n", "a\0b", "x".repeat(70_000)]) {
+      const wrong = await file("wrong", text);
+      assert.throws(() => readConfig({ METRICS_TOKEN_FILE: wrong }), /must hold one line/);
+    }
+    assert.throws(
+      () => readConfig({ KEY_ENCRYPTION_KEY_FILE: key, KEY_ENCRYPTION_KEY: KEY }),
+      /Set KEY_ENCRYPTION_KEY or KEY_ENCRYPTION_KEY_FILE, not both/,
+    );
+  });
+
+  test("are all that a name says to be one", () => {
+    const secrets = SETTINGS.filter((setting) => "isSecret" in setting).map(({ name }) => name);
+    const sounds = SETTINGS.map(({ name }) => name).filter((name) =>
+      /DATABASE_URL|_KEY$|_KEY_PREVIOUS$|TOKEN$|SECRET|PASSWORD|HEADERS$/.test(name),
+    );
+    assert.deepEqual(secrets, sounds);
+  });
 });

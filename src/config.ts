@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { SETTINGS, type SettingName } from "./config-table.ts";
+import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./db/presence.ts";
 import { NetworkError, readNetworks } from "./feed/webhooks/address-rules.ts";
 
@@ -20,6 +21,11 @@ export interface Config {
   readonly authPort: number | undefined;
   readonly logLevel: string;
   readonly keyEncryptionKey: string | undefined;
+  readonly keyEncryptionKeysPrevious: readonly string[];
+  readonly encryptPayloads: boolean;
+  /** 0: never by itself. */
+  readonly payloadKeyRotationDays: number;
+  readonly signingKeyRotationDays: number;
   readonly allowUnsafeDurability: boolean;
   readonly minFreeDiskBytes: number;
   readonly limits: {
@@ -69,6 +75,7 @@ function defaultHttpThreads(): number {
 const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
 const STOP_GRACE_MS_MAX = 3_000;
 const WEBHOOK_PAUSE_HOURS_MAX = 8_760;
+const ROTATION_DAYS_MAX = 3_650;
 const ROLES: readonly Role[] = ["accept", "apply", "read"];
 
 function readRoles(text: string): readonly Role[] {
@@ -104,12 +111,61 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
+/** A secret is one line of at most so much: what is longer is another file than was meant. */
+const SECRET_BYTES_MAX = 65_536;
+
+/** A secret's value: of the environment, or of the file that NAME_FILE names, less the end of its line. */
+function secretOf(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = environment[name] || undefined;
+  const file = environment[`${name}_FILE`] || undefined;
+  if (file === undefined) return value;
+  if (value !== undefined) throw new ConfigError(`Set ${name} or ${name}_FILE, not both.`);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown";
+    throw new ConfigError(`${name}_FILE cannot be read (${code}).`, { cause });
+  }
+  const text = bytes.toString("utf8").replace(/\r?\n$/, "");
+  if (text === "" || bytes.length > SECRET_BYTES_MAX || /[\r\n\0]/.test(text))
+    throw new ConfigError(`The file that ${name}_FILE names must hold one line and nothing else.`);
+  return text;
+}
+
+const KEY_BYTES = 32;
+
+function readKey(name: SettingName, text: string): string {
+  if (Buffer.from(text, "base64").length === KEY_BYTES) return text;
+  throw new ConfigError(`${name} must be ${KEY_BYTES} bytes in base64.`);
+}
+
+/** What protects what is kept, and how long each key does. */
+function readKeys({ text, number, yes }: ReturnType<typeof reader>) {
+  const current = text("KEY_ENCRYPTION_KEY");
+  const previous = text("KEY_ENCRYPTION_KEY_PREVIOUS");
+  const encryptPayloads = yes("ENCRYPT_PAYLOADS");
+  if (current === undefined && (previous !== undefined || encryptPayloads)) {
+    const name = encryptPayloads ? "ENCRYPT_PAYLOADS" : "KEY_ENCRYPTION_KEY_PREVIOUS";
+    throw new ConfigError(`${name} takes a KEY_ENCRYPTION_KEY beside it.`);
+  }
+  return {
+    keyEncryptionKey: current === undefined ? undefined : readKey("KEY_ENCRYPTION_KEY", current),
+    keyEncryptionKeysPrevious: (previous?.split(",") ?? []).map((each) =>
+      readKey("KEY_ENCRYPTION_KEY_PREVIOUS", each.trim()),
+    ),
+    encryptPayloads,
+    payloadKeyRotationDays: number("PAYLOAD_KEY_ROTATION_DAYS", ROTATION_DAYS_MAX),
+    signingKeyRotationDays: number("SIGNING_KEY_ROTATION_DAYS", ROTATION_DAYS_MAX),
+  };
+}
+
 /** How a setting's text is read as what it takes. */
 function reader(environment: NodeJS.ProcessEnv) {
   const text = (name: SettingName): string | undefined => {
-    const value = environment[name];
-    if (value !== undefined && value !== "") return value;
-    return SETTINGS.find((setting) => setting.name === name)?.fallback;
+    const setting: Setting | undefined = SETTINGS.find((each) => each.name === name);
+    const value = setting?.isSecret === true ? secretOf(environment, name) : environment[name];
+    return value !== undefined && value !== "" ? value : setting?.fallback;
   };
   const number = (name: SettingName, most = Number.MAX_SAFE_INTEGER): number => {
     const value = text(name);
@@ -134,7 +190,8 @@ function reader(environment: NodeJS.ProcessEnv) {
 
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
 export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
-  const { text, number, positive, yes } = reader(environment);
+  const settings = reader(environment);
+  const { text, number, positive, yes } = settings;
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
   const portOf = (name: "PORT" | "AUTH_PORT"): number => {
@@ -149,10 +206,6 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
   if (!LOG_LEVELS.includes(logLevel)) {
     throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}, not "${logLevel}".`);
   }
-  const keyEncryptionKey = text("KEY_ENCRYPTION_KEY");
-  if (keyEncryptionKey !== undefined && Buffer.from(keyEncryptionKey, "base64").length !== 32) {
-    throw new ConfigError("KEY_ENCRYPTION_KEY must be 32 bytes in base64.");
-  }
   const host = text("HOST") ?? "127.0.0.1";
   const alone = text("DATABASE_URL") === undefined && isLoopback(host);
   return {
@@ -166,7 +219,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     authUrl: readAddress("AUTH_URL", text("AUTH_URL")),
     authPort,
     logLevel,
-    keyEncryptionKey,
+    ...readKeys(settings),
     allowUnsafeDurability: yes("ALLOW_UNSAFE_DURABILITY"),
     minFreeDiskBytes: number("MIN_FREE_DISK_MIB") * MIB,
     limits: {
@@ -224,10 +277,11 @@ export const PARTNER_VARIABLES: Readonly<Record<keyof PartnerSettings, string>> 
 /** Reads them; what is empty counts as left out. */
 export function readPartnerSettings(environment: NodeJS.ProcessEnv): PartnerSettings {
   const text = (name: keyof PartnerSettings) => environment[PARTNER_VARIABLES[name]] || undefined;
+  const clientSecret = secretOf(environment, PARTNER_VARIABLES.clientSecret);
   return {
     url: text("url"),
     authUrl: text("authUrl"),
     clientId: text("clientId"),
-    clientSecret: text("clientSecret"),
+    clientSecret,
   };
 }

@@ -10,10 +10,12 @@ import type { Logger, LoggerOptions } from "./observe/log.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { startDeliverer } from "./threads/deliver-webhooks.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
+import { KeyKeeper, knowledgeOf } from "./threads/keep-keys.ts";
 import { ListeningAddresses } from "./threads/listening-addresses.ts";
 import { NodeCounts } from "./threads/node-counts.ts";
 import { NodePresence } from "./threads/node-presence.ts";
 import { letOutsidersGiveWay } from "./threads/outsiders.ts";
+import { openSealedPayloads } from "./threads/payload-sealing.ts";
 import type { Ports } from "./threads/serve-http.ts";
 import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
 import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
@@ -101,6 +103,10 @@ async function startInOrder(
     ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
   });
   await authenticator.prepare();
+  const { internals } = authenticator;
+  const keeper = await KeyKeeper.start({ pool, config, log, internals });
+  stops.push(() => keeper.stop());
+  stops.push(openSealedPayloads(pool, internals.sealer));
   const upkeep = keepUpAcceptLog(pool, (error) => log.warn({ err: error }, "upkeep of the log failed"));
   stops.push(() => upkeep.stop());
   if (database.embedded) {
@@ -127,9 +133,9 @@ async function startInOrder(
   };
 }
 
-/** Shows the other nodes that this one is there, and counts them. */
+/** Shows the other nodes that this one is there and what it knows, and counts them. */
 async function enterNode(
-  { roles }: Config,
+  config: Config,
   log: Logger,
   { clientConfig }: Database,
   shared: SharedState,
@@ -141,7 +147,8 @@ async function enterNode(
     clientConfig,
     owner: `${hostname()}/${process.pid}`,
     // Appliers enter by themselves.
-    roles: roles.filter((role) => role !== "apply"),
+    roles: config.roles.filter((role) => role !== "apply"),
+    knowledge: knowledgeOf(config),
     counted: (present) => counts.set(present),
     failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
   });
@@ -198,7 +205,7 @@ async function startThreads(
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { applyPollMs, minFreeDiskBytes } = config;
+  const { applyPollMs, minFreeDiskBytes, keyEncryptionKey, keyEncryptionKeysPrevious } = config;
   const { session, embedded, dataDirectory } = database;
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(
@@ -206,6 +213,7 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
       thread.call("start", {
         ...{ session, embedded, dataDirectory, minFreeDiskBytes },
         ...{ writer, applyPollMs, hints: shared.hints },
+        ...{ keyEncryptionKey, keyEncryptionKeysPrevious },
       }),
     ),
   );
@@ -214,8 +222,8 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 /** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
 function startToDeliver({ config, log, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
-  const { sealer, pepper } = authenticator.internals;
-  const deliverer = startDeliverer({ config, log, clientConfig, sealer, pepper });
+  const { sealer, cursorKey } = authenticator.internals;
+  const deliverer = startDeliverer({ config, log, clientConfig, sealer, cursorKey });
   stops.push(() => deliverer.stop());
   threads.whole.add({
     blockedReason: async () => undefined,

@@ -5,7 +5,8 @@ import type { Logger } from "../observe/log.ts";
 import type { VerifiedToken } from "./access-token.ts";
 import { changeAuth } from "./change.ts";
 import { type ClientFacts, createDirectory, type Directory } from "./directory.ts";
-import { readPepper, readTokenParties, type TokenParties } from "./instance.ts";
+import { readCursorKey, readTokenParties, type TokenParties } from "./instance.ts";
+import { readOrMakePeppers } from "./peppers.ts";
 import type { Principal } from "./principal.ts";
 import { createSealer, type Sealer } from "./seal.ts";
 import { addSigningKey } from "./signing-key.ts";
@@ -17,8 +18,10 @@ const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys
 
 /** The settings that authentication goes by; `Config` has them all. */
 export interface AuthConfig {
-  /** 32 bytes in base64: encrypts private keys and the pepper in the database. */
+  /** 32 bytes in base64: encrypts private keys and peppers in the database. */
   readonly keyEncryptionKey: string | undefined;
+  /** Those before it, which still open what they encrypted. */
+  readonly keyEncryptionKeysPrevious: readonly string[];
   /** Requests a second of a client without a rate of its own. */
   readonly requestRate: number;
   readonly requestBurst: number;
@@ -57,7 +60,7 @@ export interface Authenticator {
    * the database cannot be asked.
    */
   verifyBearer(authorizationHeaders: readonly string[] | undefined): BearerResult | Promise<BearerResult>;
-  /** Makes what a new installation lacks (pepper, first key) and loads the rest. Throws AuthSetupError. */
+  /** Makes what a new installation lacks (pepper, first key, key of cursors) and loads the rest. Throws AuthSetupError. */
   prepare(): Promise<void>;
   /** Takes in changes of clients, keys and revocations at once instead of within a second. */
   renew(): Promise<void>;
@@ -73,7 +76,8 @@ export interface AuthInternals {
   readonly sealer: Sealer;
   readonly directory: Directory;
   readonly readToken: TokenReader;
-  pepper(): Promise<Buffer>;
+  /** What cursors of the change feed are sealed with. */
+  cursorKey(): Promise<Buffer>;
   parties(): Promise<TokenParties>;
   /** Deletes what has no effect any more, at most once an hour. */
   tidy(): Promise<void>;
@@ -84,9 +88,9 @@ const TIDY_EVERY_MS = 3_600_000;
 /** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { pool, config, log, addresses } = options;
-  const sealer = createSealer(config.keyEncryptionKey);
+  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
-  const pepper = once(() => readPepper(pool, sealer));
+  const cursorKey = once(async () => readCursorKey(pool, sealer, await readOrMakePeppers(pool, sealer)));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
   let watchingExpired: ((clientId: string) => void) | undefined;
@@ -100,7 +104,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   async function prepare(): Promise<void> {
-    await pepper();
+    // Makes the first pepper, which the directory then knows.
+    await cursorKey();
     await directory.renew();
     await ensureSigningKey(pool, sealer, directory);
     await removeWhatIsDead(pool);
@@ -125,7 +130,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     watchExpired: (told) => {
       watchingExpired = told;
     },
-    internals: { pool, config, sealer, directory, readToken, pepper, parties, tidy },
+    internals: { pool, config, sealer, directory, readToken, cursorKey, parties, tidy },
   };
 }
 

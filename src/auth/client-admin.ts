@@ -3,7 +3,7 @@ import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./change.ts";
 import { type ClientSettings, checkClientSettings, checkSecretExpiry } from "./client-input.ts";
 import type { Grant } from "./grants.ts";
-import { digestSecret, newClientId, newClientSecret } from "./secrets.ts";
+import { digestNewSecret, newClientId, newClientSecret } from "./secrets.ts";
 
 const INSERT = readStatement(new URL("./sql/insert-client.sql", import.meta.url));
 const UPDATE = readStatement(new URL("./sql/update-client.sql", import.meta.url));
@@ -46,14 +46,12 @@ export async function createClient(
   const clientId = newClientId();
   const clientSecret = newClientSecret();
   const { internals, who } = admin;
-  const pepper = await internals.pepper();
   await changeAuth(internals.pool, async (change) => {
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
-    await change.connection.query({
-      ...PUT_SECRET,
-      values: [clientId, 1, digestSecret(pepper, clientId, clientSecret), expiresSeconds],
-    });
+    const { connection } = change;
+    const { digest, pepper } = await digestNewSecret(connection, internals.sealer, clientId, clientSecret);
+    await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
   });
   await internals.directory.renew();

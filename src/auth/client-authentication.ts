@@ -3,9 +3,11 @@ import type { AuthInternals } from "./authenticator.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { decodeFormText, type Form } from "./form.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { looksLikeCredential, matchSecret } from "./secrets.ts";
+import { pepperOf } from "./peppers.ts";
+import { digestSecret, looksLikeCredential, matchSecret, type StoredSecret } from "./secrets.ts";
 
 const READ_CREDENTIALS = readStatement(new URL("./sql/read-credentials.sql", import.meta.url));
+const REDIGEST_SECRET = readStatement(new URL("./sql/redigest-secret.sql", import.meta.url));
 const TOUCH_SECRET = readStatement(new URL("./sql/touch-secret.sql", import.meta.url));
 
 /** A client that has proven to know its secret. */
@@ -33,10 +35,8 @@ interface Credentials {
   readonly secret: string;
 }
 
-interface CredentialRow extends Omit<AuthenticatedClient, "clientId"> {
+interface CredentialRow extends Omit<AuthenticatedClient, "clientId">, StoredSecret {
   readonly revoked: boolean;
-  readonly slot: number;
-  readonly digest: Buffer;
 }
 
 /**
@@ -100,17 +100,32 @@ function readBasic(header: string): Credentials | undefined {
 
 async function findBySecret(
   { clientId, secret }: Credentials,
-  { pool, pepper }: AuthInternals,
+  { pool, directory }: AuthInternals,
 ): Promise<AuthenticatedClient | undefined> {
   // Text that no id or secret of ours can be (NUL, say, which PostgreSQL refuses) never reaches the database.
   if (!looksLikeCredential(clientId) || !looksLikeCredential(secret)) return undefined;
   const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
-  const slot = matchSecret(await pepper(), clientId, secret, rows);
-  const row = rows[0];
-  if (slot === undefined || row === undefined || row.revoked) return undefined;
-  await pool.query({ ...TOUCH_SECRET, values: [clientId, slot] });
+  // Another node has made a pepper since this one last looked, and digested this client's secret with it.
+  const { keys } = directory.peppers();
+  if (rows.some(({ pepper }) => pepper !== null && !keys.has(pepper))) await directory.renew();
+  const row = matchSecret(directory.peppers(), clientId, secret, rows);
+  if (row === undefined || row.revoked) return undefined;
+  await pool.query({ ...TOUCH_SECRET, values: [clientId, row.slot] });
+  await digestAnew({ clientId, secret }, row, { pool, directory });
   const { scopes, tokenBurst, tokenSeconds, certificationId } = row;
   return { clientId, scopes, tokenBurst, tokenSeconds, certificationId };
+}
+
+/** Has a secret whose digest was made with a former pepper digested with the current one: only now is the secret here. */
+async function digestAnew(
+  { clientId, secret }: Credentials,
+  { slot, digest, pepper }: StoredSecret,
+  { pool, directory }: Pick<AuthInternals, "pool" | "directory">,
+): Promise<void> {
+  const peppers = directory.peppers();
+  if (pepper === null || pepper >= peppers.current) return;
+  const anew = digestSecret(pepperOf(peppers, peppers.current), clientId, secret);
+  await pool.query({ ...REDIGEST_SECRET, values: [clientId, slot, digest, anew, peppers.current] });
 }
 
 function unknownClient(): OAuthError {

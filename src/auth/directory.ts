@@ -3,6 +3,7 @@ import { readStatement } from "../db/statement.ts";
 import type { SharedCounter } from "../memory/shared-counter.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
+import { type Peppers, readPeppers } from "./peppers.ts";
 import type { Sealer } from "./seal.ts";
 import { chooseSigningKey, isKeyLive, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 
@@ -33,7 +34,7 @@ export interface ClientFacts {
 }
 
 /**
- * A thread's copy of keys, clients and denied tokens: at most a second old once `freshen` has said so, and never older than
+ * A thread's copy of keys, peppers, clients and denied tokens: at most a second old once `freshen` has said so, and never older than
  * the last `renew` on any thread of this process.
  */
 export interface Directory {
@@ -51,6 +52,8 @@ export interface Directory {
   /** The keys to publish: announced, active and retiring. */
   liveKeys(): SigningKey[];
   signingKey(): SigningKey | undefined;
+  /** What secrets are digested with. Throws before the first renewal, and where the installation has none yet. */
+  peppers(): Peppers;
   isDenied(tokenId: string): boolean;
   /** No promise where the client is known already. */
   findClient(clientId: string): ClientFacts | Promise<ClientFacts | undefined>;
@@ -66,6 +69,7 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
   const denied = new Map<string, number>();
   let keys = new Map<string, SigningKey>();
+  let peppers: Peppers | undefined;
   let epoch = "-1";
   let changesSeen = 0;
   let knownAtMs = Number.NEGATIVE_INFINITY;
@@ -77,6 +81,7 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
 
   async function takeChanges(since: string): Promise<void> {
     keys = new Map((await loadSigningKeys(pool, sealer)).map((key) => [key.kid, key]));
+    peppers = await readPeppers(pool, sealer);
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);
@@ -144,6 +149,10 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
     },
     liveKeys: () => [...keys.values()].filter((key) => isKeyLive(key, now())),
     signingKey: () => chooseSigningKey(keys.values(), now()),
+    peppers() {
+      if (peppers === undefined) throw new Error("the installation has no pepper yet");
+      return peppers;
+    },
     isDenied: (tokenId) => denied.has(tokenId),
     findClient,
   };

@@ -1,13 +1,13 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
-import { type Sealer, shouldReseal } from "./seal.ts";
+import { type Peppers, pepperOf } from "./peppers.ts";
+import type { Sealer } from "./seal.ts";
 
 const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
 const READ = readStatement(new URL("./sql/read-instance-value.sql", import.meta.url));
-const REPLACE = readStatement(new URL("./sql/replace-instance-value.sql", import.meta.url));
 
-const PEPPER = "auth.pepper";
+const CURSOR_KEY = "feed.cursor-key";
 const ISSUER = "auth.issuer";
 const AUDIENCE = "auth.audience";
 
@@ -22,15 +22,19 @@ async function readOrDecide(pool: Pool, name: string, decide: () => string): Pro
   return value;
 }
 
-/** The key under which secrets are digested: 32 random bytes, the installation's own. */
-export async function readPepper(pool: Pool, sealer: Sealer): Promise<Buffer> {
-  const sealed = await readOrDecide(pool, PEPPER, () => sealer.seal(PEPPER, randomBytes(32)));
-  const pepper = sealer.open(PEPPER, sealed);
-  // KEY_ENCRYPTION_KEY came later than the pepper: encrypt what lies there readable.
-  if (shouldReseal(sealer, sealed)) {
-    await pool.query({ ...REPLACE, values: [PEPPER, sealed, sealer.seal(PEPPER, pepper)] });
-  }
-  return pepper;
+/**
+ * What cursors of the change feed are sealed with (32 bytes): the same on all nodes, of this installation alone, and for ever.
+ * Until it was stored by itself it was derived from the first pepper: so it begins as that, and cursors from then stay good.
+ */
+export async function readCursorKey(pool: Pool, sealer: Sealer, peppers: Peppers): Promise<Buffer> {
+  const derive = () =>
+    createHmac("sha256", pepperOf(peppers, Math.min(...peppers.keys.keys())))
+      .update("cursors of the change feed")
+      .digest();
+  return sealer.open(
+    CURSOR_KEY,
+    await readOrDecide(pool, CURSOR_KEY, () => sealer.seal(CURSOR_KEY, derive())),
+  );
 }
 
 /** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-issuer.md). */

@@ -1,11 +1,15 @@
 import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
-import { changeAuth } from "./change.ts";
+import { type AuthChange, changeAuth } from "./change.ts";
 import { addSigningKey } from "./signing-key.ts";
 
+const FIND_UNRETIRED = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
+const IS_DUE = readStatement(new URL("./sql/is-key-due.sql", import.meta.url));
 const LIST_ALL = readStatement(new URL("./sql/list-all-keys.sql", import.meta.url));
 const RETIRE_OTHERS = readStatement(new URL("./sql/retire-other-keys.sql", import.meta.url));
+const REVOKE = readStatement(new URL("./sql/revoke-key.sql", import.meta.url));
 const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys.sql", import.meta.url));
 
 /**
@@ -60,24 +64,74 @@ export async function rotateKey(
     ? LEAKED_ANNOUNCE_SECONDS
     : (options.announceSeconds ?? KEY_ANNOUNCE_SECONDS);
   checkAnnounceSeconds(announceSeconds);
-  const rotation = await changeAuth(internals.pool, async (change) => {
-    const keys = await change.connection.query<KeySummary>(LIST_ALL);
-    const announced = keys.rows.find((key) => key.state === "announced");
-    if (announced !== undefined && !leaked) {
-      throw new AuthInputError(
-        `The key ${announced.kid} is announced already and becomes active at ${announced.activateAt.toISOString()}.`,
-      );
-    }
-    await change.connection.query(WIPE_RETIRED_KEYS);
-    const { kid, activateAt } = await addSigningKey(change, internals.sealer, announceSeconds);
-    const values = [kid, leaked ? 0 : KEY_RETIRE_SECONDS];
-    const retired = await change.connection.query<{ kid: string }>({ ...RETIRE_OTHERS, values });
-    const retiring = retired.rows.map((row) => row.kid);
-    await change.audit({ who, what: "rotate-key", detail: { kid, activateAt, retiring, leaked } });
-    return { kid, activateAt, retiring };
-  });
+  const rotation = await changeAuth(internals.pool, (change) =>
+    replaceKey(change, { internals, who }, announceSeconds, leaked),
+  );
   await internals.directory.renew();
   return rotation;
+}
+
+async function replaceKey(
+  change: AuthChange,
+  { internals, who }: AuthAdmin,
+  announceSeconds: number,
+  leaked: boolean,
+): Promise<KeyRotation> {
+  const keys = await change.connection.query<KeySummary>(LIST_ALL);
+  const announced = keys.rows.find((key) => key.state === "announced");
+  if (announced !== undefined && !leaked) {
+    throw new AuthInputError(
+      `The key ${announced.kid} is announced already and becomes active at ${announced.activateAt.toISOString()}.`,
+    );
+  }
+  await change.connection.query(WIPE_RETIRED_KEYS);
+  const { kid, activateAt } = await addSigningKey(change, internals.sealer, announceSeconds);
+  const values = [kid, leaked ? 0 : KEY_RETIRE_SECONDS];
+  const retired = await change.connection.query<{ kid: string }>({ ...RETIRE_OTHERS, values });
+  const retiring = retired.rows.map((row) => row.kid);
+  await change.audit({ who, what: "rotate-key", detail: { kid, activateAt, retiring, leaked } });
+  return { kid, activateAt, retiring };
+}
+
+/**
+ * Replaces the signing key, as `rotateKey` does, if the newest was made more than `days` ago. Undefined where it was not. Of
+ * several nodes that ask at once, one does it.
+ */
+export async function rotateKeyWhenDue(admin: AuthAdmin, days: number): Promise<KeyRotation | undefined> {
+  const { pool, directory } = admin.internals;
+  const isDue = async (on: Queryable) =>
+    (await on.query<{ isDue: boolean }>({ ...IS_DUE, values: [days] })).rows[0]?.isDue === true;
+  // Without the lock first: this is asked for ever and hardly ever so.
+  if (!(await isDue(pool))) return undefined;
+  const rotation = await changeAuth(pool, async (change) =>
+    (await isDue(change.connection)) ? replaceKey(change, admin, KEY_ANNOUNCE_SECONDS, false) : undefined,
+  );
+  await directory.renew();
+  return rotation;
+}
+
+/**
+ * Ends everything that a key signed, at once: on this node now, on others within a second. Where no key is left that is to
+ * stay, a new one signs from now on. Throws AuthInputError for a key that there is not, or whose tokens are refused already.
+ */
+export async function revokeKey(
+  { internals, who }: AuthAdmin,
+  kid: string,
+): Promise<{ readonly kid: string; readonly replacedBy: string | null }> {
+  const revoked = await changeAuth(internals.pool, async (change) => {
+    const { connection } = change;
+    if ((await connection.query({ ...REVOKE, values: [kid] })).rowCount !== 1) {
+      throw new AuthInputError(
+        `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
+      );
+    }
+    const left = await connection.query(FIND_UNRETIRED);
+    const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.sealer, 0)).kid : null;
+    await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
+    return { kid, replacedBy };
+  });
+  await internals.directory.renew();
+  return revoked;
 }
 
 /** A window shorter than the nodes' own could make one refuse a token that another just signed. */

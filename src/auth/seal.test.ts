@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { AuthSetupError, createSealer, shouldReseal } from "./seal.ts";
+import { AuthSetupError, createSealer } from "./seal.ts";
 
 describe("sealing", () => {
   const sealer = createSealer(randomBytes(32).toString("base64"));
@@ -35,12 +35,25 @@ describe("sealing", () => {
     }
   });
 
+  it("opens what a former key sealed, and says that it is to be sealed anew", () => {
+    const [former, current] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
+    const before = createSealer(former).seal("one", plain);
+    const both = createSealer(current, [former]);
+    assert.deepEqual(both.open("one", before), plain);
+    assert.throws(() => both.open("other", before), AuthSetupError);
+    assert.throws(() => createSealer(current).open("one", before), /KEY_ENCRYPTION_KEY_PREVIOUS/);
+    const anew = both.seal("one", plain);
+    assert.deepEqual([both.isCurrent("one", before), both.isCurrent("one", anew)], [false, true]);
+    assert.deepEqual(createSealer(current).open("one", anew), plain);
+    assert.throws(() => createSealer(former).open("one", anew), AuthSetupError);
+  });
+
   it("keeps values readable without a key, and says which of them a key should seal", () => {
     const open = createSealer(undefined);
     const readable = open.seal("one", plain);
     assert.deepEqual(open.open("one", readable), plain);
     assert.deepEqual(sealer.open("one", readable), plain);
-    assert.deepEqual([shouldReseal(sealer, readable), shouldReseal(open, readable)], [true, false]);
+    assert.deepEqual([sealer.isCurrent("one", readable), open.isCurrent("one", readable)], [false, true]);
     assert.throws(() => open.open("one", sealer.seal("one", plain)), /set KEY_ENCRYPTION_KEY/);
   });
 });

@@ -3,7 +3,7 @@ import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { changeAuth } from "./change.ts";
 import { readForChange, type SecretSummary } from "./client-admin.ts";
 import { checkSecretExpiry } from "./client-input.ts";
-import { digestSecret, newClientSecret } from "./secrets.ts";
+import { digestNewSecret, newClientSecret } from "./secrets.ts";
 
 const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));
 const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url));
@@ -41,7 +41,6 @@ export async function rotateSecret(
   }
   const expiresSeconds = checkSecretExpiry(options.expiresSeconds);
   const clientSecret = newClientSecret();
-  const digest = digestSecret(await internals.pepper(), clientId, clientSecret);
   return changeAuth(internals.pool, async (change) => {
     await readForChange(change, clientId);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
@@ -49,11 +48,15 @@ export async function rotateSecret(
     const previous = live.at(-1);
     const ended = live.length > 1 ? live[0] : undefined;
     const slot = previous?.slot === 1 ? 2 : 1;
-    await change.connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds] });
+    const { connection } = change;
+    const { digest, pepper } = await digestNewSecret(connection, internals.sealer, clientId, clientSecret);
+    await connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds, pepper] });
     let previousExpiresAt: Date | null = null;
     if (previous !== undefined) {
-      const values = [clientId, previous.slot, overlapSeconds];
-      const expired = await change.connection.query<{ expiresAt: Date }>({ ...EXPIRE_SECRET, values });
+      const expired = await change.connection.query<{ expiresAt: Date }>({
+        ...EXPIRE_SECRET,
+        values: [clientId, previous.slot, overlapSeconds],
+      });
       previousExpiresAt = expired.rows[0]?.expiresAt ?? null;
     }
     const detail = { previousExpiresAt, endedCreatedAt: ended?.createdAt ?? null };

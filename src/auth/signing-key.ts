@@ -4,11 +4,10 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK 
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { AuthChange } from "./change.ts";
-import { type Sealer, shouldReseal } from "./seal.ts";
+import type { Sealer } from "./seal.ts";
 
 const LIST_LIVE = readStatement(new URL("./sql/list-live-keys.sql", import.meta.url));
 const INSERT = readStatement(new URL("./sql/insert-key.sql", import.meta.url));
-const RESEAL = readStatement(new URL("./sql/reseal-key.sql", import.meta.url));
 
 /** ES256 (RFC 7518 §3.4): tokens of 500 bytes, verified in 0.1 ms, and no shared secret between signer and verifier. */
 export const SIGNING_ALGORITHM = "ES256";
@@ -59,20 +58,16 @@ export async function addSigningKey(
 /** Loads every key that is announced, active or retiring, the one activated last at the end. */
 export async function loadSigningKeys(pool: Pool, sealer: Sealer): Promise<SigningKey[]> {
   const { rows } = await pool.query<KeyRow>(LIST_LIVE);
-  return Promise.all(rows.map((row) => openKey(pool, sealer, row)));
+  return Promise.all(rows.map((row) => openKey(sealer, row)));
 }
 
-async function openKey(pool: Pool, sealer: Sealer, row: KeyRow): Promise<SigningKey> {
+async function openKey(sealer: Sealer, row: KeyRow): Promise<SigningKey> {
   const publicKey = await importJWK(row.publicJwk, SIGNING_ALGORITHM);
   if (publicKey instanceof Uint8Array) throw new Error(`signing key ${row.kid} is not a public key`);
   let privateKey: KeyObject | undefined;
   if (row.sealedPrivateKey !== null) {
     const der = sealer.open(sealedName(row.kid), row.sealedPrivateKey);
     privateKey = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-    if (shouldReseal(sealer, row.sealedPrivateKey)) {
-      const values = [row.kid, row.sealedPrivateKey, sealer.seal(sealedName(row.kid), der)];
-      await pool.query({ ...RESEAL, values });
-    }
   }
   const { kid, publicJwk, createdAtMs, activateAtMs, removeAtMs } = row;
   return { kid, publicJwk, publicKey, privateKey, createdAtMs, activateAtMs, removeAtMs };

@@ -1,8 +1,12 @@
-import { type KeySummary, listKeys, rotateKey } from "../auth/key-admin.ts";
+import { AuthInputError } from "../auth/admin.ts";
+import { type KeySummary, listKeys, revokeKey, rotateKey } from "../auth/key-admin.ts";
+import { knowledgeOfKey, nodesWithout } from "../auth/node-knowledge.ts";
+import { reseal } from "../auth/reseal.ts";
 import { momentText, tableLines } from "./text-output.ts";
 import {
   readArgs,
   readDuration,
+  readOne,
   runVerb,
   shellContext,
   UsageError,
@@ -62,13 +66,56 @@ const rotate: Verb = {
   },
 };
 
-/** `bellhop key list|rotate`: the keys that sign tokens. Answers the exit code. */
+const revoke: Verb = {
+  usage: "bellhop key revoke KEY [--json]\n    it leaked: refuses everything that it signed, at once",
+  async run(args, { out, withAdmin }) {
+    const options = { json: { type: "boolean", default: false } } as const;
+    const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true });
+    const kid = readOne("KEY", positionals);
+    return withAdmin(async (admin) => {
+      const { replacedBy } = await revokeKey(admin, kid);
+      if (values.json) {
+        out(JSON.stringify({ kid, replaced_by: replacedBy }));
+        return 0;
+      }
+      out("Every node refuses the tokens under it from now on, within a second.");
+      if (replacedBy !== null) out(`The key ${replacedBy} signs in its place.`);
+      return 0;
+    });
+  },
+};
+
+const resealVerb: Verb = {
+  usage:
+    "bellhop key reseal [--force] [--json]\n    under KEY_ENCRYPTION_KEY whatever lies under a former one or readable; --force: also while a node runs without it",
+  async run(args, { out, err, withAdmin }) {
+    const options = {
+      force: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+    } as const;
+    const { values } = readArgs({ args: [...args], options });
+    return withAdmin(async ({ internals, who }) => {
+      const { pool, sealer, config } = internals;
+      if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
+      const behind = await nodesWithout(pool, knowledgeOfKey(config.keyEncryptionKey));
+      if (behind.length > 0 && !values.force)
+        throw new AuthInputError(`Nodes that run could not open it afterwards: ${behind.join(", ")}.`);
+      const { resealed, unopened } = await reseal(pool, sealer, who);
+      if (values.json) out(JSON.stringify({ resealed, unopened }));
+      else out(`Sealed anew: ${resealed}.`);
+      for (const name of unopened) err(`bellhop: ${name} opens with neither key and stays as it is.`);
+      return unopened.length === 0 ? 0 : 1;
+    });
+  },
+};
+
+/** `bellhop key list|rotate|revoke|reseal`: the keys that sign tokens, and what keeps them. Answers the exit code. */
 export function keyCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   context: VerbContext = shellContext(environment),
 ): Promise<number> {
-  return runVerb("key", { list, rotate }, args, context);
+  return runVerb("key", { list, rotate, revoke, reseal: resealVerb }, args, context);
 }
 
 function keyJson(key: KeySummary): Record<string, unknown> {

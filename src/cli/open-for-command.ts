@@ -1,7 +1,9 @@
 import { userInfo } from "node:os";
+import { createSealer } from "../auth/seal.ts";
 import { type Config, readConfig } from "../config.ts";
 import { type Database, openDatabase } from "../db/open-database.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
+import { openSealedPayloads } from "../threads/payload-sealing.ts";
 
 /** What a command works with. */
 export interface CommandContext {
@@ -23,9 +25,12 @@ export async function openForCommand(
   const config = readConfig(environment);
   const log = createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
   const database = await openDatabase(config, log, { role: "command", poolSize: 4 });
+  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+  const closePayloads = openSealedPayloads(database.pool, sealer);
   try {
     return await work({ config, database, log, who: `cli:${userInfo().username}` });
   } finally {
+    closePayloads();
     await database.close();
   }
 }

@@ -6,6 +6,8 @@ import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
 import { operatorCommand } from "./operator-command.ts";
 import { operatorMessage } from "./operator-error.ts";
+import { payloadKeyCommand } from "./payload-key-command.ts";
+import { pepperCommand } from "./pepper-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
@@ -25,7 +27,9 @@ const HELP = `bellhop: hotel data ingestion
   certify start|show|report|list|end|reference
                                                whether a partner's integration does all it should
   token ...                                    tokens for trying things out; token revoke
-  key list|rotate                              the keys that sign tokens
+  key list|rotate|revoke|reseal                the keys that sign tokens, and what keeps them
+  pepper status|rotate|retire                  what clients' secrets are digested with
+  payload-key list|rotate                      what stored batches are sealed with
   operator create|list|disable|enable|password
                                                who may log in to the console
   label list|map|unmap                         what the hotels' status labels mean
@@ -52,6 +56,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   certify: certifyCommand,
   token: tokenCommand,
   key: keyCommand,
+  pepper: pepperCommand,
+  "payload-key": payloadKeyCommand,
   operator: operatorCommand,
   label: labelCommand,
   setting: settingCommand,

@@ -42,7 +42,7 @@ function withWebhooks(
   return openForCommand(environment, ({ config, database, who }) =>
     work({
       ...{ pool: database.pool, who, clientId: null, audit: recordAudit },
-      sealer: createSealer(config.keyEncryptionKey),
+      sealer: createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious),
       rules: new AddressRules(config.webhookAllowedNetworks),
     }),
   );

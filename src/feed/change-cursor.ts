@@ -1,4 +1,4 @@
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import type { Positions } from "./positions.ts";
 
@@ -18,11 +18,6 @@ export interface CursorOwner {
   readonly clientId: string;
   /** The filters, as one text that is the same for the same filters. */
   readonly filters: string;
-}
-
-/** What cursors are sealed with: of the installation's pepper, so the same on all its nodes and on no other's. */
-export function changeCursorKey(pepper: Buffer): Buffer {
-  return createHmac("sha256", pepper).update("cursors of the change feed").digest();
 }
 
 /**

@@ -1,12 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
-import {
-  type CursorOwner,
-  changeCursorKey,
-  readChangeCursor,
-  writeChangeCursor,
-} from "../feed/change-cursor.ts";
+import { type CursorOwner, readChangeCursor, writeChangeCursor } from "../feed/change-cursor.ts";
 import { readChangeEnds } from "../feed/change-ends.ts";
 import { bucketsOf, type ChangeFilter } from "../feed/change-filter.ts";
 import { ChangeWatch } from "../feed/change-watch.ts";
@@ -30,7 +25,7 @@ interface Cursors {
 
 /** Cursors are sealed with a key that is the same on all nodes, and of this installation alone. */
 async function cursorsOf({ authenticator }: HttpContext, owner: CursorOwner): Promise<Cursors> {
-  const key = changeCursorKey(await authenticator.internals.pepper());
+  const key = await authenticator.internals.cursorKey();
   return {
     read: (cursor) => readChangeCursor(key, owner, cursor),
     write: (positions) => writeChangeCursor(key, owner, positions),

@@ -33,6 +33,7 @@ const SECRET_NAMES = new Set([
   "pepper",
   "privateKey",
   "keyEncryptionKey",
+  "keyEncryptionKeysPrevious",
   "connectionString",
 ]);
 const SECRET_LEVELS = 3;

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
 import { TwoWays } from "../apply/two-ways.ts";
+import { createSealer } from "../auth/seal.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
@@ -10,6 +11,7 @@ import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../
 import { outcomeName } from "../read/outcome.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import { giveWay, letGiveWay } from "./give-way.ts";
+import { openSealedPayloads } from "./payload-sealing.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
 /** What the applying thread needs to know. */
@@ -23,6 +25,9 @@ export interface ApplyOrder {
   /** Which of the threads that apply this is, from 0. */
   readonly writer: number;
   readonly applyPollMs: number;
+  /** What payload keys are kept under, for parts that are sealed. */
+  readonly keyEncryptionKey: string | undefined;
+  readonly keyEncryptionKeysPrevious: readonly string[];
   /** Memory of the BucketHints that the accepting threads tell. */
   readonly hints: SharedArrayBuffer;
 }
@@ -47,6 +52,8 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
   // It asks for a property's number and for a client's labels, perhaps at the same time.
   const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX);
+  const sealer = createSealer(order.keyEncryptionKey, order.keyEncryptionKeysPrevious);
+  const closePayloads = openSealedPayloads(pool, sealer);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
   const sessions: ApplySessionParts = {
@@ -86,7 +93,7 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
     },
   });
   applier.start();
-  return { applier, pool, diskWatch };
+  return { applier, pool, diskWatch, closePayloads };
 }
 
 /** A thread that applies its share of the buckets, so that what it does never delays an answer. */
@@ -99,7 +106,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   return {
     start(order) {
       const hints = new BucketHints(order.hints);
-      const { applier, pool, diskWatch } = startApplier(order, hints, metrics, log);
+      const { applier, pool, diskWatch, closePayloads } = startApplier(order, hints, metrics, log);
       blocked = () =>
         diskWatch.blocked ?? (applier.ready ? undefined : `The thread ${name} has no database connection.`);
       void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
@@ -108,6 +115,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
         hints.wakeListeners();
         await applier.stop();
         diskWatch.stop();
+        closePayloads();
         await pool.end();
       };
     },

@@ -2,7 +2,6 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
-import { changeCursorKey } from "../feed/change-cursor.ts";
 import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { WebhookDeliverer } from "../feed/webhooks/deliverer.ts";
 import { resolveByDns } from "../feed/webhooks/resolve-host.ts";
@@ -20,8 +19,8 @@ export interface DelivererParts {
   readonly log: Logger;
   readonly clientConfig: pg.ClientConfig;
   readonly sealer: SecretSealer;
-  /** The installation's pepper. */
-  readonly pepper: () => Promise<Buffer>;
+  /** What cursors of the change feed are sealed with. */
+  readonly cursorKey: () => Promise<Buffer>;
 }
 
 export interface RunningDeliverer {
@@ -35,13 +34,13 @@ export function startDeliverer({
   log,
   clientConfig,
   sealer,
-  pepper,
+  cursorKey,
 }: DelivererParts): RunningDeliverer {
   const metrics = createMetrics();
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX);
   const deliverer = new WebhookDeliverer({
     ...{ clientConfig, pool, sealer },
-    cursorKey: async () => changeCursorKey(await pepper()),
+    cursorKey,
     owner: `${hostname()}/${process.pid}`,
     plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),
     send: { rules: new AddressRules(config.webhookAllowedNetworks), resolve: resolveByDns },

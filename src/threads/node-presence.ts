@@ -1,4 +1,5 @@
 import pg from "pg";
+import { tellKnowledge } from "../auth/node-knowledge.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../db/presence.ts";
 
 /** How often the other nodes are counted: this is also how this one shows that it is there. */
@@ -10,6 +11,8 @@ export interface NodePresenceOptions {
   /** Names the node, for people. */
   readonly owner: string;
   readonly roles: readonly Role[];
+  /** What it tells the others that it knows (src/auth/node-knowledge.ts). */
+  readonly knowledge: readonly number[];
   counted(present: ReadonlyMap<Presence, number>): void;
   failed(error: unknown): void;
 }
@@ -51,7 +54,7 @@ export class NodePresence {
   }
 
   async #connect(): Promise<void> {
-    const { clientConfig, roles, owner, failed } = this.#options;
+    const { clientConfig, roles, owner, knowledge, failed } = this.#options;
     const client = new pg.Client({
       ...clientConfig,
       application_name: "bellhop node",
@@ -64,6 +67,7 @@ export class NodePresence {
     try {
       await client.connect();
       await enterPresence(client, roles, owner);
+      await tellKnowledge(client, knowledge);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

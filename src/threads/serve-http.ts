@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { AcceptLog } from "../accept/accept-log.ts";
+import type { SealingKey } from "../accept/postgres-lane-session.ts";
 import { PropertyRegister } from "../accept/property-register.ts";
 import { RequestIdStamp } from "../accept/request-id.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
@@ -38,6 +39,7 @@ import { BackfillLog } from "./backfill-log.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ListeningAddresses } from "./listening-addresses.ts";
 import { NodeCounts } from "./node-counts.ts";
+import { openSealedPayloads, PayloadSealing } from "./payload-sealing.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { Stops } from "./stops.ts";
 
@@ -84,9 +86,11 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const { config } = parts;
   const metrics = createMetrics();
   const roles = new Set<Role>(config.roles);
-  const acceptLog = roles.has("accept") ? await openAcceptLog(parts, metrics) : undefined;
+  const sealingKey = await followSealing(parts, stops);
+  const openLog = (backfillWriters?: number) => openAcceptLog(parts, metrics, sealingKey, backfillWriters);
+  const acceptLog = roles.has("accept") ? await openLog() : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
-  const backfillLog = new BackfillLog(() => openAcceptLog(parts, metrics, BACKFILL_WRITERS));
+  const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
   stops.push(() => backfillLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
@@ -150,8 +154,27 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   };
 }
 
+/** Has sealed parts open on this thread, and answers what new ones are sealed with. */
+async function followSealing(
+  { config, log, pool, authenticator }: HttpParts,
+  stops: Stops,
+): Promise<SealingKey> {
+  const { sealer } = authenticator.internals;
+  stops.push(openSealedPayloads(pool, sealer));
+  if (!config.encryptPayloads) return () => undefined;
+  const failed = (error: unknown) => log.warn({ err: error }, "the payload key could not be read again");
+  const sealing = await PayloadSealing.follow(pool, sealer, failed);
+  stops.push(() => sealing.stop());
+  return () => sealing.key;
+}
+
 /** `backfillWriters`: so many lanes for batches of backfills instead of the others. */
-function openAcceptLog(parts: HttpParts, metrics: Metrics, backfillWriters = 0): Promise<AcceptLog> {
+function openAcceptLog(
+  parts: HttpParts,
+  metrics: Metrics,
+  sealingKey: SealingKey,
+  backfillWriters = 0,
+): Promise<AcceptLog> {
   const { config, clientConfig, log, shared } = parts;
   const hints = new BucketHints(shared.hints);
   const stamp = new RequestIdStamp(shared.stamp);
@@ -170,7 +193,10 @@ function openAcceptLog(parts: HttpParts, metrics: Metrics, backfillWriters = 0):
     },
   };
   const writers = backfillWriters || config.acceptWriters;
-  return AcceptLog.open(clientConfig, writers, events, stamp, { isBackfill: backfillWriters > 0 });
+  return AcceptLog.open(clientConfig, writers, events, stamp, {
+    isBackfill: backfillWriters > 0,
+    sealingKey,
+  });
 }
 
 /** Also hears of expired tokens, of which nothing else is known by then than whose they were. */

@@ -9,10 +9,12 @@ import { killCommand } from "./kill.ts";
 import { memoryCampaign } from "./memory-campaign.ts";
 import { networkCommand } from "./network.ts";
 import { nodesCommand } from "./nodes.ts";
+import { rotationsCommand } from "./rotations.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
   nodes: nodesCommand,
+  rotations: rotationsCommand,
   network: networkCommand,
   feed: feedCommand,
   disk: commandOf(diskCampaign),

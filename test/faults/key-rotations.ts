@@ -18,7 +18,14 @@ export class KeyRotations {
   readonly #source: BatchSource;
   #client: ClientCredentials | undefined;
 
-  constructor(nodes: readonly ServiceProcess[], ledger: Ledger, source: BatchSource) {
+  /** `client`: whom tokens are asked for; by default one of its own. */
+  constructor(
+    nodes: readonly ServiceProcess[],
+    ledger: Ledger,
+    source: BatchSource,
+    client?: ClientCredentials,
+  ) {
+    this.#client = client;
     this.#nodes = nodes;
     this.#ledger = ledger;
     this.#source = source;

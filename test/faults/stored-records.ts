@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { BodyLayout } from "../../src/accept/body-layout.ts";
+import { openLayout } from "../../src/accept/open-layout.ts";
 import { RESOURCES, type Resource } from "../../src/contract/resource.ts";
 import { type JudgedRecord, judge } from "../workload/expected-state.ts";
 import { batchNumberOf } from "./batch-source.ts";
@@ -16,6 +16,7 @@ export interface StoredRecord extends JudgedRecord {
 }
 
 interface LogRow {
+  readonly bucket: number;
   readonly request_id: string;
   readonly resource: string;
   readonly record_count: number;
@@ -33,14 +34,15 @@ const KEY_FIELDS = {
 /** Every record of the log in the order of receipt: request id, then its index in the batch as sent. */
 export async function readStoredRecords(pool: pg.Pool): Promise<StoredRecord[]> {
   const { rows } = await pool.query<LogRow>(
-    `select log.request_id, log.resource::text, log.record_count, log.layout, log.body, outcome.outcomes
+    `select log.bucket, log.request_id, log.resource::text, log.record_count, log.layout, log.body, outcome.outcomes
     from bellhop.accept_log log left join bellhop.request_outcome outcome using (bucket, request_id)`,
   );
-  const records = rows.flatMap((row) =>
-    [...new BodyLayout(row.layout).allRecords(row.body)].map(({ index, bytes }, position) =>
-      storedRecord(row, index, position, bytes.toString("utf8")),
-    ),
-  );
+  const records: StoredRecord[] = [];
+  for (const row of rows) {
+    const layout = await openLayout({ bucket: row.bucket, requestId: row.request_id }, row.layout);
+    for (const [position, { index, bytes }] of [...layout.allRecords(row.body)].entries())
+      records.push(storedRecord(row, index, position, bytes.toString("utf8")));
+  }
   return records.sort((left, right) =>
     left.requestId === right.requestId ? left.index - right.index : left.requestId < right.requestId ? -1 : 1,
   );

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, beforeEach, describe, it } from "node:test";
 import { rotateKey } from "../../src/auth/key-admin.ts";
+import { reseal } from "../../src/auth/reseal.ts";
 import { clientConfig } from "../../src/db/connection.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { createLogger } from "../../src/observe/log.ts";
@@ -78,6 +79,8 @@ describe("what an installation keeps for itself", () => {
     const keyEncryptionKey = newKey();
     const sealed = await startAuthNode(database, { config: { keyEncryptionKey } });
     t.after(sealed.stop);
+    const { pool, sealer } = sealed.admin.internals;
+    assert.deepEqual(await reseal(pool, sealer, "service"), { resealed: 3, unopened: [] });
     await rotateKey(sealed.admin);
     assert.equal(await statusWith(sealed.url, token), 200);
     assert.equal((await requestToken(sealed.url, client)).status, 200);

@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const TEST_CONFIG: AuthConfig = {
   keyEncryptionKey: undefined,
+  keyEncryptionKeysPrevious: [],
   requestRate: 50,
   requestBurst: 100,
   tokenBurst: 6,

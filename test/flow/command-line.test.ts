@@ -40,6 +40,8 @@ const HELPED = [
   "serve",
   "client",
   "key",
+  "pepper",
+  "payload-key",
   "token",
   "operator",
   "label",

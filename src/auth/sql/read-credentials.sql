@@ -7,6 +7,7 @@ select coalesce(c.scopes, '{inventories:write,reservations:write,groups:write,re
   open.certification_id as "certificationId",
   c.client_id is null or c.revoked_at is not null as revoked,
   coalesce(s.slot, 1) as slot,
+  s.pepper,
   coalesce(s.digest, decode(repeat('00', 32), 'hex')) as digest
 from (values ($1::text)) as asked (client_id)
   left join bellhop.client c on c.client_id = asked.client_id

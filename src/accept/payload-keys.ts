@@ -1,0 +1,74 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type pg from "pg";
+import { readStatement } from "../db/statement.ts";
+import { type Queryable, withTransaction } from "../db/transaction.ts";
+import type { FindPayloadKey } from "./open-layout.ts";
+import type { PayloadKey } from "./seal-body.ts";
+
+const READ_CURRENT = readStatement(new URL("./sql/read-current-payload-key.sql", import.meta.url));
+const FIND = readStatement(new URL("./sql/find-payload-key.sql", import.meta.url));
+const ADD = readStatement(new URL("./sql/add-payload-key.sql", import.meta.url));
+const RETIRE = readStatement(new URL("./sql/retire-payload-key.sql", import.meta.url));
+const LIST = readStatement(new URL("./sql/list-payload-keys.sql", import.meta.url));
+
+/** Wraps keys for the database and opens them again; `name` is bound in (src/auth/seal.ts has it). */
+export interface KeySealer {
+  seal(name: string, plain: Buffer): string;
+  open(name: string, sealed: string): Buffer;
+}
+
+/** A data key as its operator sees it. Times are of the database's clock. */
+export interface PayloadKeySummary {
+  readonly keyId: string;
+  readonly createdAt: Date;
+  /** Since then nothing is sealed with it any more. */
+  readonly retiredAt: Date | null;
+  /** It lies in the database without KEY_ENCRYPTION_KEY. */
+  readonly isReadable: boolean;
+}
+
+const KEY_BYTES = 32;
+
+const nameOf = (keyId: string): string => `payload key ${keyId}`;
+
+/** The key that new parts are sealed with; undefined where there is none yet. Throws where it does not open. */
+export async function readPayloadKey(on: Queryable, sealer: KeySealer): Promise<PayloadKey | undefined> {
+  const { rows } = await on.query<{ keyId: string; sealed: string }>(READ_CURRENT);
+  const [row] = rows;
+  return row && { keyId: row.keyId, key: sealer.open(nameOf(row.keyId), row.sealed) };
+}
+
+/** Looks keys up by their id, retired ones too. */
+export function payloadKeyFinder(on: Queryable, sealer: KeySealer): FindPayloadKey {
+  return async (keyId) => {
+    const { rows } = await on.query<{ sealed: string }>({ ...FIND, values: [keyId] });
+    return rows[0] && sealer.open(nameOf(keyId), rows[0].sealed);
+  };
+}
+
+/** Makes the first key where none is current; answers its id, and undefined where there is one. */
+export async function makePayloadKey(on: Queryable, sealer: KeySealer): Promise<string | undefined> {
+  const keyId = randomUUID();
+  const sealed = sealer.seal(nameOf(keyId), randomBytes(KEY_BYTES));
+  return (await on.query({ ...ADD, values: [keyId, sealed] })).rowCount === 1 ? keyId : undefined;
+}
+
+/**
+ * Puts a new key in the place of the current one if that is older than `days` (0: whatever its age); answers the new one's
+ * id. Undefined where it is younger, there is none, or another node was first. What lies in the log keeps its key.
+ */
+export function rotatePayloadKey(
+  pool: pg.Pool,
+  sealer: KeySealer,
+  days: number,
+): Promise<string | undefined> {
+  return withTransaction(pool, async (client) => {
+    const retired = await client.query({ ...RETIRE, values: [days] });
+    return retired.rowCount === 1 ? await makePayloadKey(client, sealer) : undefined;
+  });
+}
+
+/** Every data key there is, the newest first. */
+export async function listPayloadKeys(on: Queryable): Promise<PayloadKeySummary[]> {
+  return (await on.query<PayloadKeySummary>(LIST)).rows;
+}

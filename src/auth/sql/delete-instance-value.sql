@@ -1,0 +1,1 @@
+delete from bellhop.instance where name = $1

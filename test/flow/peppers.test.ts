@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { listPeppers, retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
+import { rotateSecret } from "../../src/auth/secret-admin.ts";
+import { pepperCommand } from "../../src/cli/pepper-command.ts";
+import {
+  type AuthNode,
+  newTestClient,
+  requestToken,
+  startAuthNode,
+  startAuthService,
+  takeToken,
+} from "./auth-service.ts";
+
+describe("the pepper of clients' secrets", () => {
+  let service: Awaited<ReturnType<typeof startAuthService>>;
+  let other: AuthNode;
+  before(async () => {
+    service = await startAuthService();
+    other = await startAuthNode(service.database);
+  });
+  after(async () => {
+    await other.stop();
+    await service.stop();
+  });
+
+  const pepperOf = async (clientId: string): Promise<number[]> => {
+    const { rows } = await service.pool.query<{ pepper: number }>(
+      "select pepper from bellhop.client_secret where client_id = $1 order by slot",
+      [clientId],
+    );
+    return rows.map(({ pepper }) => pepper);
+  };
+  const secretsUnder = async (): Promise<number[][]> =>
+    (await listPeppers(service.admin)).map(({ number, secrets }) => [number, secrets]);
+  const statusOf = async (node: AuthNode, client: { clientId: string; clientSecret: string }) =>
+    (await requestToken(node.url, client)).status;
+
+  it("is replaced while every secret stays good, and each changes over when it is next used, on any node", async () => {
+    const [used, idle] = [await newTestClient(service.admin), await newTestClient(service.admin)];
+    await assert.rejects(retirePepper(service.admin), /one pepper only/);
+    assert.deepEqual(await rotatePepper(service.admin), { number: 2 });
+    await assert.rejects(rotatePepper(service.admin), /Two peppers are live/);
+    assert.deepEqual(await secretsUnder(), [
+      [2, 0],
+      [1, 2],
+    ]);
+    // The first to be asked is the node that was not told.
+    const rotated = await rotateSecret(service.admin, used.clientId);
+    assert.deepEqual(await pepperOf(used.clientId), [1, 2]);
+    assert.equal(
+      await statusOf(other, rotated),
+      200,
+      "a node that has not heard of the pepper takes its digests",
+    );
+    assert.equal(await statusOf(other, used), 200);
+    assert.deepEqual(await pepperOf(used.clientId), [2, 2]);
+    assert.equal(await statusOf(service, used), 200);
+    assert.deepEqual(await pepperOf(idle.clientId), [1]);
+    await assert.rejects(retirePepper(service.admin), new RegExp(`1 secrets .*${idle.clientId}`));
+    assert.equal(await statusOf(service, idle), 200);
+    assert.deepEqual(await retirePepper(service.admin), { number: 1, endedSecrets: 0 });
+    for (const node of [service, other])
+      for (const client of [used, rotated, idle]) assert.equal(await statusOf(node, client), 200);
+    assert.deepEqual(await secretsUnder(), [[2, 3]]);
+  });
+
+  it("ends what hangs on it when it is retired by force, and nothing else", async () => {
+    const [used, idle] = [await newTestClient(service.admin), await newTestClient(service.admin)];
+    const { number } = await rotatePepper(service.admin);
+    assert.equal(await statusOf(service, used), 200);
+    const run = async (...args: string[]) => {
+      const said: string[] = [];
+      const context = {
+        out: (line: string) => void said.push(line),
+        err: (line: string) => void said.push(line),
+        withAdmin: (work: (admin: AuthNode["admin"]) => Promise<number>) => work(service.admin),
+      };
+      return { code: await pepperCommand(args, {}, context), said: said.join("\n") };
+    };
+    assert.deepEqual((await run("retire")).code, 1);
+    const { code, said } = await run("retire", "--force", "--json");
+    assert.equal(code, 0, said);
+    assert.equal((JSON.parse(said) as { number: number }).number, number - 1);
+    assert.deepEqual([await statusOf(service, used), await statusOf(other, used)], [200, 200]);
+    assert.deepEqual([await statusOf(service, idle), await statusOf(other, idle)], [401, 401]);
+    const again = await rotateSecret(service.admin, idle.clientId);
+    assert.equal(await statusOf(other, again), 200);
+    assert.match((await run("status")).said, new RegExp(`^${number} +current`, "m"));
+  });
+
+  it("is made anew by no start, and never the first one again", async (t) => {
+    const before = await listPeppers(service.admin);
+    const client = await newTestClient(service.admin);
+    const restarted = await startAuthNode(service.database);
+    t.after(restarted.stop);
+    await takeToken(restarted.url, client);
+    assert.deepEqual(
+      (await listPeppers(service.admin)).map(({ number }) => number),
+      before.map(({ number }) => number),
+    );
+  });
+
+  it("takes the cursors of the change feed with it: their key was the first pepper's once, and stays that", async (t) => {
+    const installation = await startAuthService();
+    t.after(installation.stop);
+    const { rows } = await installation.pool.query<{ value: string }>(
+      "select value from bellhop.instance where name = 'auth.pepper'",
+    );
+    const pepper = Buffer.from((rows[0]?.value ?? "").replace("plain:", ""), "base64");
+    const derived = createHmac("sha256", pepper).update("cursors of the change feed").digest();
+    // As an installation has it that a version before this one made.
+    await installation.pool.query("delete from bellhop.instance where name = 'feed.cursor-key'");
+    const upgraded = await startAuthNode(installation.database);
+    t.after(upgraded.stop);
+    assert.deepEqual(await upgraded.authenticator.internals.cursorKey(), derived);
+    await rotatePepper(upgraded.admin);
+    await retirePepper(upgraded.admin);
+    const later = await startAuthNode(installation.database);
+    t.after(later.stop);
+    assert.deepEqual(await later.authenticator.internals.cursorKey(), derived);
+  });
+
+  it("leaves an audit entry of each step, without a secret", async () => {
+    const { rows } = await service.pool.query<{ what: string; detail: Record<string, unknown> }>(
+      "select what, detail from bellhop.audit_entry where what like '%pepper' order by audit_id limit 2",
+    );
+    assert.deepEqual(rows, [
+      { what: "rotate-pepper", detail: { number: 2 } },
+      { what: "retire-pepper", detail: { number: 1, endedSecrets: 0 } },
+    ]);
+  });
+});

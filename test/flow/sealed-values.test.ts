@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { rotateKey } from "../../src/auth/key-admin.ts";
+import { knowledgeOfKey, nodesWithout } from "../../src/auth/node-knowledge.ts";
+import { readSealedState } from "../../src/auth/reseal.ts";
+import { createSealer } from "../../src/auth/seal.ts";
+import { keyCommand } from "../../src/cli/key-commands.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const newKey = (): string => randomBytes(32).toString("base64");
+const WAIT_MS = 60_000;
+
+/** Every text of the database that src/auth/seal.ts wrote, by the column in which it lies. */
+async function sealedTexts({ pool }: TestDatabase): Promise<Map<string, string[]>> {
+  const { rows } = await pool.query<{ table: string; column: string }>(
+    `select format('%I.%I', table_schema, table_name) as table, format('%I', column_name) as column
+     from information_schema.columns
+     where table_schema = 'bellhop' and data_type in ('text', 'json', 'ARRAY')`,
+  );
+  const found = new Map<string, string[]>();
+  for (const { table, column } of rows) {
+    const { rows: values } = await pool.query<{ value: string }>(
+      `select ${column}::text as value from ${table} where ${column}::text ~ '(plain|aes256gcm):'`,
+    );
+    if (values.length > 0)
+      found.set(
+        `${table}.${column}`,
+        values.map(({ value }) => value),
+      );
+  }
+  return found;
+}
+
+describe("what the database keeps sealed", () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+
+  const start = async (
+    t: { after(work: () => Promise<void>): void },
+    overrides: ConfigOverrides,
+    on = database,
+  ) => {
+    const node = await startTestService(overrides, { database: on });
+    let stopping: Promise<void> | undefined;
+    const stop = () => {
+      stopping ??= node.stop();
+      return stopping;
+    };
+    t.after(stop);
+    return { node, stop };
+  };
+  const addWebhook = async ({ send }: TestService) => {
+    const body = { url: "https://partner.example/hook", events: ["request.applied"] };
+    const answer = await send("POST", "/api/public/v1/webhooks", { body });
+    assert.equal(answer.status, 201, answer.text);
+  };
+  const behind = async (key: string, ...former: string[]) =>
+    (await readSealedState(database.pool, createSealer(key, former))).behind.length;
+
+  const [first, second, third] = [newKey(), newKey(), newKey()];
+
+  test("lies in these places and no other: what is in another column, a change of the key would lose", async (t) => {
+    const full = await createTestDatabase();
+    t.after(() => full.drop());
+    const { node, stop } = await start(t, { encryptPayloads: true, keyEncryptionKey: first }, full);
+    await addWebhook(node);
+    await stop();
+    const texts = await sealedTexts(full);
+    assert.deepEqual([...texts.keys()].sort(), [
+      "bellhop.instance.value",
+      "bellhop.payload_key.sealed",
+      "bellhop.signing_key.private_key",
+      "bellhop.webhook_secret.sealed",
+    ]);
+    const { values, behind: left } = await readSealedState(full.pool, createSealer(first));
+    assert.deepEqual([values, left], [[...texts.values()].flat().length, []]);
+  });
+
+  test("is sealed by the start that has a key for it, secrets of webhooks among it", async (t) => {
+    const readable = await start(t, {});
+    await addWebhook(readable.node);
+    await readable.stop();
+    assert.equal(await behind(first), 4);
+    await start(t, { keyEncryptionKey: first });
+    assert.equal(await behind(first), 0);
+    for (const values of (await sealedTexts(database)).values())
+      for (const value of values) assert.match(value, /^aes256gcm:/);
+    const { rows } = await database.pool.query<{ detail: Record<string, number> }>(
+      "select detail from bellhop.audit_entry where what = 'reseal-values'",
+    );
+    assert.deepEqual(rows, [{ detail: { instance: 2, signing_key: 1, webhook_secret: 1 } }]);
+  });
+
+  test("changes its key node by node: sealed anew once every node knows the new one, and no token is refused", async (t) => {
+    const one = await start(t, { keyEncryptionKey: first });
+    const two = await start(t, { keyEncryptionKey: first });
+    const token = await one.node.token();
+    const statusAt = async ({ get }: TestService) =>
+      (await get("/api/public/v1/requests", { as: null, headers: { authorization: `Bearer ${token}` } }))
+        .status;
+    await one.stop();
+    const oneAgain = await start(t, { keyEncryptionKey: second, keyEncryptionKeysPrevious: [first] });
+    assert.deepEqual((await nodesWithout(database.pool, knowledgeOfKey(second))).length, 1);
+    assert.ok((await behind(second, first)) > 0, "the other node still needs the former key's");
+    assert.ok(oneAgain.node.logLines().some((line) => line.includes("waits for them")));
+    assert.deepEqual([await statusAt(oneAgain.node), await statusAt(two.node)], [200, 200]);
+    await two.node.newClient();
+    await two.stop();
+    const twoAgain = await start(t, { keyEncryptionKey: second, keyEncryptionKeysPrevious: [first] });
+    await until(async () => (await behind(second)) === 0, WAIT_MS);
+    assert.deepEqual([await statusAt(oneAgain.node), await statusAt(twoAgain.node)], [200, 200]);
+    await rotateKey({ internals: twoAgain.node.service.authenticator.internals, who: "test" });
+    await oneAgain.stop();
+    await twoAgain.stop();
+    const alone = await start(t, { keyEncryptionKey: second });
+    assert.equal(await statusAt(alone.node), 200);
+    await alone.node.client.token("read");
+  });
+
+  test("is not sealed by the command either with a key that a running node does not know, unless it is told to", async (t) => {
+    const { node, stop } = await start(t, { keyEncryptionKey: second });
+    const run = async (...args: string[]) => {
+      const [out, err]: [string[], string[]] = [[], []];
+      const { internals } = node.service.authenticator;
+      const config = { ...internals.config, keyEncryptionKey: third, keyEncryptionKeysPrevious: [second] };
+      const admin = {
+        internals: { ...internals, config, sealer: createSealer(third, [second]) },
+        who: "cli:test",
+      };
+      const context = {
+        out: (line: string) => void out.push(line),
+        err: (line: string) => void err.push(line),
+        withAdmin: (work: (of: typeof admin) => Promise<number>) => work(admin),
+      };
+      const code = await keyCommand(args, {}, context);
+      return { code, out: out.join("\n"), err: err.join("\n") };
+    };
+    const refused = await run("reseal");
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /could not open it afterwards/);
+    assert.equal(await behind(second), 0);
+    const forced = await run("reseal", "--force", "--json");
+    assert.equal(forced.code, 0, forced.err);
+    assert.deepEqual((JSON.parse(forced.out) as { unopened: string[] }).unopened, []);
+    assert.equal(await behind(third), 0);
+    await stop();
+    await assert.rejects(startTestService({ keyEncryptionKey: second }, { database }), /another one/);
+    await start(t, { keyEncryptionKey: third });
+  });
+});
