@@ -30,6 +30,9 @@ const QUARANTINE_CODES: Record<QuarantineCode, true> = {
   "state.incomplete": true,
 };
 
+/** Those that may lie in a file each. */
+const SECRET_SETTINGS = SETTINGS.filter((setting) => "isSecret" in setting).map(({ name }) => name);
+
 const read = (path: string): Promise<string> => readFile(join(root, path), "utf8");
 
 const documents = (
@@ -94,6 +97,13 @@ describe("the contract's lists are the code's", () => {
       rows.map(([name, , fallback]) => [name, fallback]),
       PROPERTY_SETTINGS.map(({ name, fallback }) => [name, fallback ?? "none"]),
     );
+  });
+
+  test("every setting that is a secret, and so may lie in a file", async () => {
+    const [, paragraph = ""] =
+      /\*\*Secrets from files\.\*\* (.*?) are taken/s.exec(await read("docs/configuration.md")) ?? [];
+    const named = [...paragraph.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    assert.deepEqual(named, SECRET_SETTINGS);
   });
 
   test("every finding of a reconciliation, in the order in which they are told", async () => {
@@ -182,7 +192,9 @@ describe("no document names what is not there", () => {
   test("settings", async () => {
     const names = new Set<string>([
       ...SETTINGS.map(({ name }) => name),
+      ...SECRET_SETTINGS.map((name) => `${name}_FILE`),
       ...Object.values(PARTNER_VARIABLES),
+      `${PARTNER_VARIABLES.clientSecret}_FILE`,
       "TEST_DATABASE_URL",
     ]);
     for (const path of documents) {
