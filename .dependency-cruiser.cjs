@@ -14,6 +14,7 @@ const allowed = {
   console: ["contract", "accept", "read", "settings", "db", "errors"],
   feed: ["contract", "accept", "state", "read", "settings", "db", "errors", "observe", "memory"],
   certify: ["auth", "contract", "read", "db", "errors"],
+  retention: ["auth", "contract", "accept", "apply", "state", "ledger", "read", "settings", "feed", "db", "errors", "observe", "memory"],
   settings: ["db", "errors"],
   db: ["errors", "observe"],
   simulate: [],

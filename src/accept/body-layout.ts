@@ -24,6 +24,19 @@ export interface RecordSlice {
   readonly end: number;
 }
 
+/**
+ * The content hashes, by index in the batch, of records whose bytes are no longer those that were sent: each stands for what
+ * was hashed then, so that a replay still tells equal contents from different ones.
+ */
+export type StandIns = ReadonlyMap<number, string>;
+
+/**
+ * What follows the indexes, where anything does: sections, each a word that says what it is, one with its length in words, and
+ * that many words. A section of stand-ins has five words a record: its position, and the 16 bytes of its content hash.
+ */
+const STAND_INS = 1;
+const STAND_IN_WORDS = 5;
+
 interface Chunk {
   readonly from: number;
   readonly storedBytes: number;
@@ -72,10 +85,35 @@ function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number
   return room.subarray(0, length);
 }
 
-/** Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, indexes, then sections. */
-export function packBody(received: Buffer, slices: readonly RecordSlice[]): StoredBody {
+const NO_STAND_INS: StandIns = new Map();
+
+/** The section of the layout that holds the stand-ins; none where there are none. */
+function standInSection(slices: readonly RecordSlice[], standIns: StandIns): Uint32Array {
+  if (standIns.size === 0) return new Uint32Array(0);
+  const words: number[] = [];
+  slices.forEach(({ index }, position) => {
+    const standIn = standIns.get(index);
+    if (standIn === undefined) return;
+    const hash = Buffer.from(standIn, "hex");
+    words.push(position, ...[0, 4, 8, 12].map((at) => hash.readUInt32LE(at)));
+  });
+  return Uint32Array.from([STAND_INS, words.length, ...words]);
+}
+
+/**
+ * Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, indexes, then sections. A
+ * record without bytes is one that was dropped.
+ */
+export function packBody(
+  received: Buffer,
+  slices: readonly RecordSlice[],
+  standIns: StandIns = NO_STAND_INS,
+): StoredBody {
   const bounds = chunkBounds(slices);
-  const layout = new Uint32Array(2 + bounds.length * 3 + slices.length * 2);
+  const section = standInSection(slices, standIns);
+  const sectionsAt = 2 + bounds.length * 3 + slices.length * 2;
+  const layout = new Uint32Array(sectionsAt + section.length);
+  layout.set(section, sectionsAt);
   layout[0] = bounds.length;
   layout[1] = slices.length;
   const stored: Buffer[] = [];
@@ -120,6 +158,8 @@ export class BodyLayout {
   readonly #chunks: readonly Chunk[];
   readonly #isSealed: boolean;
   readonly #partKey: Buffer | undefined;
+  /** By position. */
+  readonly #standIns: StandIns;
 
   /** `partKey`: of a part that is sealed. */
   constructor(layout: Buffer, partKey?: Buffer) {
@@ -139,6 +179,18 @@ export class BodyLayout {
       firstRecord += recordCount;
     }
     this.#chunks = chunks;
+    const sectionsAt = 2 + chunkCount * 3 + this.recordCount * 2;
+    this.#standIns = this.#words.length === sectionsAt ? NO_STAND_INS : this.#readStandIns(sectionsAt);
+  }
+
+  /** Whether any record is no longer as it was sent and has a content hash of its own (see StandIns). */
+  get hasStandIns(): boolean {
+    return this.#standIns.size > 0;
+  }
+
+  /** The content hash of the record at a position where it is not that of its bytes. */
+  standInAt(position: number): string | undefined {
+    return this.#standIns.get(position);
   }
 
   /** Bytes of all its records together, as they were sent. */
@@ -172,7 +224,7 @@ export class BodyLayout {
     return { from, bytes: storedBytes, chunk };
   }
 
-  /** Bytes of the record at a position of this part, as it was sent. */
+  /** Bytes of the record at a position of this part, as it was sent; 0 of one that was dropped. */
   bytesAt(position: number): number {
     return this.#word(2 + this.#chunks.length * 3 + position);
   }
@@ -211,6 +263,18 @@ export class BodyLayout {
     const { inflatedBytes } = this.#chunkAt(chunk);
     const packed = this.#isSealed ? openChunk(this.#partKey, chunk, stored) : stored;
     return packed.length === inflatedBytes ? packed : inflateFrame(packed, inflatedBytes);
+  }
+
+  #readStandIns(sectionsAt: number): StandIns {
+    const standIns = new Map<number, string>();
+    for (let at = sectionsAt; at < this.#words.length; at += 2 + this.#word(at + 1)) {
+      if (this.#word(at) !== STAND_INS) continue;
+      for (let from = at + 2; from < at + 2 + this.#word(at + 1); from += STAND_IN_WORDS) {
+        const hash = Buffer.from(this.#words.slice(from + 1, from + STAND_IN_WORDS).buffer);
+        standIns.set(this.#word(from), hash.toString("hex"));
+      }
+    }
+    return standIns;
   }
 
   #chunkAt(chunk: number): Chunk {

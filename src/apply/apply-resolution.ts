@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { openLayout } from "../accept/open-layout.ts";
+import type { StoredRecord } from "../accept/rewrite-body.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "./apply-parts.ts";
 import type { NextChange } from "./apply-records.ts";
@@ -15,7 +16,7 @@ async function findTarget(
   client: pg.ClientBase,
   bucket: number,
   target: NonNullable<LogPart["target"]>,
-): Promise<{ part: LogPart; bytes: Buffer } | undefined> {
+): Promise<{ part: LogPart; record: StoredRecord } | undefined> {
   const { rows } = await client.query<LogRow>(
     `select bucket, lane_id::text as lane_id, request_id, kind, resource, received_at, target_request_id, target_index,
       rejections, layout, body
@@ -32,7 +33,8 @@ async function findTarget(
   const range = layout.rangeOf(position);
   const stored = part.body.subarray(range.from, range.from + range.bytes);
   for (const record of layout.recordsOf(range.chunk, stored)) {
-    if (record.position === position) return { part, bytes: record.bytes };
+    if (record.position !== position) continue;
+    return { part, record: { index: target.index, bytes: record.bytes, standIn: layout.standInAt(position) } };
   }
   return undefined;
 }
@@ -48,7 +50,7 @@ export async function applyReleased(
   if (resolution.target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
   const target = await findTarget(client, resolution.bucket, resolution.target);
   if (target === undefined) return "q";
-  const record = await readReleasedRecord(target.part, resolution.target.index, target.bytes, properties);
+  const record = await readReleasedRecord(target.part, target.record, properties);
   if (record.kind !== "applicable") return "q";
   // Whoever asked before the release was not told of it: it counts from then on.
   const released = { ...record.record, countsFrom: resolution.requestId };

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { endWithClient } from "../db/connection.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
 import { readStatement } from "../db/statement.ts";
@@ -18,6 +19,7 @@ import { type ReadPart, readPart } from "./read-part.ts";
 import { retireLanes } from "./retire-lanes.ts";
 import type { Around } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
+import { writeStripped } from "./write-stripped.ts";
 
 const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
 
@@ -43,12 +45,16 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
+  readonly #pool: pg.Pool;
+  /** Whose records are stripped, as of the last time that a bucket was taken. */
+  #strips: StripList | undefined;
 
   constructor(client: pg.Client, presenceId: string, { pool, properties, isLongWay }: ApplySessionParts) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
     this.#properties = properties;
+    this.#pool = pool;
     this.#memory = new ApplyMemory(pool, client);
     this.#recordsAtOnce = isLongWay === true ? LONG_WAY_RECORDS_AT_ONCE : undefined;
   }
@@ -56,7 +62,10 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   override async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
     // Others have written to them since this session last did, if it ever did.
     this.#memory.forget();
-    return super.takeBuckets(owner, free);
+    const taken = await super.takeBuckets(owner, free);
+    // An erasure ends the leases of the buckets that it redacts: whoever takes one now knows of every erasure there was.
+    this.#strips = undefined;
+    return taken;
   }
 
   lookAround(silenceSecondsMax: number): Promise<Around> {
@@ -75,8 +84,10 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return readBacklog(this.#client, buckets, recordsMax);
   }
 
-  readPart(part: LogPart): Promise<ReadPart> {
-    return readPart(part, this.#properties);
+  async readPart(part: LogPart): Promise<ReadPart> {
+    // A failure is not kept: the next part asks again.
+    this.#strips ??= await loadStripList(this.#pool);
+    return readPart(part, this.#properties, this.#strips);
   }
 
   startPulse(): { stop(): void } {
@@ -91,7 +102,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return advanceCursors(this.#client, parts);
   }
 
-  applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
+  async applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
+    await writeStripped(this.#client, parts);
     return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
   }
 

@@ -1,5 +1,7 @@
 import { openLayout } from "../accept/open-layout.ts";
-import { RecordReader } from "../contract/read-record.ts";
+import type { StoredRecord } from "../accept/rewrite-body.ts";
+import type { StripList } from "../accept/strip-list.ts";
+import { RecordReader, readRecord } from "../contract/read-record.ts";
 import type { RecordReading } from "../contract/record-reading.ts";
 import { resourceOf } from "../contract/resource.ts";
 import type { LogPart } from "./backlog.ts";
@@ -65,15 +67,22 @@ function recordOf(
   return { kind: "applicable", index, record: { of, clientCode, incoming, content } };
 }
 
+/** What a record is known by, where its bytes are no longer those that were sent (see StandIns). */
+function knownBy(reading: RecordReading, standIn: string | undefined): RecordReading {
+  if (standIn === undefined) return reading;
+  const { clientCode, propertyCode, key, sourceTime, content } = reading;
+  return { clientCode, propertyCode, key, sourceTime, contentHash: standIn, content };
+}
+
 /** Reads one record that an operator has released, so its source time is not questioned. */
 export async function readReleasedRecord(
   part: LogPart,
-  index: number,
-  bytes: Buffer,
+  { index, bytes, standIn }: StoredRecord,
   properties: PropertyDirectory,
 ): Promise<PartRecord> {
-  const reading = readingOf(new RecordReader(resourceOf(part.resource), bytes), 0, bytes.length);
-  if (reading === undefined) return unreadable(part, index);
+  const read = readingOf(new RecordReader(resourceOf(part.resource), bytes), 0, bytes.length);
+  if (read === undefined) return unreadable(part, index);
+  const reading = knownBy(read, standIn);
   const propertyId = await properties.idOf(reading.clientCode, reading.propertyCode);
   return recordOf(part, index, reading, propertyId, null);
 }
@@ -82,15 +91,37 @@ export async function readReleasedRecord(
 export interface ReadPart {
   readonly part: LogPart;
   readonly records: readonly PartRecord[];
+  /** By index, records of the erasure list as they are to be kept, which came as they were sent. */
+  readonly stripped?: ReadonlyMap<number, Buffer>;
   /** Of the whole part, as it was sent: what it takes in memory is a small multiple of this. */
   readonly inflatedBytes: number;
 }
 
-/** Reads every accepted record of a part, in the order of the batch; rejected ones are passed over. */
-export async function readPart(part: LogPart, properties: PropertyDirectory): Promise<ReadPart> {
+/** Reads a record of the erasure list as it is to be kept; undefined for all others. */
+function readErased(
+  part: LogPart,
+  { clientCode, propertyCode, key }: RecordReading,
+  bytes: Buffer,
+  strips: StripList,
+): { readonly reading: RecordReading; readonly bytes: Buffer } | undefined {
+  const resource = resourceOf(part.resource);
+  const erased = strips.erased({ resource, clientCode, propertyCode, key }, bytes);
+  return erased && { reading: readRecord(resource, erased), bytes: erased };
+}
+
+/**
+ * Reads every accepted record of a part, in the order of the batch; rejected and dropped ones are passed over. Those of the
+ * erasure list are read as they are to be kept, also where they were accepted by one who did not know of it.
+ */
+export async function readPart(
+  part: LogPart,
+  properties: PropertyDirectory,
+  strips?: StripList,
+): Promise<ReadPart> {
   if (part.layout === null || part.body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
+  const stripped = new Map<number, Buffer>();
   const layout = await openLayout(part, part.layout);
   const latest = latestSourceTime(part);
   for (const chunk of layout.chunksOf(part.body)) {
@@ -106,12 +137,19 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
         await new Promise((resume) => setImmediate(resume));
       }
       const index = layout.indexAt(position);
-      if (part.rejectedIndexes.has(index)) continue;
-      const reading = readingOf(reader, start, end);
-      if (reading === undefined) {
+      if (part.rejectedIndexes.has(index) || start === end) continue;
+      const read = readingOf(reader, start, end);
+      if (read === undefined) {
         records.push(unreadable(part, index));
         continue;
       }
+      const standIn = layout.hasStandIns ? layout.standInAt(position) : undefined;
+      const erased =
+        strips?.isEmpty !== false || standIn !== undefined
+          ? undefined
+          : readErased(part, read, chunk.bytes.subarray(start, end), strips);
+      if (erased !== undefined) stripped.set(index, erased.bytes);
+      const reading = erased?.reading ?? knownBy(read, standIn);
       const { clientCode, propertyCode } = reading;
       // Nearly always remembered: a promise a record would cost more than looking it up.
       const propertyId =
@@ -119,5 +157,8 @@ export async function readPart(part: LogPart, properties: PropertyDirectory): Pr
       records.push(recordOf(part, index, reading, propertyId, latest));
     }
   }
-  return { part, records, inflatedBytes: layout.inflatedBytes };
+  return {
+    ...{ part, records, inflatedBytes: layout.inflatedBytes },
+    ...(stripped.size === 0 ? {} : { stripped }),
+  };
 }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { rebindViews } from "../state/rebind-views.ts";
@@ -81,10 +82,12 @@ class Rebuild {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
+  readonly #strips: StripList;
   parts = 0;
 
-  constructor(client: pg.Client, pool: pg.Pool) {
+  constructor(client: pg.Client, pool: pg.Pool, strips: StripList) {
     this.#client = client;
+    this.#strips = strips;
     this.#properties = new PropertyDirectory(pool);
     this.#memory = new ApplyMemory(pool, client);
   }
@@ -125,7 +128,7 @@ class Rebuild {
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#memory);
       return;
     }
-    const { records } = await readPart(part, this.#properties);
+    const { records } = await readPart(part, this.#properties, this.#strips);
     const applicable = records.flatMap((record) =>
       record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
     );
@@ -201,7 +204,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
     await openStateSession(client, schema);
     await planByKeys(client, true);
     const { position, live } = await photographLive(options.clientConfig);
-    const rebuild = new Rebuild(client, options.pool);
+    const rebuild = new Rebuild(client, options.pool, await loadStripList(options.pool));
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
       await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
       options.progress?.(bucket + 1, rebuild.parts);

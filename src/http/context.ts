@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { AcceptLog } from "../accept/accept-log.ts";
 import type { PropertyRegister } from "../accept/property-register.ts";
+import type { StripListWatch } from "../accept/strip-list-watch.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { RateLimiter } from "../auth/rate-limiter.ts";
 import type { BackfillAdmission } from "../backfill/admission.ts";
@@ -24,6 +25,8 @@ export interface HttpContext {
   backfillLog(): Promise<AcceptLog>;
   readonly backfills: BackfillAdmission;
   readonly properties: PropertyRegister;
+  /** What is taken out of records before they are kept. */
+  readonly strips: StripListWatch;
   /** Takes note of what clients under certification do. */
   readonly wireNotes: WireNotes;
   readonly budget: BodyBudget;

@@ -13,6 +13,7 @@ import { type HeaderParameters, readHeaderParameters } from "./header-parameters
 import { BatchJudge } from "./judge-batch.ts";
 import { noteAccepted, noteRefusal } from "./note-wire.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
+import { stripBatch } from "./strip-batch.ts";
 import { BatchWeight } from "./weigh-batch.ts";
 
 /** The longest code a record may carry (contract: "codes and ids 128"). */
@@ -119,17 +120,21 @@ async function acceptBody(
     return { kind: "foreign" };
   }
   if (misplaced !== undefined) throw misplacedError(misplaced, backfill);
-  const { records, rejected } = judge.judgement();
-  const registering = context.properties.register(principal.clientId, records);
+  const judged = judge.judgement();
+  const registering = context.properties.register(principal.clientId, judged.records);
   if (registering !== undefined) await registering;
   const idempotency = idempotencyOf(parameters, resource, body);
+  const known = context.strips.current();
+  const strips = known instanceof Promise ? await known : known;
+  const stripping = stripBatch(resource, { ...judged, body }, strips);
+  const kept = stripping instanceof Promise ? await stripping : stripping;
   const log = backfill === undefined ? context.acceptLog : await context.backfillLog();
   const acceptance = await log.append({
     clientId: principal.clientId,
     resource: letterOf(resource),
-    body,
-    records,
-    rejected,
+    body: kept.body,
+    records: kept.records,
+    rejected: kept.rejected,
     lenient: parameters.lenient,
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
@@ -141,7 +146,7 @@ async function acceptBody(
   noteAccepted(context, request, acceptance);
   const meters = context.batchMeters[resource];
   if (repeated) meters.repeated();
-  else meters.accepted(records.length, rejected.length, bodyBytes);
+  else meters.accepted(judged.records.length, judged.rejected.length, bodyBytes);
   return { kind: "accepted", requestId };
 }
 

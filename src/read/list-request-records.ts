@@ -42,9 +42,10 @@ const KEY_FIELD: Readonly<Record<string, string>> = {
   groups: "groupCode",
 };
 
-/** Whose record it is, as far as that can be read: a rejected one may hold anything. */
+/** Whose record it is, as far as that can be read: a rejected one may hold anything, and one that is no longer kept nothing. */
 export function identityOf(resource: string, bytes: Buffer) {
-  const parsed: unknown = bytes.length > PARSED_BYTES_MAX ? null : JSON.parse(bytes.toString("utf8"));
+  const isRead = bytes.length > 0 && bytes.length <= PARSED_BYTES_MAX;
+  const parsed: unknown = isRead ? JSON.parse(bytes.toString("utf8")) : null;
   const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
   const textOf = (name: string): string | null => {
     const value = fields[name];

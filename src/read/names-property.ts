@@ -38,6 +38,8 @@ export async function namesProperty(
       sinceTurn = 0;
       await new Promise((resume) => setImmediate(resume));
     }
+    // Dropped since: whose it was is not known any more.
+    if (bytes.length === 0) continue;
     // Accepted records have each code once, as a text; of rejected ones beside them anything may come.
     const record: unknown = JSON.parse(bytes.toString("utf8"));
     if (typeof record !== "object" || record === null) continue;

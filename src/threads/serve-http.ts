@@ -5,6 +5,7 @@ import { AcceptLog } from "../accept/accept-log.ts";
 import type { SealingKey } from "../accept/postgres-lane-session.ts";
 import { PropertyRegister } from "../accept/property-register.ts";
 import { RequestIdStamp } from "../accept/request-id.ts";
+import { StripListWatch } from "../accept/strip-list-watch.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { createFailureLimiter } from "../auth/failure-limiter.ts";
 import { createRateLimiter } from "../auth/rate-limiter.ts";
@@ -237,6 +238,9 @@ function createContext(
     backfillLog: () => backfillLog.open(),
     backfills: new BackfillAdmission(pool),
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
+    strips: new StripListWatch(pool, (error) =>
+      log.warn({ err: error }, "the erasure list could not be looked at"),
+    ),
     wireNotes: openWireNotes(parts),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,

@@ -1,0 +1,1 @@
+select version::text as version from bellhop.privacy_version

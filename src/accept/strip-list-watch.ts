@@ -1,0 +1,50 @@
+import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
+import { loadStripList, type StripList } from "./strip-list.ts";
+
+const readPrivacyVersion = readStatement(new URL("./sql/read-privacy-version.sql", import.meta.url));
+
+/**
+ * From here on the list is looked at again behind the back of whoever asks for it. A batch that was judged by an older one is
+ * stripped by the applier, which knows every subject whose records have been redacted.
+ */
+const RENEW_AFTER_MS = 500;
+
+/** A thread's copy of what is stripped on arrival: about half a second old under steady traffic, asked for only while it is used. */
+export class StripListWatch {
+  readonly #pool: Queryable;
+  readonly #failed: (error: unknown) => void;
+  #list: StripList | undefined;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #looking: Promise<StripList> | undefined;
+
+  constructor(pool: Queryable, failed: (error: unknown) => void) {
+    this.#pool = pool;
+    this.#failed = failed;
+  }
+
+  /** The list; a promise only where there is none yet, which rejects when the database cannot be asked. */
+  current(): StripList | Promise<StripList> {
+    if (this.#list === undefined) return this.#look();
+    if (performance.now() - this.#lookedAtMs >= RENEW_AFTER_MS) this.#look().catch(this.#failed);
+    return this.#list;
+  }
+
+  #look(): Promise<StripList> {
+    this.#looking ??= this.#read().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #read(): Promise<StripList> {
+    this.#lookedAtMs = performance.now();
+    const known = this.#list;
+    if (known !== undefined) {
+      const { rows } = await this.#pool.query<{ version: string }>(readPrivacyVersion);
+      if (rows[0]?.version === known.version) return known;
+    }
+    this.#list = await loadStripList(this.#pool);
+    return this.#list;
+  }
+}
