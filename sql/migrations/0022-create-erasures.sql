@@ -39,3 +39,6 @@ insert into bellhop.privacy_version default values;
 insert into bellhop.instance (name, value)
 select name, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 from (values ('privacy.list'), ('privacy.names')) as key (name);
+
+-- A property of which everything was deleted keeps its number.
+alter table bellhop.property add column deleted_at timestamptz;

@@ -80,10 +80,7 @@ describe("rewriting a stored body", () => {
     const none = await rewriteBody(PART, before, () => "drop");
     assert.equal(none?.body.length, 0);
     assert.equal(new BodyLayout(none?.layout as Buffer).recordCount, 70);
-    assert.equal(
-      await rewriteBody(PART, before, () => "keep"),
-      undefined,
-    );
+    assert.equal(await rewriteBody(PART, before, () => "keep"), undefined);
   });
 
   test("a layout of before has no stand-ins", () => {

@@ -87,6 +87,12 @@ export class StripList {
     return this.#rulesOf(clientCode, propertyCode) !== undefined;
   }
 
+  /** Whether a record is one that the erasure list names. */
+  isSubject(identity: RecordIdentity, bytes: Buffer): boolean {
+    const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
+    return rules !== undefined && this.#isSubject(rules, identity, bytes);
+  }
+
   /** A record of the erasure list without what is personal of it; undefined where there is nothing to take out. */
   erased(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
@@ -111,14 +117,17 @@ export class StripList {
     const rules = this.#rulesOf(clientCode, propertyCode);
     if (rules === undefined) return undefined;
     const isSubject = key !== undefined && rules.keys.has(keyText(resource, key));
-    const isStripped = isSubject || (resource === "reservations" && (rules.hashesNames || rules.profiles.size > 0));
+    const isStripped =
+      isSubject || (resource === "reservations" && (rules.hashesNames || rules.profiles.size > 0));
     return isStripped && !identity.equals(bytes) ? identity : undefined;
   }
 
   #namesHashed(clientCode: string, bytes: Buffer): Buffer {
     const key = Buffer.from(this.#row.names_key, "hex");
     return hashProfileNames(bytes, (name) => {
-      const hash = createHmac("sha256", key).update(JSON.stringify([clientCode, name])).digest("base64url");
+      const hash = createHmac("sha256", key)
+        .update(JSON.stringify([clientCode, name]))
+        .digest("base64url");
       return `${HASHED}${hash.slice(0, HASH_CHARACTERS)}`;
     });
   }

@@ -34,7 +34,10 @@ async function findTarget(
   const stored = part.body.subarray(range.from, range.from + range.bytes);
   for (const record of layout.recordsOf(range.chunk, stored)) {
     if (record.position !== position) continue;
-    return { part, record: { index: target.index, bytes: record.bytes, standIn: layout.standInAt(position) } };
+    return {
+      part,
+      record: { index: target.index, bytes: record.bytes, standIn: layout.standInAt(position) },
+    };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import pg from "pg";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { isDistributed } from "../db/distribution.ts";
+import { withExclusiveWork } from "../db/exclusive-work.ts";
 import { readStatement } from "../db/statement.ts";
 import { rebindViews } from "../state/rebind-views.ts";
 import {
@@ -197,8 +198,16 @@ async function swap(
  * and compares the two by digest; swaps them when asked to. Live traffic goes on; only a swap holds appliers up.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
-  const schema = `bellhop_replay_${Date.now().toString(36)}`;
   const client = await connect(options.clientConfig);
+  try {
+    return await withExclusiveWork(client, () => replayOn(client, options));
+  } finally {
+    await client.end();
+  }
+}
+
+async function replayOn(client: pg.Client, options: ReplayOptions): Promise<ReplayReport> {
+  const schema = `bellhop_replay_${Date.now().toString(36)}`;
   try {
     await createStateSchema(client, schema);
     await openStateSession(client, schema);
@@ -228,6 +237,5 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   } finally {
     await client.query("rollback").catch(() => undefined);
     await dropStateSchema(client, schema).catch(() => undefined);
-    await client.end();
   }
 }

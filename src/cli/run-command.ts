@@ -2,6 +2,8 @@ import { backfillCommand } from "./backfill-command.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
+import { deleteCommand } from "./delete-command.ts";
+import { erasureCommand } from "./erasure-command.ts";
 import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
 import { operatorCommand } from "./operator-command.ts";
@@ -37,6 +39,9 @@ const HELP = `bellhop: hotel data ingestion
   webhook create|list|show|test|pause|resume|rotate-secret|dead-letters|redrive|remove
                                                where partners are told what happened
   quarantine list|release|discard              records held aside
+  erasure find|run|resume|list|certificate|export|import
+                                               guests who ask to be forgotten
+  delete property|client                       all that is kept of a hotel, or of a hotel group
   backfill list|show|gaps|sign|abandon         cold starts as sessions
   replay [--swap]                              rebuild the state from the log and compare
   simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
@@ -64,6 +69,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   quarantine: quarantineCommand,
   webhook: webhookCommand,
   backfill: backfillCommand,
+  erasure: erasureCommand,
+  delete: deleteCommand,
   replay: replayCommand,
   simulate: simulateCommand,
   citus: citusCommand,

@@ -1,5 +1,5 @@
-import type { RejectedRecord, SubmittedRecord } from "../accept/submission.ts";
 import type { StripList } from "../accept/strip-list.ts";
+import type { RejectedRecord, SubmittedRecord } from "../accept/submission.ts";
 import { readRecord } from "../contract/read-record.ts";
 import type { Resource } from "../contract/resource.ts";
 import type { JudgedBatch } from "./judge-batch.ts";

@@ -14,6 +14,7 @@ export type SettingName =
   | "timeZone"
   | "businessDayEnd"
   | "currency"
+  | "personalData"
   | `cadence.${keyof ExpectedCadence}`;
 
 /** One setting: what it takes, what holds where nobody says so, and the one text in which a value is kept. */
@@ -76,6 +77,12 @@ export const SETTINGS: readonly SettingDefinition[] = [
     takes: "an ISO 4217 code such as EUR",
     fallback: null,
     read: matching(/^[A-Z]{3}$/),
+  },
+  {
+    name: "personalData",
+    takes: "keep, or strip: the names of profiles are hashed on arrival (docs/privacy.md)",
+    fallback: "keep",
+    read: matching(/^(keep|strip)$/),
   },
   { name: "cadence.inventories", takes: HOURS, fallback: "24", read: readHours },
   { name: "cadence.reservations", takes: HOURS, fallback: "24", read: readHours },

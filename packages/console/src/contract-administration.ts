@@ -121,6 +121,7 @@ export type SettingName =
   | "timeZone"
   | "businessDayEnd"
   | "currency"
+  | "personalData"
   | "cadence.inventories"
   | "cadence.reservations"
   | "cadence.groups";

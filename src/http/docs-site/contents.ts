@@ -86,6 +86,7 @@ const SECTIONS: readonly {
       ["docs/configuration.md", "Settings"],
       ["docs/console.md", "The console"],
       ["docs/security.md", "Security"],
+      ["docs/privacy.md", "Privacy"],
       ["docs/scale.md", "Scale"],
       ["docs/measurements.md", "Measurements"],
       ["docs/conformance.md", "Conformance"],

@@ -3,6 +3,10 @@ with removed as (
   delete from bellhop.property_setting
   where client_code = $1 and property_code is not distinct from $2 and name = $3
   returning client_code, value
+), looked_at as (
+  -- What is stripped on arrival is another from now on (src/accept/strip-list-watch.ts).
+  update bellhop.privacy_version set version = version + 1
+  where $3 = 'personalData' and exists (select from removed)
 )
 insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from removed
 on conflict (client_code) do update set version = kept.version + 1

@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
   timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
   currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
+  personalData: { title: "Names of guests", hint: "keep, or strip: hashed on arrival." },
   "cadence.inventories": { title: "Inventories expected every", hint: "Hours between batches." },
   "cadence.reservations": { title: "Reservations expected every", hint: "Hours between batches." },
   "cadence.groups": { title: "Groups expected every", hint: "Hours between batches." },

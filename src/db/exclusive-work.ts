@@ -1,0 +1,33 @@
+import type pg from "pg";
+
+/**
+ * Advisory lock of whoever reads the whole log to put something in the place of what is there, or takes something out of it:
+ * a replay, an erasure, a deletion, retention. One at a time: a replay that had read a part before it was redacted would bring back what
+ * is gone.
+ */
+const EXCLUSIVE_WORK_LOCK = 7_302_021;
+
+/** Another replay, erasure, deletion or retention run is under way; the message says so, for whoever asked. */
+export class WorkUnderWay extends Error {}
+
+/**
+ * Runs `work` while nobody else rewrites or replays the log. The lock is the session's: it ends with the client's connection.
+ * Throws WorkUnderWay at once where another holds it.
+ */
+export async function withExclusiveWork<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+    EXCLUSIVE_WORK_LOCK,
+  ]);
+  if (rows[0]?.taken !== true)
+    throw new WorkUnderWay(
+      "A replay, an erasure, a deletion or a run of retention is under way: try again when it is done.",
+    );
+  try {
+    return await work();
+  } finally {
+    await client.query("select pg_advisory_unlock($1)", [EXCLUSIVE_WORK_LOCK]).catch(() => undefined);
+  }
+}

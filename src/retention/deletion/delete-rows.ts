@@ -1,0 +1,80 @@
+import type pg from "pg";
+import { readStatement } from "../../db/statement.ts";
+import { STATE_SCHEMA } from "../../state/state-schema.ts";
+
+const findFormer = readStatement(new URL("../erasure/sql/find-former-states.sql", import.meta.url));
+
+/** Which property is deleted, by its codes and by its number. */
+export interface DeletedProperty {
+  readonly propertyId: number;
+  readonly bucket: number;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** Rows by table. */
+export type RowCounts = Map<string, number>;
+
+/** Tables of a state that have rows of properties. */
+const STATE_TABLES = [
+  "current_record",
+  "inventory_version",
+  "reservation_version",
+  "group_version",
+  "known_room_type",
+  "night_entry",
+  "block_entry",
+  "night_dimension",
+  "released_copy",
+] as const;
+
+interface Target {
+  readonly table: string;
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+const OF_BACKFILL =
+  "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
+
+/** What is deleted with a property beside its records in the log; a state's tables also of states that were put aside. */
+async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Target[]> {
+  const { bucket, propertyId, clientCode, propertyCode } = of;
+  const former = await client.query<{ name: string }>(findFormer);
+  const schemas = [STATE_SCHEMA, ...former.rows.map(({ name }) => name)];
+  const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
+  const byCodes = { where: "client_code = $1 and property_code = $2", values: [clientCode, propertyCode] };
+  return [
+    ...schemas.flatMap((schema) =>
+      STATE_TABLES.map((table) => ({ table: `${schema}.${table}`, ...byNumber })),
+    ),
+    { table: "bellhop.quarantine", ...byNumber },
+    { table: "bellhop.feed_arrival", ...byNumber },
+    { table: "bellhop.property_setting", ...byCodes },
+    {
+      table: "bellhop.backfill_signature",
+      where: `backfill_id in ${OF_BACKFILL}`,
+      values: byCodes.values,
+    },
+    { table: "bellhop.backfill", ...byCodes },
+  ];
+}
+
+/** Deletes the rows of a property, or only counts them. */
+export async function deleteRows(
+  client: pg.ClientBase,
+  of: DeletedProperty,
+  counts: RowCounts,
+  isDryRun: boolean,
+): Promise<void> {
+  for (const { table, where, values } of await targetsOf(client, of)) {
+    const { rows, rowCount } = await client.query<{ count: string }>(
+      isDryRun
+        ? `select count(*)::text as count from ${table} where ${where}`
+        : `delete from ${table} where ${where}`,
+      [...values],
+    );
+    const found = isDryRun ? Number(rows[0]?.count ?? 0) : (rowCount ?? 0);
+    if (found > 0) counts.set(table, (counts.get(table) ?? 0) + found);
+  }
+}

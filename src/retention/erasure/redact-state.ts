@@ -1,0 +1,78 @@
+import type pg from "pg";
+import type { ResourceLetter } from "../../contract/resource.ts";
+import { ERASED } from "../../contract/strip-record.ts";
+import { readStatement } from "../../db/statement.ts";
+import { STATE_SCHEMA } from "../../state/state-schema.ts";
+import { VERSION_TABLES } from "../../state/version-tables.ts";
+
+const findFormer = readStatement(new URL("./sql/find-former-states.sql", import.meta.url));
+
+/** Facts that are made of what is personal (PERSONAL_FIELDS), by the resource that has any. */
+const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, string>>> = {
+  r: "confirmation_number",
+  g: "name",
+};
+
+/** What a content of one record is known by, before and after. */
+export interface RenamedContent {
+  readonly propertyId: number;
+  readonly key: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The live state, and those that swaps of a replay have put aside. */
+async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(findFormer);
+  return [STATE_SCHEMA, ...rows.map(({ name }) => name)];
+}
+
+const RENAMED = `unnest($2::integer[], $3::text[], $4::text[], $5::text[]) as renamed (property_id, key, before, after)`;
+const SAME_CONTENT = `of.bucket = $1 and of.property_id = renamed.property_id and of.key = renamed.key
+  and of.content_hash = decode(renamed.before, 'hex')`;
+
+/** Facts without what is personal; an empty or absent one stays what it is. */
+function redactedFacts(resource: ResourceLetter): string {
+  const fact = PERSONAL_FACT[resource];
+  if (fact === undefined) return "of.facts";
+  const type = VERSION_TABLES[resource].factsType;
+  return `case when (of.facts::${type}).${fact} <> ''
+    then jsonb_populate_record(of.facts::${type}, '${JSON.stringify({ [fact]: ERASED })}')::text else of.facts end`;
+}
+
+/**
+ * Has the versions and current records of one bucket know their contents by other hashes, and takes out of their facts what is
+ * personal. Answers how many versions of the live state there were.
+ */
+export async function redactState(
+  client: pg.ClientBase,
+  bucket: number,
+  resource: ResourceLetter,
+  contents: readonly RenamedContent[],
+): Promise<number> {
+  if (contents.length === 0) return 0;
+  const values = [
+    bucket,
+    contents.map(({ propertyId }) => propertyId),
+    contents.map(({ key }) => key),
+    contents.map(({ before }) => before),
+    contents.map(({ after }) => after),
+  ];
+  let versions = 0;
+  for (const schema of await stateSchemas(client)) {
+    const { rowCount } = await client.query(
+      `update ${schema}.${VERSION_TABLES[resource].table} as of
+      set content_hash = decode(renamed.after, 'hex'), facts = ${redactedFacts(resource)}
+      from ${RENAMED} where ${SAME_CONTENT}`,
+      values,
+    );
+    if (schema === STATE_SCHEMA) versions = rowCount ?? 0;
+    for (const table of ["current_record", "released_copy"])
+      await client.query(
+        `update ${schema}.${table} as of set content_hash = decode(renamed.after, 'hex')
+        from ${RENAMED} where ${SAME_CONTENT} and of.resource = '${resource}'`,
+        values,
+      );
+  }
+  return versions;
+}

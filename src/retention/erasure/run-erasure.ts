@@ -1,0 +1,245 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type pg from "pg";
+import { BUCKET_COUNT, bucketOf } from "../../accept/bucket.ts";
+import type { RecordIdentity } from "../../accept/strip-list.ts";
+import { StripList } from "../../accept/strip-list.ts";
+import { recordAudit } from "../../auth/audit.ts";
+import { stripRecord } from "../../contract/strip-record.ts";
+import { withExclusiveWork } from "../../db/exclusive-work.ts";
+import { readStatement } from "../../db/statement.ts";
+import { withTransaction } from "../../db/transaction.ts";
+import { writeCertificate } from "./certificate.ts";
+import { ErasureError } from "./erasure-error.ts";
+import { findHits } from "./find-hits.ts";
+import { type RedactedBucket, redactBucket } from "./redact-bucket.ts";
+import { redactFreeTexts, rewriteMessages } from "./redact-elsewhere.ts";
+import { redactRejected } from "./redact-rejected.ts";
+import { identityText } from "./stand-ins.ts";
+import { type ListedSubject, listedSubject, readProfileKey, type Subject } from "./subject.ts";
+import { searchableWords } from "./words.ts";
+
+const beginErasure = readStatement(new URL("./sql/begin-erasure.sql", import.meta.url));
+const readUnfinished = readStatement(new URL("./sql/read-unfinished-erasure.sql", import.meta.url));
+const readImported = readStatement(new URL("./sql/read-imported-erasures.sql", import.meta.url));
+const finishErasure = readStatement(new URL("./sql/finish-erasure.sql", import.meta.url));
+
+/** Every round takes longer than it takes all nodes to hear of the list, so the second finds something only where one hangs. */
+const ROUNDS_MAX = 5;
+
+export interface ErasureOrder {
+  readonly subjects: readonly Subject[];
+  /** Why, in words of the operator's own that name nobody. */
+  readonly reason: string;
+  /** Who, as for the audit. */
+  readonly who: string;
+}
+
+export interface ErasureReport {
+  readonly erasureId: string;
+  readonly records: readonly RecordIdentity[];
+  readonly redacted: Readonly<Record<string, number>>;
+  readonly certificate: string;
+  readonly certificateHash: string;
+}
+
+/** What is taken out, under which name an operator hears of it. */
+interface RedactionRun {
+  readonly erasureId: string;
+  readonly salt: Buffer;
+  readonly subjects: readonly ListedSubject[];
+}
+
+interface Erasure extends RedactionRun {
+  readonly requestedBy: string;
+  readonly startedAt: Date;
+}
+
+/**
+ * Puts the subjects on the erasure list, from when on nothing of them is kept that arrives, and takes them out of everything that is
+ * kept: no count, outcome or figure changes, and a replay gives the same. Traffic goes on meanwhile. Throws
+ * ErasureError, and WorkUnderWay while another rewrites or replays the log. An erasure that was cut off goes on with `resumeErasure`.
+ */
+export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Promise<ErasureReport> {
+  if (order.subjects.length === 0) throw new ErasureError("An erasure names at least one record or profile.");
+  return withExclusiveWork(client, async () => {
+    const profileKey = await readProfileKey(client);
+    const erasureId = randomUUID();
+    const subjects = order.subjects.map((subject) => listedSubject(subject, profileKey));
+    await withTransaction(client, async () => {
+      const listed = subjects.map(({ clientCode, propertyCode, resource, key, profile }) => ({
+        ...{ client_code: clientCode, property_code: propertyCode, resource, key, profile },
+      }));
+      await client.query({
+        ...beginErasure,
+        values: [erasureId, order.reason, order.who, randomBytes(32), JSON.stringify(listed)],
+      });
+      const detail = { erasureId, subjects: subjects.length };
+      await recordAudit(client, { who: order.who, what: "begin-erasure", detail });
+    });
+    return carryOut(client, await unfinished(client, erasureId), order.who);
+  });
+}
+
+/** Goes on with an erasure that was cut off: what it has redacted already stays as it is. */
+export async function resumeErasure(
+  client: pg.ClientBase,
+  erasureId: string,
+  who: string,
+): Promise<ErasureReport> {
+  return withExclusiveWork(client, async () => carryOut(client, await unfinished(client, erasureId), who));
+}
+
+/**
+ * Takes the subjects of erasures that came by a list (`importErasures`) out of what is kept, as their runs did it elsewhere: after
+ * a restore from a backup that was made before. Their certificates stay those of then. Answers how many records there were.
+ */
+export async function applyImported(
+  client: pg.ClientBase,
+  erasureIds: readonly string[],
+  who: string,
+): Promise<number> {
+  return withExclusiveWork(client, async () => {
+    const { rows } = await client.query<Erasure>({ ...readImported, values: [erasureIds] });
+    const subjects = rows.flatMap((erasure) => erasure.subjects);
+    if (subjects.length === 0) return 0;
+    const erasureId = rows.map((erasure) => erasure.erasureId).join(", ");
+    const redacted = await redactEverywhere(client, { erasureId, subjects, salt: randomBytes(32) });
+    const { logRecords } = redacted.redacted;
+    await recordAudit(client, {
+      who,
+      what: "apply-erasure-list",
+      detail: { erasureIds, records: logRecords },
+    });
+    return logRecords ?? 0;
+  });
+}
+
+async function unfinished(client: pg.ClientBase, erasureId: string): Promise<Erasure> {
+  const { rows } = await client.query<Erasure & { readonly salt: Buffer | null }>({
+    ...readUnfinished,
+    values: [erasureId],
+  });
+  const [erasure] = rows;
+  if (erasure === undefined) throw new ErasureError(`There is no erasure ${erasureId} that is under way.`);
+  // One that came by a list has none.
+  return { ...erasure, salt: erasure.salt ?? randomBytes(32) };
+}
+
+/** The buckets that may hold something of the subjects: of a profile all, as its client code's next property may lie in any. */
+function bucketsOf(subjects: readonly ListedSubject[]): number[] {
+  if (subjects.some(({ profile }) => profile !== null))
+    return Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+  const named = subjects.map(({ clientCode, propertyCode }) => bucketOf(clientCode, propertyCode ?? ""));
+  return [...new Set(named)].toSorted((left, right) => left - right);
+}
+
+/** The subjects of one erasure alone, to ask of records whether they are about them. */
+async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject[]): Promise<StripList> {
+  return new StripList({
+    ...{ version: "", settings: [], names_key: "" },
+    subjects: subjects.map((subject) => JSON.stringify(subject)),
+    list_key: await readProfileKey(client),
+  });
+}
+
+/** What was found and redacted so far. */
+class Findings {
+  readonly redacted = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0 };
+  readonly records = new Map<string, RecordIdentity>();
+  readonly texts = new Set<string>();
+
+  add({ counts, found, words }: RedactedBucket): void {
+    for (const record of found) this.records.set(identityText(record), record);
+    for (const word of words) this.texts.add(word);
+    for (const name of ["logParts", "logRecords", "versions", "outcomeDetails"] as const)
+      this.redacted[name] += counts[name];
+  }
+}
+
+/**
+ * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written as it was
+ * sent, and is stripped at the latest when it is applied.
+ */
+async function redactBuckets(
+  client: pg.ClientBase,
+  erasure: RedactionRun,
+  matcher: StripList,
+): Promise<Findings> {
+  const findings = new Findings();
+  let buckets = bucketsOf(erasure.subjects);
+  for (let rounds = 1; buckets.length > 0; rounds += 1) {
+    if (rounds > ROUNDS_MAX)
+      throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasure.erasureId}.`);
+    for (const bucket of buckets) findings.add(await redactBucket(client, bucket, matcher, erasure.salt));
+    const left: number[] = [];
+    for (const bucket of buckets) {
+      const hits = await findHits(client, bucket, matcher, new Map());
+      if (hits.some(({ isClean }) => !isClean)) left.push(bucket);
+    }
+    buckets = left;
+  }
+  return findings;
+}
+
+/** Takes subjects out of everything that is kept. */
+async function redactEverywhere(
+  client: pg.ClientBase,
+  run: RedactionRun,
+): Promise<Pick<ErasureReport, "records" | "redacted">> {
+  const matcher = await matcherOf(client, run.subjects);
+  const { redacted, records: found, texts } = await redactBuckets(client, run, matcher);
+  const words = searchableWords(texts);
+  const elsewhere = {
+    rejectedRecords: await redactRejected(client, matcher, words),
+    webhookMessages: await rewriteMessages(client, (identity, bytes) =>
+      matcher.isSubject(identity, bytes) ? stripRecord(identity.resource, bytes) : bytes,
+    ),
+    freeTexts: await redactFreeTexts(client, words),
+  };
+  await forgetStatistics(client);
+  const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
+    ...{ resource, clientCode, propertyCode, key },
+  }));
+  return { redacted: { ...redacted, ...elsewhere }, records };
+}
+
+async function carryOut(client: pg.ClientBase, erasure: Erasure, who: string): Promise<ErasureReport> {
+  const redacted = await redactEverywhere(client, erasure);
+  return finish(client, erasure, who, { ...redacted, erasureId: erasure.erasureId });
+}
+
+async function finish(
+  client: pg.ClientBase,
+  { erasureId, requestedBy, startedAt, subjects }: Erasure,
+  who: string,
+  done: Pick<ErasureReport, "erasureId" | "records" | "redacted">,
+): Promise<ErasureReport> {
+  return withTransaction(client, async () => {
+    const { rows } = await client.query<{ reason: string; now: Date }>(
+      "select reason, clock_timestamp() as now from bellhop.erasure where erasure_id = $1 for update",
+      [erasureId],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new ErasureError(`The erasure ${erasureId} is gone.`);
+    const certificate = writeCertificate({
+      ...{ erasureId, requestedBy, reason: row.reason, startedAt: startedAt.toISOString() },
+      ...{ finishedAt: row.now.toISOString(), subjects, records: done.records, redacted: done.redacted },
+      leftAfterwards: 0,
+    });
+    await client.query({
+      ...finishErasure,
+      values: [erasureId, row.now, certificate.text, certificate.hash],
+    });
+    const detail = { erasureId, records: done.records.length, certificateHash: certificate.hash };
+    await recordAudit(client, { who, what: "erase", detail });
+    return { ...done, certificate: certificate.text, certificateHash: certificate.hash };
+  });
+}
+
+/** Values that stood in a column may stand among its most common ones. */
+async function forgetStatistics(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `analyze bellhop_state.reservation_version, bellhop_state.group_version, bellhop.audit_entry, bellhop.quarantine,
+      bellhop.webhook_message, bellhop.webhook_attempt, bellhop.backfill, bellhop.certification_event`,
+  );
+}

@@ -1,0 +1,1 @@
+select value from bellhop.instance where name = 'privacy.list'

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { bucketOf } from "../../src/accept/bucket.ts";
+import { replay } from "../../src/apply/replay.ts";
+import { deleteCommand } from "../../src/cli/delete-command.ts";
+import { setSetting } from "../../src/settings/change-setting.ts";
+import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { groupRecord, inventoryRecord } from "../support/records.ts";
+import { searchEverywhere } from "../support/search-everywhere.ts";
+
+/** Another property of the same bucket, so that its records lie in the same part of a batch. */
+const NEIGHBOUR = (() => {
+  for (let number = 1; ; number += 1)
+    if (bucketOf("ACME", `N${number}`) === bucketOf("ACME", "LON01")) return `N${number}`;
+})();
+const at = (hour: number) => `2026-03-01T${String(hour).padStart(2, "0")}:00:00Z`;
+
+let bench: ApplyBench;
+before(async () => {
+  bench = await ApplyBench.open();
+  bench.startApplier();
+});
+after(() => bench.close());
+
+async function run(...args: string[]) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const context = {
+    out: (line: string) => void out.push(line),
+    err: (line: string) => void err.push(line),
+    withAdmin: () => assert.fail("deletions need no administration of clients"),
+  };
+  const code = await deleteCommand(args, { DATABASE_URL: bench.database.url }, context);
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+const guest = (id: string, propertyCode: string, hour: number) =>
+  ({
+    ...reservation(id, at(hour), "x", propertyCode),
+    profiles: [{ name: `Guest of ${propertyCode}` }],
+  }) as const;
+const tables = async () =>
+  bench.rows<{ table: string; count: number }>(`
+    select 'current' as table, count(*)::integer as count from bellhop_state.current_record
+    union all select 'version', count(*)::integer from bellhop_state.reservation_version
+    union all select 'night', count(*)::integer from bellhop_state.night_entry
+    union all select 'log', count(*)::integer from bellhop.accept_log
+    union all select 'outcome', count(*)::integer from bellhop.request_outcome order by 1`);
+
+test("a dry run counts what would go, and changes nothing", async () => {
+  await bench.acceptAndApply([
+    guest("R-1", "LON01", 1),
+    guest("R-1", NEIGHBOUR, 1),
+    guest("R-2", "LON01", 1),
+  ]);
+  await bench.acceptAndApply([guest("R-1", "LON01", 2)]);
+  await bench.acceptAndApply([inventoryRecord(), inventoryRecord({ propertyCode: NEIGHBOUR })], "i");
+  await bench.acceptAndApply([groupRecord()], "g");
+  await setSetting(
+    bench.database.pool,
+    { clientCode: "ACME", propertyCode: "LON01", name: "currency" },
+    "EUR",
+  );
+  const was = await tables();
+  const { code, out, err } = await run("property", "ACME/LON01", "--dry-run", "--json");
+  assert.equal(code, 0, err);
+  const report = JSON.parse(out) as { logRecords: number; rows: Record<string, number> };
+  assert.equal(report.logRecords, 5);
+  assert.equal(report.rows["bellhop_state.current_record"], 4);
+  assert.equal(report.rows["bellhop.property_setting"], 1);
+  assert.deepEqual(await tables(), was);
+});
+
+test("a property goes with all that is kept of it, and of its neighbour in the same batches nothing", async () => {
+  const neighbour = `select * from bellhop_state.reservation_version
+    where property_id = (select property_id from bellhop.property where property_code = $1) order by key, source_time`;
+  const [was, books] = [await bench.rows(neighbour, [NEIGHBOUR]), await tables()];
+  const letters = await bench.rows(
+    "select request_id, bucket, outcomes from bellhop.request_outcome order by 1, 2",
+  );
+  assert.ok((await searchEverywhere(bench.database.pool, "Guest of LON01")).length > 0);
+  const { code, err } = await run("property", "ACME/LON01", "--reason", "contract ended");
+  assert.equal(code, 0, err);
+  assert.deepEqual(await searchEverywhere(bench.database.pool, "Guest of LON01"), []);
+  assert.ok((await searchEverywhere(bench.database.pool, `Guest of ${NEIGHBOUR}`)).length > 0);
+  assert.deepEqual(await bench.rows(neighbour, [NEIGHBOUR]), was);
+  // That batches came, and what became of their records, stays told.
+  assert.deepEqual(
+    await bench.rows("select request_id, bucket, outcomes from bellhop.request_outcome order by 1, 2"),
+    letters,
+  );
+  const now = new Map((await tables()).map(({ table, count }) => [table, count]));
+  assert.equal(now.get("log"), books.find(({ table }) => table === "log")?.count);
+  assert.equal(now.get("current"), 2);
+  const [tombstone] = await bench.rows<{ deleted: boolean }>(
+    "select deleted_at is not null as deleted from bellhop.property where property_code = 'LON01'",
+  );
+  assert.deepEqual(tombstone, { deleted: true });
+});
+
+test("a replay comes to the state without it, and sent again it begins anew under its number", async () => {
+  const { clientConfig, pool } = bench.database;
+  assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
+  assert.equal(await bench.acceptAndApply([guest("R-1", "LON01", 1)]), "a");
+  const ids = await bench.rows("select from bellhop.property where property_code = 'LON01'");
+  assert.equal(ids.length, 1);
+});
+
+test("what is not applied yet, not known, or asked without a reason is refused", async () => {
+  assert.equal((await run("property", "ACME/LON01")).code, 2);
+  assert.equal((await run("property", "ACME", "--dry-run")).code, 2);
+  const unknown = await run("property", "ACME/NOWHERE", "--reason", "x");
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /No batch has ever named ACME\/NOWHERE/);
+  await bench.stopApplier();
+  const requestId = await bench.accept([guest("R-9", "LON01", 1)]);
+  const { code, err } = await run("property", "ACME/LON01", "--reason", "x");
+  assert.equal(code, 1);
+  assert.match(err, /1 batches of ACME\/LON01 are not applied yet/);
+  bench.startApplier();
+  assert.equal(await bench.outcomesOf(requestId), "a");
+});
+
+test("a client code goes with all its properties, settings and grants", async () => {
+  const { pool } = bench.database;
+  await bench.rows(
+    "insert into bellhop.client (client_id, name, scopes, changed_epoch) values ('p', 'P', '{read}', 0)",
+  );
+  await bench.rows("insert into bellhop.client_grant values ('p', 'ACME', '*'), ('p', 'OTHER', '*')");
+  await setSetting(pool, { clientCode: "ACME", propertyCode: null, name: "timeZone" }, "Europe/Paris");
+  const { code, err } = await run("client", "ACME", "--reason", "contract ended");
+  assert.equal(code, 0, err);
+  for (const word of ["Guest of", "Europe/Paris"]) {
+    const places = (await searchEverywhere(pool, word)).filter((place) => !place.includes("pg_stats"));
+    assert.deepEqual(places, []);
+  }
+  assert.deepEqual(await bench.rows("select client_code from bellhop.client_grant"), [
+    { client_code: "OTHER" },
+  ]);
+  const [left] = await bench.rows<{ count: number }>(
+    "select count(*)::integer as count from bellhop_state.current_record",
+  );
+  assert.equal(left?.count, 0);
+  const { clientConfig } = bench.database;
+  assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
+  assert.deepEqual(bench.failures, []);
+});

@@ -1,0 +1,65 @@
+import { zstdDecompressSync } from "node:zlib";
+import type { Pool } from "pg";
+
+interface LogRow {
+  readonly request_id: string;
+  readonly bucket: number;
+  readonly layout: Buffer;
+  readonly body: Buffer;
+}
+
+/** The bytes of a stored body, chunk by chunk; read without a line of the service's own. */
+function* chunksOf({ layout, body }: LogRow): Generator<Buffer> {
+  const word = (at: number) => layout.readUInt32LE(at * 4);
+  let from = 0;
+  for (let chunk = 0; chunk < word(0); chunk += 1) {
+    const [stored, inflated] = [word(2 + chunk * 3), word(3 + chunk * 3)];
+    const bytes = body.subarray(from, from + stored);
+    yield stored === inflated ? bytes : zstdDecompressSync(bytes);
+    from += stored;
+  }
+}
+
+/** Every table of the database that is not PostgreSQL's own, and what PostgreSQL keeps of the values in them. */
+const TABLES = `
+  select format('%I.%I', nspname, relname) as name
+  from pg_class join pg_namespace as schema on schema.oid = relnamespace
+  where relkind = 'r' and nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
+  union all values ('pg_catalog.pg_stats')
+  order by 1`;
+
+/**
+ * Where a text stands, whatever its case: every row of every table is read as text (bytes as hexadecimal digits, and looked for as
+ * such), and every chunk of the log inflated. Answers `table: row` for each place.
+ */
+export async function searchEverywhere(pool: Pool, wanted: string): Promise<string[]> {
+  const found: string[] = [];
+  const lower = wanted.toLowerCase();
+  const hex = Buffer.from(wanted).toString("hex");
+  const escaped = JSON.stringify(wanted).slice(1, -1).toLowerCase();
+  const isIn = (text: string) => {
+    const read = text.toLowerCase();
+    return read.includes(lower) || read.includes(escaped) || read.includes(hex);
+  };
+  for (const { name } of (await pool.query<{ name: string }>(TABLES)).rows) {
+    const { rows } = await pool.query<{ text: string }>(`select entry::text as text from ${name} as entry`);
+    for (const { text } of rows) if (isIn(text)) found.push(`${name}: ${text.slice(0, 200)}`);
+  }
+  const log = await pool.query<LogRow>(
+    "select request_id, bucket, layout, body from bellhop.accept_log where body is not null",
+  );
+  for (const row of log.rows)
+    for (const chunk of chunksOf(row))
+      if (isIn(chunk.toString("utf8")) || isIn(JSON.stringify(readable(chunk))))
+        found.push(`inflated: ${row.request_id}/${row.bucket}`);
+  return found;
+}
+
+/** With escapes such as \\u00fc read, which may spell any text. */
+function readable(chunk: Buffer): string {
+  return chunk
+    .toString("utf8")
+    .replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, digits: string) =>
+      String.fromCharCode(Number.parseInt(digits, 16)),
+    );
+}
