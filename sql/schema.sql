@@ -178,6 +178,32 @@ create table bellhop.denied_token (
   constraint denied_token_pkey PRIMARY KEY (jti)
 );
 
+create table bellhop.erasure (
+  erasure_id uuid not null,
+  reason text not null,
+  requested_by text not null,
+  started_at timestamp with time zone default clock_timestamp() not null,
+  salt bytea,
+  finished_at timestamp with time zone,
+  certificate text,
+  certificate_hash text,
+  constraint erasure_check CHECK (((finished_at IS NULL) OR ((salt IS NULL) AND (certificate IS NOT NULL) AND (certificate_hash IS NOT NULL)))),
+  constraint erasure_pkey PRIMARY KEY (erasure_id)
+);
+
+create table bellhop.erasure_subject (
+  erasure_id uuid not null,
+  client_code text collate "C" not null,
+  property_code text collate "C",
+  resource "char" not null,
+  key text collate "C",
+  profile_digest bytea,
+  constraint erasure_subject_check CHECK ((((property_code IS NULL) = (key IS NULL)) AND ((key IS NULL) <> (profile_digest IS NULL)))),
+  constraint erasure_subject_profile_digest_check CHECK ((octet_length(profile_digest) = 32)),
+  constraint erasure_subject_erasure_id_fkey FOREIGN KEY (erasure_id) REFERENCES bellhop.erasure(erasure_id),
+  constraint erasure_subject_key UNIQUE NULLS NOT DISTINCT (erasure_id, client_code, property_code, resource, key, profile_digest)
+);
+
 create table bellhop.feed_arrival (
   first_request_id uuid not null,
   last_request_id uuid not null,
@@ -261,6 +287,13 @@ create table bellhop.presence (
   constraint presence_pkey PRIMARY KEY (presence_id)
 );
 
+create table bellhop.privacy_version (
+  only_row boolean default true not null,
+  version bigint default 0 not null,
+  constraint privacy_version_only_row_check CHECK (only_row),
+  constraint privacy_version_pkey PRIMARY KEY (only_row)
+);
+
 create table bellhop.property (
   property_id integer generated always as identity not null,
   client_code text collate "C" not null,
@@ -268,6 +301,7 @@ create table bellhop.property (
   bucket smallint not null,
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  deleted_at timestamp with time zone,
   constraint property_pkey PRIMARY KEY (property_id),
   constraint property_client_code_property_code_key UNIQUE (client_code, property_code)
 );
@@ -591,6 +625,7 @@ CREATE INDEX certification_client ON bellhop.certification USING btree (client_i
 CREATE INDEX client_changed ON bellhop.client USING btree (changed_epoch);
 CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_epoch);
 CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);
+CREATE INDEX erasure_started ON bellhop.erasure USING btree (started_at, erasure_id);
 CREATE INDEX idempotency_key_created ON bellhop.idempotency_key USING btree (created_at);
 CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired_at IS NULL);
 CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (expires_at);
