@@ -2,7 +2,9 @@
 const allowed = {
   main: null,
   threads: null,
-  http: ["auth", "contract", "accept", "state", "read", "insight", "backfill", "console", "settings", "feed", "certify", "errors", "observe", "db", "memory"],
+  // What a folder is told by the settings, the doctor judges.
+  doctor: ["config.ts", "accept", "apply", "auth", "backfill", "console", "contract", "feed", "insight", "read", "retention", "settings", "state", "db", "errors", "observe", "memory"],
+  http: ["auth", "contract", "accept", "state", "read", "insight", "backfill", "console", "settings", "feed", "certify", "network", "errors", "observe", "db", "memory"],
   auth: ["db", "errors", "observe", "memory"],
   accept: ["contract", "db", "errors", "observe", "memory"],
   apply: ["contract", "state", "ledger", "accept", "db", "errors", "observe", "memory"],
@@ -12,7 +14,7 @@ const allowed = {
   insight: ["contract", "accept", "state", "ledger", "read", "settings", "db", "errors"],
   backfill: ["contract", "accept", "state", "read", "insight", "db", "errors"],
   console: ["contract", "accept", "read", "settings", "db", "errors"],
-  feed: ["contract", "accept", "state", "read", "settings", "db", "errors", "observe", "memory"],
+  feed: ["contract", "accept", "state", "read", "settings", "network", "db", "errors", "observe", "memory"],
   certify: ["auth", "contract", "read", "db", "errors"],
   retention: ["auth", "contract", "accept", "apply", "state", "ledger", "read", "settings", "feed", "db", "errors", "observe", "memory"],
   settings: ["db", "errors"],
@@ -20,6 +22,7 @@ const allowed = {
   simulate: [],
   contract: [],
   errors: [],
+  network: [],
   observe: ["memory"],
   memory: [],
 };
@@ -29,7 +32,7 @@ const layers = Object.entries(allowed)
     name: `${from}-may-import-only-its-layers`,
     severity: "error",
     from: { path: `^src/${from}/`, pathNot: "\\.test\\.ts$" },
-    to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map((t) => `^src/${t}/`)] },
+    to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map((t) => (t.endsWith(".ts") ? `^src/${t}$` : `^src/${t}/`))] },
   }));
 module.exports = {
   forbidden: [

@@ -46,7 +46,11 @@ export interface KeyRotation {
 }
 
 /** Every key there ever was, the newest first. */
-export async function listKeys({ internals }: AuthAdmin): Promise<KeySummary[]> {
+export async function listKeys({
+  internals,
+}: {
+  readonly internals: Pick<AuthAdmin["internals"], "pool">;
+}): Promise<KeySummary[]> {
   return (await internals.pool.query<KeySummary>(LIST_ALL)).rows;
 }
 

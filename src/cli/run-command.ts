@@ -3,6 +3,7 @@ import { certifyCommand } from "./certify-command.ts";
 import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
 import { deleteCommand } from "./delete-command.ts";
+import { doctorCommand } from "./doctor-command.ts";
 import { erasureCommand } from "./erasure-command.ts";
 import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
@@ -24,6 +25,7 @@ import { webhookCommand } from "./webhook-command.ts";
 const HELP = `bellhop: hotel data ingestion
 
   serve [--role ROLES] [--workers N]           run the service
+  doctor [--json]                              what is wrong with this installation, and what to do about it
   client create|list|show|update|rotate-secret|revoke
                                                the partners' clients
   certify start|show|report|list|end|reference
@@ -57,6 +59,7 @@ type Command = (args: readonly string[], environment: NodeJS.ProcessEnv) => Prom
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve,
+  doctor: doctorCommand,
   client: clientCommand,
   certify: certifyCommand,
   token: tokenCommand,

@@ -3,9 +3,7 @@ import { join } from "node:path";
 import type { AuthInternals } from "../auth/authenticator.ts";
 import { createClient, listClients, revokeClient } from "../auth/client-admin.ts";
 import { TOKEN_SCOPES } from "../auth/scopes.ts";
-
-/** The codes that the sandbox client may push; the README's example uses them. */
-export const SANDBOX_CLIENT_CODE = "DEMO";
+import { SANDBOX_CLIENT_CODE } from "../config.ts";
 
 interface SandboxClient {
   readonly clientId: string;

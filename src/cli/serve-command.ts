@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { hasOperators } from "../auth/operator-admin.ts";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { allocateTurns } from "../observe/turn-taking.ts";
 import { type Service, startService } from "../service.ts";
-import { closeSandbox, openSandbox, SANDBOX_CLIENT_CODE } from "./sandbox.ts";
+import { closeSandbox, openSandbox } from "./sandbox.ts";
 
 const HELP = `bellhop serve [--role accept,apply,read] [--workers N] [--no-sandbox]
 

@@ -1,11 +1,10 @@
 import type pg from "pg";
-import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../accept/request-id.ts";
+import { lowestIdAt } from "../accept/request-id.ts";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
 import { readStatement } from "../db/statement.ts";
+import { type ApplyLag, lookForLag } from "./apply-lag.ts";
 
 const countIntake = readStatement(new URL("./sql/count-intake.sql", import.meta.url));
-const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
-const readOpenLanes = readStatement(new URL("./sql/read-open-lanes.sql", import.meta.url));
 const countHeld = readStatement(new URL("./sql/count-held.sql", import.meta.url));
 
 const MINUTE_MS = 60_000;
@@ -16,8 +15,6 @@ const SETTLED_AFTER_MS = 2 * MINUTE_MS;
 const MINUTES_AT_ONCE = 5;
 /** A look that has taken so long leaves the older minutes to the next one. */
 const LOOK_MS_MAX = 300;
-/** Parts counted in each bucket and lane. */
-const WAITING_MAX = 100;
 const HELD_COUNTED_MAX = 10_000;
 
 /** Batches and records. */
@@ -40,12 +37,7 @@ export interface Intake {
   readonly now: string;
   /** The last hour, oldest first; the last one is still growing. */
   readonly minutes: readonly IntakeMinute[];
-  readonly lag: {
-    readonly seconds: number;
-    readonly oldestReceivedAt: string | null;
-    readonly waiting: number;
-    readonly waitingMax: number;
-  };
+  readonly lag: ApplyLag;
   readonly held: number;
 }
 
@@ -83,28 +75,16 @@ export class IntakeMeter {
   }
 
   async #look(): Promise<Intake> {
-    const open = await this.#pool.query<{ now: Date; lanes: string[] }>(readOpenLanes);
-    const { now, lanes } = open.rows[0] ?? { now: new Date(), lanes: [] };
+    const { now, read } = await lookForLag(this.#pool);
     const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
     const oldest = newest - (MINUTES - 1) * MINUTE_MS;
     await this.#fill(oldest, newest, now.getTime());
-    const lag = await this.#pool.query<{ oldest: string | null; waiting: number }>({
-      ...readLag,
-      values: [WAITING_MAX, lanes],
-    });
+    const lag = await read();
     const held = await this.#pool.query<{ held: number }>({ ...countHeld, values: [HELD_COUNTED_MAX] });
-    const { oldest: waitsLongest = null, waiting = 0 } = lag.rows[0] ?? {};
-    const receivedUs = waitsLongest === null ? undefined : microsecondsOf(waitsLongest);
     return {
       now: now.toISOString(),
       minutes: Array.from({ length: MINUTES }, (_, at) => this.#minuteAt(oldest + at * MINUTE_MS)),
-      lag: {
-        // What was received after the clock was read waits for no time at all.
-        seconds: receivedUs === undefined ? 0 : Math.max(0, now.getTime() - receivedUs / 1000) / 1000,
-        oldestReceivedAt: receivedUs === undefined ? null : isoOfMicroseconds(receivedUs),
-        waiting,
-        waitingMax: WAITING_MAX,
-      },
+      lag,
       held: held.rows[0]?.held ?? 0,
     };
   }

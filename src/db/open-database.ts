@@ -23,6 +23,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long a statement of the pool may take (ms); by default as long as it likes. */
   readonly answerMsMax?: number;
+  /** Leaves the schema as it is found, for whoever only looks. */
+  readonly leavesSchema?: boolean;
 }
 
 export interface Database {
@@ -84,7 +86,7 @@ async function openServer(
 ): Promise<Database> {
   const level = await checkServer(address, config.allowUnsafeDurability, log);
   const sessionConfig = clientConfig(address, level);
-  await migrate(sessionConfig, log);
+  if (options.leavesSchema !== true) await migrate(sessionConfig, log);
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax);
   await checkWorkers(pool, config.allowUnsafeDurability).catch(async (error) => {
     await pool.end();

@@ -38,6 +38,7 @@ async function runLines(lines: readonly string[]): Promise<Record<string, Answer
 const HELPED = [
   "",
   "serve",
+  "doctor",
   "client",
   "key",
   "pepper",

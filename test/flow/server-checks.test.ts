@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import pg from "pg";
+import { readConfig } from "../../src/config.ts";
 import { clientConfig } from "../../src/db/connection.ts";
 import { findBinaries } from "../../src/db/embedded/binaries.ts";
 import { prepareHome } from "../../src/db/embedded/home.ts";
@@ -12,6 +13,7 @@ import { spawnIdentity } from "../../src/db/embedded/server-user.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded-postgres.ts";
 import { openDatabase } from "../../src/db/open-database.ts";
 import { checkServer } from "../../src/db/server-checks.ts";
+import { examine } from "../../src/doctor/examine.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { addressUrl, temporaryDirectory } from "../support/test-server.ts";
@@ -117,6 +119,9 @@ test("a server with fsync or full_page_writes off is refused by name, unless the
     /fsync and full_page_writes off.*ALLOW_UNSAFE_DURABILITY/,
   );
   await (await open(true)).close();
+  const findings = await examine({ readConfig: () => readConfig({ DATABASE_URL: url }), explain: String });
+  const told = findings.find(({ id }) => id === "database.durability");
+  assert.deepEqual([told?.health, told?.says], ["fail", "fsync = off, full_page_writes = off."]);
   const exited = once(server, "exit");
   await stopServer(home.dataDirectory);
   await exited;

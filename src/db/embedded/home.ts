@@ -46,6 +46,11 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
   };
 }
 
+/** Whether a DATA_DIR has a cluster, here or where it points to; nothing is made. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  return (await exists(join(dataDir, "postgres"))) || (await exists(join(dataDir, "postgres-location")));
+}
+
 async function locate(dataDir: string, isRoot: boolean): Promise<string> {
   const pointer = join(dataDir, "postgres-location");
   const pointed = await readFile(pointer, "utf8").catch(() => undefined);

@@ -1,0 +1,67 @@
+import type { Config } from "../../config.ts";
+import { readStatement } from "../../db/statement.ts";
+import { type Check, fine, trouble } from "../finding.ts";
+import type { DatabaseSubject } from "../subject.ts";
+
+const READ_CONNECTIONS = readStatement(new URL("../sql/read-connections.sql", import.meta.url));
+
+interface Connections {
+  readonly most: number;
+  readonly used: number;
+  readonly roleMost: number | null;
+  readonly roleUsed: number;
+  readonly databaseMost: number | null;
+  readonly databaseUsed: number;
+}
+
+/** Fewer than these free, and an operator's own command may find none. */
+const FREE_MIN = 3;
+
+/** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
+function connectionsOfNode(config: Config): number {
+  const pools = 13 + 3 * Math.max(0, config.httpThreads - 3);
+  // Twice: a thread that has taken a batch of a backfill has lanes for those, too.
+  const lanes = config.roles.includes("accept") ? config.httpThreads * (config.acceptWriters + 1) : 0;
+  const appliers = config.roles.includes("apply") ? 4 * config.applyWriters : 0;
+  return pools + lanes + appliers + 1;
+}
+
+/** Whether there are connections left, and enough for one more node. */
+export const connections: Check<DatabaseSubject> = {
+  name: "connections",
+  async run({ config, database }) {
+    const id = "database.connections";
+    const { rows } = await database.pool.query<Connections>(READ_CONNECTIONS);
+    const [found] = rows;
+    if (found === undefined) throw new Error("The database does not count its connections.");
+    const bounds = [
+      { what: "the server", most: found.most, used: found.used },
+      { what: "the role", most: found.roleMost ?? found.most, used: found.roleUsed },
+      { what: "the database", most: found.databaseMost ?? found.most, used: found.databaseUsed },
+    ].map((bound) => ({ ...bound, free: bound.most - bound.used }));
+    const tightest = bounds.reduce((least, bound) => (bound.free < least.free ? bound : least));
+    const says = `${tightest.used} of ${tightest.most} connections of ${tightest.what} are in use`;
+    const wanted = connectionsOfNode(config);
+    const advice =
+      "Raise max_connections (or the limit of the role), lower HTTP_THREADS or APPLY_WRITERS, or run fewer nodes.";
+    if (tightest.free < FREE_MIN)
+      return [
+        trouble("fail", id, {
+          says: `${says}.`,
+          means:
+            "A lane or applier that has to be opened again finds no connection, and its node cannot accept or apply.",
+          advice,
+        }),
+      ];
+    // The embedded database has one node.
+    if (tightest.free < wanted && !database.embedded)
+      return [
+        trouble("warn", id, {
+          says: `${says}; one more node of these settings wants up to ${wanted}.`,
+          means: "A node that is added, or started before another has ended, may not get its connections.",
+          advice,
+        }),
+      ];
+    return [fine(id, `${says}; a node of these settings holds up to ${wanted}.`)];
+  },
+};

@@ -1,0 +1,17 @@
+-- Transactions of this server that have been open for longer than $1 seconds, the oldest first, at most 5, prepared ones among
+-- them: as long as one is open, no row that died after its beginning is cleaned up, in any database.
+select * from (
+  select
+    'session ' || pid as who, coalesce(nullif(application_name, ''), 'unnamed') as program, usename::text as role,
+    coalesce(state, 'hidden') as state, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+  from pg_stat_activity
+  where backend_type = 'client backend' and pid <> pg_backend_pid() and xact_start is not null
+  union all
+  select
+    'prepared transaction ' || gid, 'two-phase commit', owner::text, 'prepared',
+    extract(epoch from clock_timestamp() - prepared)::float8
+  from pg_prepared_xacts
+) as open
+where seconds > $1
+order by seconds desc
+limit 5

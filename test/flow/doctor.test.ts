@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { readConfig } from "../../src/config.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { oldestTransactions } from "../../src/doctor/checks/transactions.ts";
+import { examine } from "../../src/doctor/examine.ts";
+import type { Finding, Health } from "../../src/doctor/finding.ts";
+import { createLogger } from "../../src/observe/log.ts";
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const KEY = randomBytes(32).toString("base64");
+
+/** A laptop's command beside the database, with these settings changed. */
+function look(url: string, settings: Readonly<Record<string, string>> = {}): Promise<readonly Finding[]> {
+  const environment = {
+    DATABASE_URL: url,
+    NODE_ENV: "test",
+    HTTP_THREADS: "1",
+    APPLY_WRITERS: "1",
+    ...settings,
+  };
+  return examine({ readConfig: () => readConfig(environment), explain: String });
+}
+
+const healthOf = (findings: readonly Finding[], id: string): Health | undefined =>
+  findings.find((finding) => finding.id === id)?.health;
+
+const saysOf = (findings: readonly Finding[], id: string): string =>
+  findings.find((finding) => finding.id === id)?.says ?? assert.fail(`nothing was found of ${id}`);
+
+describe("beside a running service", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+
+  test("one that is well has no failure, and every area has been looked at", async () => {
+    await until(async () => healthOf(await look(service.database.url), "buckets.owned") === "ok", 60_000);
+    const findings = await look(service.database.url);
+    assert.deepEqual(
+      findings.filter(({ health }) => health === "fail"),
+      [],
+    );
+    const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
+    assert.deepEqual(
+      [
+        ..."apply buckets clock database disk keys leftovers nodes partitions quarantine replication rights settings tables webhooks".split(
+          " ",
+        ),
+      ].filter((area) => !areas.has(area)),
+      [],
+    );
+    for (const id of [
+      "nodes.present",
+      "apply.lag",
+      "keys.active",
+      "partitions.ahead",
+      "database.durability",
+      "rights.schema",
+    ])
+      assert.equal(healthOf(findings, id), "ok", id);
+  });
+
+  test("whatever is not well says what it means and what to do", async () => {
+    const findings = await look(service.database.url, { NODE_ENV: "production" });
+    const ids = findings.filter(({ health }) => health !== "ok").map(({ id }) => id);
+    assert.ok(ids.includes("settings.key-encryption") && ids.includes("settings.addresses"), ids.join());
+    for (const { id, health, means, advice } of findings)
+      assert.equal(health !== "ok", means !== undefined && advice !== undefined, id);
+  });
+
+  test("a record that is held aside is counted with its reason", async () => {
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
+    assert.equal(
+      (await service.post("inventories", [inventoryRecord({ createDateTime: tomorrow })])).status,
+      202,
+    );
+    await until(async () => healthOf(await look(service.database.url), "quarantine.held") === "warn", 60_000);
+    assert.match(
+      saysOf(await look(service.database.url), "quarantine.held"),
+      /^1 record is held aside \(1 time\.future\)/,
+    );
+  });
+
+  test("secrets that lie readable although there is a key are told, and one that does not open them fails", async () => {
+    const { url } = service.database;
+    assert.equal(healthOf(await look(url), "keys.encryption"), "ok");
+    assert.equal(healthOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warn");
+    const { rows } = await service.pool.query<{ private_key: string }>(
+      "update bellhop.signing_key as key set private_key = 'aes256gcm:AAAA:AAAA:AAAA' from bellhop.signing_key as before where before.kid = key.kid returning before.private_key",
+    );
+    assert.equal(healthOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "fail");
+    await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
+  });
+
+  test("a transaction that stays open is found with who has it", async () => {
+    const client = await service.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("set local application_name = 'an analyst'");
+      const [oldest] = await oldestTransactions(service.pool, 0);
+      assert.ok(oldest !== undefined);
+      const programs = (await oldestTransactions(service.pool, 0)).map(({ program }) => program);
+      assert.ok(programs.includes("an analyst"), programs.join());
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+});
+
+describe("where no service runs", () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+  const say = async (id: string) => healthOf(await look(database.url), id);
+
+  test("nobody is there: nodes and keys are told as what a start brings, buckets without an owner are no alarm", async () => {
+    const findings = await look(database.url);
+    assert.equal(saysOf(findings, "nodes.present"), "No node is running on this database.");
+    assert.equal(healthOf(findings, "keys.active"), "warn");
+    assert.equal(healthOf(findings, "buckets.owned"), "ok");
+  });
+
+  test("partitions that end too soon are told, and none at all for now fails", async () => {
+    // A database has none until a node makes them.
+    await database.pool.query(
+      `create table bellhop.accept_log_old partition of bellhop.accept_log
+        for values from ('00000000-0000-7000-8000-000000000000') to ('019a0000-0000-7000-8000-000000000000')`,
+    );
+    assert.equal(await say("partitions.ahead"), "fail");
+  });
+
+  test("dead letters, paused receivers, old backfills and what a replay left are told", async () => {
+    await database.pool.query(
+      `insert into bellhop.client (client_id, name, scopes, changed_epoch) values ('c1', 'sandbox', '{}', 0);
+      insert into bellhop.client_grant values ('c1', 'DEMO', '*');
+      insert into bellhop.webhook_endpoint (endpoint_id, client_id, url, events, shard, paused_at, pause_reason)
+        values ('019a0000-0000-7000-8000-000000000001', 'c1', 'https://a.example', '{}', 0, now(), 'silent for 72 hours');
+      insert into bellhop.webhook_message (message_id, endpoint_id, event, body, dead_at)
+        values ('019a0000-0000-7000-8000-000000000002', '019a0000-0000-7000-8000-000000000001', 'request.applied', '{}', now());
+      insert into bellhop.backfill (backfill_id, client_id, client_code, property_code, bucket, manifest, opened_at)
+        values ('019a0000-0000-7000-8000-000000000003', 'c1', 'ACME', 'P1', 0, '{}', now() - interval '8 days');
+      create schema bellhop_replay_abc; create table bellhop_replay_abc.t as select 1;`,
+    );
+    const findings = await look(database.url);
+    for (const id of [
+      "webhooks.receivers",
+      "webhooks.dead-letters",
+      "leftovers.backfills",
+      "leftovers.schemas",
+    ])
+      assert.equal(healthOf(findings, id), "warn", id);
+    assert.equal(healthOf(findings, "leftovers.sandbox"), "fail");
+  });
+
+  test("a migration of a newer version and one that is not made yet are told", async () => {
+    const { pool } = database;
+    await pool.query(
+      "insert into bellhop_migration.applied (name, checksum) values ('9999-do-more.sql', '')",
+    );
+    assert.match(saysOf(await look(database.url), "database.migrations"), /9999-do-more\.sql the first/);
+    await pool.query("delete from bellhop_migration.applied where name >= '0021'");
+    assert.match(
+      saysOf(await look(database.url), "database.migrations"),
+      /has not had .*, 0021-create-backfills\.sql the first/,
+    );
+  });
+
+  test("a role that may not create schemas fails, and what it may not read is said to be unknown", async () => {
+    const { pool, name, url } = database;
+    // Rights that an owner takes from itself.
+    await pool.query(
+      `revoke create on database ${name} from bellhop; revoke select on bellhop.signing_key from bellhop`,
+    );
+    const findings = await look(url);
+    assert.equal(healthOf(findings, "rights.schema"), "fail");
+    assert.equal(healthOf(findings, "keys.look"), "warn");
+    assert.ok(healthOf(findings, "clock.difference") !== undefined);
+    await pool.query(
+      `grant create on database ${name} to bellhop; grant select on bellhop.signing_key to bellhop`,
+    );
+    assert.equal(healthOf(await look(url), "rights.schema"), "ok");
+  });
+});
+
+test("an empty database is looked at without being migrated", async () => {
+  const { url, drop } = await createEmptyDatabase();
+  const findings = await look(url);
+  assert.equal(healthOf(findings, "database.migrations"), "warn");
+  assert.equal(healthOf(findings, "keys.active"), undefined);
+  const pool = createPool({ connectionString: url }, createLogger({ level: "silent", pretty: false }), 1);
+  const { rows } = await pool.query("select from pg_namespace where nspname like 'bellhop%'");
+  assert.equal(rows.length, 0);
+  await pool.end();
+  await drop();
+});
+
+test("a database that cannot be reached, a DATA_DIR without one and a wrong setting are findings", async () => {
+  const unreachable = await look("postgresql://127.0.0.1:1/none");
+  assert.equal(healthOf(unreachable, "database.reach"), "fail");
+  const nowhere = await examine({
+    readConfig: () => readConfig({ DATA_DIR: "/nonexistent/bellhop" }),
+    explain: String,
+  });
+  assert.equal(healthOf(nowhere, "database.reach"), "warn");
+  const wrong = await examine({ readConfig: () => readConfig({ PORT: "no" }), explain: String });
+  assert.deepEqual(
+    wrong.map(({ id, health }) => [id, health]),
+    [["settings.readable", "fail"]],
+  );
+});
