@@ -240,6 +240,13 @@ export const SETTINGS = [
     meaning: "A webhook endpoint none of whose tries was good for so long is paused.",
   },
   {
+    name: "TRUSTED_PROXIES",
+    kind: "text",
+    fallback: undefined,
+    meaning:
+      "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is not looked at.",
+  },
+  {
     name: "METRICS_TOKEN",
     kind: "text",
     fallback: undefined,

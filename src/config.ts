@@ -3,9 +3,12 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./db/presence.ts";
-import { NetworkError, readNetworks } from "./feed/webhooks/address-rules.ts";
+import { NetworkError, readNetworks } from "./network/networks.ts";
 
 const MIB = 1_048_576;
+
+/** The client code that the sandbox client may push; the README's example uses it. */
+export const SANDBOX_CLIENT_CODE = "DEMO";
 
 /** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
 export interface Config {
@@ -54,6 +57,8 @@ export interface Config {
   /** Networks that webhooks may go to although they are not public. */
   readonly webhookAllowedNetworks: readonly string[];
   readonly webhookPauseHours: number;
+  /** Networks of the proxies in front whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
 }
 
 /** A setting that cannot be used; the message names it and says what it takes. */
@@ -98,12 +103,12 @@ function readAddress(name: SettingName, value: string | undefined): string | und
   return value.replace(/\/+$/, "");
 }
 
-function readAllowedNetworks(text: string): readonly string[] {
+function readNetworksOf(name: SettingName, text: string | undefined): readonly string[] {
   try {
-    return readNetworks(text);
+    return readNetworks(text ?? "");
   } catch (error) {
     if (!(error instanceof NetworkError)) throw error;
-    throw new ConfigError(`WEBHOOK_ALLOWED_NETWORKS: ${error.message}`, { cause: error });
+    throw new ConfigError(`${name}: ${error.message}`, { cause: error });
   }
 }
 
@@ -253,7 +258,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
           : 0
         : number("STOP_GRACE_MS", STOP_GRACE_MS_MAX),
     metricsToken: text("METRICS_TOKEN"),
-    webhookAllowedNetworks: readAllowedNetworks(text("WEBHOOK_ALLOWED_NETWORKS") ?? ""),
+    webhookAllowedNetworks: readNetworksOf("WEBHOOK_ALLOWED_NETWORKS", text("WEBHOOK_ALLOWED_NETWORKS")),
+    trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import type { Addresses, AuthInternals } from "./authenticator.ts";
@@ -25,6 +26,8 @@ export interface AuthRoutesOptions {
   /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
   readonly failures: FailureLimiter;
   readonly watch?: TokenWatch;
+  /** Whose request it is, for the limit of failures: another's than the connection's behind a proxy. */
+  readonly clientAddress: (raw: IncomingMessage) => string;
 }
 
 /**
@@ -48,8 +51,10 @@ export async function registerAuthRoutes(app: FastifyInstance, options: AuthRout
   });
 }
 
-function addFormRoutes(scope: FastifyInstance, { internals, failures, watch }: AuthRoutesOptions): void {
-  addFormRoute(scope, AUTH_PATHS.token, async (request, reply) => {
+function addFormRoutes(scope: FastifyInstance, options: AuthRoutesOptions): void {
+  const { internals, failures, watch, clientAddress } = options;
+  const addFormRoute = (path: string, handle: FormHandler) => routeForm(scope, path, clientAddress, handle);
+  addFormRoute(AUTH_PATHS.token, async (request, reply) => {
     const { token, allowance } = await grantToken(request, internals, failures, watch);
     reply.headers(rateLimitHeaders(allowance));
     await internals.tidy();
@@ -60,11 +65,11 @@ function addFormRoutes(scope: FastifyInstance, { internals, failures, watch }: A
       scope: token.scopes.join(" "),
     };
   });
-  addFormRoute(scope, AUTH_PATHS.revoke, async (request, reply) => {
+  addFormRoute(AUTH_PATHS.revoke, async (request, reply) => {
     await revokeByClient(request, internals, failures);
     return reply.code(200).send();
   });
-  addFormRoute(scope, AUTH_PATHS.introspect, (request) => introspectToken(request, internals, failures));
+  addFormRoute(AUTH_PATHS.introspect, (request) => introspectToken(request, internals, failures));
 }
 
 function addDocumentRoutes(scope: FastifyInstance, { internals, addresses }: AuthRoutesOptions): void {
@@ -79,12 +84,18 @@ function addDocumentRoutes(scope: FastifyInstance, { internals, addresses }: Aut
 
 type FormHandler = (request: ClientRequest, reply: FastifyReply) => Promise<unknown>;
 
-function addFormRoute(scope: FastifyInstance, path: string, handle: FormHandler): void {
+function routeForm(
+  scope: FastifyInstance,
+  path: string,
+  clientAddress: AuthRoutesOptions["clientAddress"],
+  handle: FormHandler,
+): void {
   scope.post(path, { bodyLimit: FORM_BYTES_MAX }, async (request, reply) => {
     requireNothingInUri(request);
     const body = requireFormBody(request);
     const authorization = request.raw.headersDistinct["authorization"];
-    return handle({ authorization, form: parseForm(body), address: request.ip }, reply);
+    const address = clientAddress(request.raw);
+    return handle({ authorization, form: parseForm(body), address }, reply);
   });
   refuseOtherMethods(scope, path, ["POST"]);
 }

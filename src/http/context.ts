@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { AcceptLog } from "../accept/accept-log.ts";
@@ -37,6 +38,8 @@ export interface HttpContext {
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
   };
+  /** The address of whoever sent a request: the connection's, or behind proxies that are trusted the one that they name. */
+  clientAddress(raw: IncomingMessage): string;
   /** How many nodes there are for requests of this kind, this one among them. */
   nodes(role: "accept" | "read"): number;
   /** What this node is there for. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
@@ -21,7 +21,12 @@ export interface LoggedRequest {
   /** The UUID a batch was answered with. */
   readonly acceptedRequestId: string | undefined;
   readonly correlationId: string | string[] | undefined;
+  /** Who asked; said only where the answer is a refusal, as the addresses of partners who do nothing wrong are nobody's business. */
+  readonly address?: string;
 }
+
+/** Whoever is answered so may be guessing, or a partner who has to be told. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 interface Meters {
   count(): void;
@@ -34,12 +39,17 @@ interface Meters {
  * is on disk all the same.
  */
 export class RequestLog {
-  readonly #context: Pick<HttpContext, "log" | "metrics">;
+  readonly #context: Pick<HttpContext, "log" | "metrics" | "clientAddress">;
   /** By method, route and status, of which there are so many. */
   readonly #meters = new Map<string, Meters>();
 
-  constructor(context: Pick<HttpContext, "log" | "metrics">) {
+  constructor(context: Pick<HttpContext, "log" | "metrics" | "clientAddress">) {
     this.#context = context;
+  }
+
+  /** The address of whoever sent it. */
+  addressOf(raw: IncomingMessage): string {
+    return this.#context.clientAddress(raw);
   }
 
   /** `describe` is called when the response is over: soon after, when it was already. */
@@ -50,7 +60,7 @@ export class RequestLog {
   }
 
   #write(response: ServerResponse, request: LoggedRequest): void {
-    const { method, route, acceptedRequestId, clientId, correlationId } = request;
+    const { method, route, acceptedRequestId, clientId, correlationId, address } = request;
     const { statusCode } = response;
     const elapsedMs = performance.now() - request.startedAtMs;
     const meters = this.#metersOf(method, route, statusCode);
@@ -67,6 +77,7 @@ export class RequestLog {
         ...(response.writableFinished ? {} : { clientGone: true }),
         ...(clientId === undefined ? {} : { clientId }),
         ...(acceptedRequestId === undefined ? {} : { requestId: acceptedRequestId }),
+        ...(address === undefined || !REFUSALS.has(statusCode) ? {} : { address }),
         ...(correlationId === undefined ? {} : { correlationId: String(correlationId).slice(0, 128) }),
       },
       "request",
@@ -99,7 +110,9 @@ export function logRequests(app: FastifyInstance, requestLog: RequestLog): void 
     // A fault while an answer is made sends another one in its place.
     if (!seen.has(reply.raw)) {
       seen.add(reply.raw);
-      requestLog.whenOver(reply.raw, () => describe(request));
+      // A connection that has ended does not know its address any more.
+      const address = requestLog.addressOf(request.raw);
+      requestLog.whenOver(reply.raw, () => ({ ...describe(request), address }));
     }
     done(null, payload);
   });

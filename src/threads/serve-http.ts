@@ -21,6 +21,7 @@ import { registerBackfillChanges, registerBackfillReads } from "../http/backfill
 import { createBatchMeters } from "../http/batch-meters.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import { registerCertificationRoute } from "../http/certification-route.ts";
+import { clientAddressReader } from "../http/client-address.ts";
 import { registerConsole } from "../http/console/register-console.ts";
 import type { HttpContext } from "../http/context.ts";
 import { registerDataRoutes } from "../http/data-routes.ts";
@@ -131,6 +132,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       internals: parts.authenticator.internals,
       addresses,
       failures: createFailureLimiter(undefined, parts.shared.failures),
+      clientAddress: context.clientAddress,
       watch: tokenWatchOf(context.wireNotes),
     });
   }
@@ -246,6 +248,7 @@ function createContext(
     limits,
     roles: config.roles,
     nodes: (role) => nodes.of(role),
+    clientAddress: clientAddressReader(config.trustedProxies),
     isLeaving: () => leaving.value > 0,
     blockedReason: () =>
       acceptLog === undefined

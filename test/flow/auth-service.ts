@@ -9,6 +9,7 @@ import { createClient } from "../../src/auth/client-admin.ts";
 import type { ClientSettings } from "../../src/auth/client-input.ts";
 import { createFailureLimiter } from "../../src/auth/failure-limiter.ts";
 import { registerAuthRoutes } from "../../src/auth/routes.ts";
+import { clientAddressReader } from "../../src/http/client-address.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -48,6 +49,7 @@ export async function startAuthNode(
     internals: authenticator.internals,
     addresses,
     failures: createFailureLimiter(),
+    clientAddress: clientAddressReader([]),
   });
   app.get("/protected", async (request, reply) => {
     const result = await authenticator.verifyBearer(request.raw.headersDistinct["authorization"]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { AddressRules, NetworkError, readNetworks } from "./address-rules.ts";
+import { NetworkError, readNetworks } from "../../network/networks.ts";
+import { AddressRules } from "./address-rules.ts";
 import { readEndpointUrl } from "./endpoint-address.ts";
 import { WebhookInputError } from "./webhook-input-error.ts";
 

@@ -53,7 +53,7 @@ async function answerLogin(
   const body = new JsonBody(bodyOf(request), ["name", "password"]);
   const name = body.requiredText("name");
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
-  const result = await logIn(parts.login, request.ip, name, password);
+  const result = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password);
   if (result.kind === "limited") throw tooManyAttempts(result.waitSeconds);
   if (result.kind === "refused") throw new ConsoleError("bellhop.console.LoginFailed");
   // A session that this browser had before is not left behind.
@@ -67,7 +67,12 @@ async function changePassword(parts: ConsoleParts, version: string, told: Told):
   const { body, operator, request } = told;
   const current = body.requiredText("current", PASSWORD_CHARACTERS_MAX);
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
-  const known = await confirmPassword(parts.login, request.ip, operator.name, current);
+  const known = await confirmPassword(
+    parts.login,
+    parts.context.clientAddress(request.raw),
+    operator.name,
+    current,
+  );
   if (known === "wrong") throw new ConsoleError("bellhop.console.LoginFailed");
   if (known !== "right") throw tooManyAttempts(known.waitSeconds);
   const { who } = adminOf(parts, operator);

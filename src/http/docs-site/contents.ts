@@ -83,6 +83,7 @@ const SECTIONS: readonly {
     title: "Operate",
     entries: [
       ["docs/operations.md", "Operations"],
+      ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Settings"],
       ["docs/console.md", "The console"],
       ["docs/security.md", "Security"],
