@@ -20,24 +20,10 @@ import { fileURLToPath } from "node:url";
 import { ensureConsoleBuilt } from "./build-console.mjs";
 import { findNode, ownNode } from "./find-node.mjs";
 import { ensureInstalled } from "./install.mjs";
+import { processEnvironment } from "./process-environment.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
-/**
- * By its default glibc's malloc has 8 arenas a core, and threads that make and drop large buffers leave holes in each:
- * with it a service under full load held 440 MB, with two arenas 320.
- */
-const ARENAS_MAX = "2";
-/**
- * Larger blocks go back to the system when they are freed. By its default glibc keeps them once it has seen a few, up to 32 MiB
- * each, and a hundred large bodies leave 250 MB of holes.
- */
-const MAPPED_BYTES_MIN = String(2 ** 20);
-/**
- * Compiled code and stripped types from the first module on: asked for within (`src/compile-cache.ts`) it comes after the first one
- * of each thread, for which Node then loads its TypeScript compiler, 19 MB each.
- */
-const COMPILE_CACHE = join(root, "node_modules", ".cache", "bellhop");
 
 const options = process.argv.slice(2);
 const dev = options[0] === "--dev";
@@ -80,9 +66,7 @@ function run(node) {
   const child = spawn(node, [resolve(root, entry), ...entryArguments], {
     cwd: workingDirectory,
     env: {
-      MALLOC_ARENA_MAX: ARENAS_MAX,
-      MALLOC_MMAP_THRESHOLD_: MAPPED_BYTES_MIN,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...processEnvironment(root),
       ...process.env,
       DATA_DIR: dataDirectory(workingDirectory),
     },

@@ -19,6 +19,7 @@ const SUITES = [
   "test/simulation/**/*.test.ts",
   "test/console/**/*.test.ts",
   "test/client/**/*.test.ts",
+  "test/deployment/**/*.test.ts",
   "packages/client/src/**/*.test.ts",
   "packages/console/src/**/*.test.ts",
 ];

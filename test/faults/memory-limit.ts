@@ -46,6 +46,11 @@ export class MemoryLimit {
     return await this.#number("memory.usage_in_bytes");
   }
 
+  /** The most that was in use at once. */
+  async peakBytes(): Promise<number> {
+    return await this.#number("memory.max_usage_in_bytes");
+  }
+
   /** Answers whether that could be had: what is in use and cannot be given back stands against a lower limit. */
   async limitTo(bytes: number): Promise<boolean> {
     return await writeFile(this.#file("memory.limit_in_bytes"), String(Math.ceil(bytes))).then(

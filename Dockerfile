@@ -1,0 +1,42 @@
+# The service without a database of its own: it needs DATABASE_URL. docs/deployment.md says how it is run and what of this
+# was tried; `npm run try-deployment` carries out these instructions where there is no container engine.
+ARG NODE_IMAGE=node:24-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+# Packages before sources, as they change less often. The optional ones are Node and PostgreSQL, for machines without.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+COPY packages/console/package.json packages/console/package-lock.json packages/console/
+RUN npm ci --prefix packages/console --no-audit --no-fund
+COPY . .
+RUN cd packages/console && node build.ts --out dist && rm -rf node_modules
+# Half of a start is stripping types and compiling. What runs cannot write its own tree, so that is kept here already, under
+# the user id it runs as, which Node makes part of the place.
+ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop
+RUN mkdir -p "$NODE_COMPILE_CACHE" && chown 10001:10001 "$NODE_COMPILE_CACHE"
+USER 10001:10001
+RUN node bin/warm-compile-cache.mjs
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Bellhop" \
+      org.opencontainers.image.description="An open hotel data ingestion service" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# An account that owns nothing: what it runs is root's, and it can write none of it.
+RUN groupadd --gid 10001 bellhop && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bellhop
+WORKDIR /app
+COPY --from=build --chown=0:0 /app /app
+# The settings of malloc and the compile cache are those of bin/launch.mjs, which installs packages and has no part here.
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=8080 \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_MMAP_THRESHOLD_=1048576 \
+    NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop
+USER 10001:10001
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+# Whether the process lives, not whether it is ready: one that waits for its database must not be started again for that.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 CMD ["node", "bin/ask-health.mjs"]
+ENTRYPOINT ["node", "src/main.ts"]
+CMD ["serve"]

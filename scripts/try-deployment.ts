@@ -1,0 +1,27 @@
+/**
+ * `npm run try-deployment -- [--seconds 10]`: the image of the Dockerfile, made and run on this machine without a container
+ * engine, under the constraints of compose.yaml (test/deployment/try-deployment.ts says what stands in for what). Ends with 1
+ * when something is not as it should be, with 77 where this machine cannot do it.
+ */
+
+import { tryDeployment } from "../test/deployment/try-deployment.ts";
+import { NotHere } from "../test/faults/campaign-command.ts";
+import { readOptions } from "./read-options.ts";
+
+const USAGE = `npm run try-deployment [-- --seconds 10]
+
+Carries out the Dockerfile's instructions on this machine's own system, and runs what came of it as compose.yaml does: an ordinary
+user, no capabilities, a tree that cannot be written, a memory limit. Needs Linux, root and control groups of version 1.
+
+  --seconds N   so long batches are sent`;
+
+const { seconds } = readOptions(USAGE, { seconds: { type: "string", default: "10" } });
+
+try {
+  const tried = await tryDeployment(Number(seconds), (line) => console.log(line));
+  process.exitCode = tried.every(({ isRight }) => isRight) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof NotHere)) throw error;
+  console.log(`SKIPPED, not tried on this machine: ${error.message}`);
+  process.exitCode = 77;
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { parse, parseAllDocuments } from "yaml";
+import { SETTINGS } from "../../src/config-table.ts";
+import { createMetrics } from "../../src/observe/metrics.ts";
+import { contextRules, environmentOf, lastOf, readDockerfile } from "./dockerfile.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+// Plain JavaScript, as it runs before any of our packages is there.
+const { processEnvironment } = (await import(`${root}bin/process-environment.mjs`)) as {
+  processEnvironment(root: string): Readonly<Record<string, string>>;
+};
+const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
+
+// biome-ignore lint/suspicious/noExplicitAny: documents of others' forms, looked into here and there.
+type Loose = any;
+
+const stages = readDockerfile(read("Dockerfile"));
+const compose: Loose = parse(read("compose.yaml"));
+const objects: Loose[] = readdirSync(`${root}deploy/kubernetes`)
+  .sort()
+  .flatMap((name) => parseAllDocuments(read(`deploy/kubernetes/${name}`)).map((document) => document.toJS()));
+const ofKind = (kind: string): Loose[] => objects.filter((object) => object.kind === kind);
+const nodes: [string, Loose][] = Object.entries(compose.services as Record<string, Loose>).filter(([name]) =>
+  name.startsWith("node-"),
+);
+const deployments = ofKind("Deployment");
+const containers: Loose[] = deployments.map((deployment) => deployment.spec.template.spec.containers[0]);
+
+const labelsOf = (deployment: Loose): Record<string, string> => deployment.spec.template.metadata.labels;
+const fits = (selector: Record<string, string>, labels: Record<string, string>) =>
+  Object.entries(selector).every(([name, value]) => labels[name] === value);
+
+describe("the image", () => {
+  test("its process finds set what the launcher sets, for the place where the image has the tree", () => {
+    const environment = environmentOf(stages);
+    for (const [name, value] of Object.entries(processEnvironment(lastOf(stages, "WORKDIR"))))
+      assert.equal(environment[name], value, name);
+  });
+
+  test("of the checkout it takes sources and documents, no tests, packages or data", () => {
+    const isTaken = contextRules(read(".dockerignore"));
+    for (const path of [
+      "src/main.ts",
+      "package-lock.json",
+      "docs/console/a.png",
+      "packages/console/build.ts",
+      "sql/migrations/0001-create-log-and-requests.sql",
+    ])
+      assert.ok(isTaken(path), path);
+    for (const path of [
+      ".git/config",
+      "data/postgres-password",
+      "node_modules/pg/package.json",
+      "packages/console/node_modules/vite/x",
+      "packages/console/dist/index.html",
+      "src/config.test.ts",
+      "test/flow/apply.test.ts",
+      "deploy/compose/secrets/tls.pem",
+      ".env",
+    ])
+      assert.ok(!isTaken(path), path);
+  });
+});
+
+describe("what is run of it", () => {
+  const settings = new Set<string>(SETTINGS.map(({ name }) => name));
+
+  test("is given settings that there are, by their names or as files", () => {
+    const given = [
+      ...nodes.flatMap(([, node]) => Object.keys(node.environment)),
+      ...ofKind("ConfigMap").flatMap(({ data }) => Object.keys(data)),
+      ...containers.flatMap(({ env }) => env.map(({ name }: Loose) => name)),
+      ...Object.keys(environmentOf(stages)).filter((name) => !(name in processEnvironment(root))),
+    ];
+    assert.ok(given.includes("DATABASE_URL_FILE"));
+    assert.deepEqual(
+      given.filter((name) => !settings.has(name.replace(/_FILE$/, ""))),
+      [],
+    );
+  });
+
+  test("is the image's own user, in a tree that it cannot write, without capabilities and with a bound of memory", () => {
+    const [uid] = lastOf(stages, "USER").split(":");
+    assert.equal(nodes.length, 3);
+    for (const [name, node] of nodes) {
+      assert.equal(node.user.split(":")[0], uid, name);
+      assert.deepEqual([node.read_only, node.cap_drop], [true, ["ALL"]], name);
+      assert.deepEqual(node.security_opt, ["no-new-privileges:true"], name);
+      assert.match(node.mem_limit, /^\d+m$/, name);
+    }
+    for (const { spec } of deployments.map((deployment) => deployment.spec.template)) {
+      const [container] = spec.containers;
+      assert.deepEqual(
+        [spec.securityContext.runAsNonRoot, String(spec.securityContext.runAsUser)],
+        [true, uid],
+      );
+      assert.deepEqual(container.securityContext.capabilities.drop, ["ALL"]);
+      assert.equal(container.securityContext.readOnlyRootFilesystem, true);
+      assert.equal(container.securityContext.allowPrivilegeEscalation, false);
+      assert.match(container.resources.limits.memory, /^\d+Mi$/);
+    }
+  });
+
+  test("is asked whether it lives and whether it is ready at the port on which it listens", () => {
+    const { PORT } = environmentOf(stages);
+    assert.equal(lastOf(stages, "EXPOSE"), PORT);
+    assert.match(read("deploy/compose/haproxy.cfg"), new RegExp(`server node-1 node-1:${PORT}`));
+    for (const container of containers) {
+      assert.equal(String(container.ports[0].containerPort), PORT);
+      for (const probe of ["startupProbe", "livenessProbe"])
+        assert.equal(container[probe].httpGet.path, "/healthz", probe);
+      assert.equal(container.readinessProbe.httpGet.path, "/readyz");
+    }
+  });
+
+  test("has more time to stop than its drain takes", () => {
+    for (const [name, node] of nodes) assert.ok(Number.parseInt(node.stop_grace_period, 10) > 10, name);
+    for (const { spec } of deployments.map((deployment) => deployment.spec.template)) {
+      const pauseSeconds = spec.containers[0].lifecycle.preStop.sleep.seconds;
+      assert.ok(spec.terminationGracePeriodSeconds > 10 + pauseSeconds);
+    }
+  });
+
+  test("trusts the network of compose's proxy, in which nobody else is", () => {
+    const [{ subnet }] = compose.networks.front.ipam.config;
+    for (const [name, node] of nodes) assert.equal(node.environment.TRUSTED_PROXIES, subnet, name);
+    assert.deepEqual(compose.services.postgres.networks, ["back"]);
+    assert.match(read("deploy/compose/haproxy.cfg"), /set-header X-Forwarded-For %\[src\]/);
+  });
+});
+
+describe("what refers to another part finds it", () => {
+  test("selectors, targets, secrets and settings", () => {
+    const labels = deployments.map(labelsOf);
+    const selectors: Loose[] = [
+      ...ofKind("Service").map(({ spec }) => spec.selector),
+      ...ofKind("PodDisruptionBudget").map(({ spec }) => spec.selector.matchLabels),
+      ...ofKind("NetworkPolicy").map(({ spec }) => spec.podSelector.matchLabels),
+      ...deployments.map(({ spec }) => spec.selector.matchLabels),
+    ];
+    for (const selector of selectors)
+      assert.ok(
+        labels.some((one) => fits(selector, one)),
+        JSON.stringify(selector),
+      );
+    const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+    const wanted = [
+      ...ofKind("HorizontalPodAutoscaler").map(({ spec }) => `Deployment ${spec.scaleTargetRef.name}`),
+      ...ofKind("Ingress").flatMap(({ spec }) =>
+        spec.rules[0].http.paths.map(({ backend }: Loose) => `Service ${backend.service.name}`),
+      ),
+      ...containers.flatMap(({ envFrom }) =>
+        envFrom.map(({ configMapRef }: Loose) => `ConfigMap ${configMapRef.name}`),
+      ),
+      ...deployments.flatMap(({ spec }) =>
+        spec.template.spec.volumes.map(({ secret }: Loose) => `Secret ${secret.secretName}`),
+      ),
+    ];
+    assert.deepEqual(
+      wanted.filter((one) => !names.has(one)),
+      [],
+    );
+    for (const { metadata } of objects.filter(({ kind }) => kind !== "Namespace"))
+      assert.equal(metadata.namespace, "bellhop");
+  });
+
+  test("a secret's files are those that the settings name", () => {
+    const [secret] = ofKind("Secret");
+    const [{ data }] = ofKind("ConfigMap");
+    const files = Object.entries(data as Record<string, string>).filter(([name]) => name.endsWith("_FILE"));
+    for (const [name, file] of files) assert.ok(file.split("/").at(-1) ?? "" in secret.stringData, name);
+    assert.equal(files.length, Object.keys(secret.stringData).length);
+    for (const [, node] of nodes)
+      for (const [name, file] of Object.entries(node.environment as Record<string, string>))
+        if (name.endsWith("_FILE")) assert.ok(node.secrets.includes(file.split("/").at(-1)), name);
+  });
+
+  test("the metric that the number of appliers follows is one of the service's", () => {
+    const ours = new Set(
+      createMetrics()
+        .registry.getMetricsAsArray()
+        .map(({ name }) => name),
+    );
+    const followed = ofKind("HorizontalPodAutoscaler").flatMap(({ spec }) =>
+      spec.metrics.flatMap(({ pods }: Loose) => (pods === undefined ? [] : [pods.metric.name])),
+    );
+    assert.equal(followed.length, 1);
+    for (const name of followed) assert.ok(ours.has(name), name);
+  });
+});
