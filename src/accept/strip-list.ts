@@ -103,10 +103,9 @@ export class StripList {
 
   /** A record as it is to be kept that has just arrived; undefined where it is kept as it was sent. */
   stripped(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
-    const erased = this.erased(identity, bytes);
+    if (this.isSubject(identity, bytes)) return this.erased(identity, bytes);
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
-    if (erased !== undefined || rules?.hashesNames !== true || identity.resource !== "reservations")
-      return erased;
+    if (rules?.hashesNames !== true || identity.resource !== "reservations") return undefined;
     return this.#namesHashed(identity.clientCode, bytes);
   }
 

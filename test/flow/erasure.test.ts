@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { recordAudit } from "../../src/auth/audit.ts";
 import { erasureCommand } from "../../src/cli/erasure-command.ts";
+import { rewritePart } from "../../src/retention/rewrite-part.ts";
 import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -152,13 +153,17 @@ describe("an erasure", () => {
   test("leaves the guest's name nowhere, and every count, outcome and figure as it was", async () => {
     // Written first, spelled anew, sent again, late, twice, in a large batch, and held until it was released.
     assert.equal((await push([ottilie(at(10))])).outcomes, "a");
-    const misspelled = { profiles: [{ id: "P-OTTI", name: "Otilie Grunwaldt" }] };
+    const [first, second] = ottilie(at(11))["profiles"] as LooseRecord[];
+    const misspelled = { profiles: [{ ...first, name: "Otilie Grunwaldt" }, second] };
     assert.equal((await push([ottilie(at(11), misspelled)])).outcomes, "a");
     assert.equal(
       (await push([...others(1, 150), ottilie(at(12)), ...others(200, 100)])).outcomes,
       "a".repeat(251),
     );
     assert.equal((await push([ottilie(at(13))])).outcomes, "u");
+    // Two contents of one source time that differ in the name alone, and the first of them again.
+    assert.equal((await push([ottilie(at(12), misspelled)])).outcomes, "s");
+    assert.equal((await push([ottilie(at(12), misspelled)])).outcomes, "d");
     assert.equal((await push([ottilie(at(9), { status: "TENTATIVE" })])).outcomes, "s");
     assert.equal((await push([ottilie(at(12))])).outcomes, "d");
     const ahead = new Date(Date.now() + 3_600_000).toISOString();
@@ -217,7 +222,7 @@ describe("an erasure", () => {
     receiver.answer = (_message, response) => response.writeHead(500).end("sorry");
     assert.deepEqual(await placesOf(WORDS), []);
     assert.deepEqual(await figures(), was);
-    assert.equal(report.redacted["logRecords"], 8);
+    assert.equal(report.redacted["logRecords"], 10);
     assert.equal(report.redacted["rejectedRecords"], 2);
   });
 
@@ -323,6 +328,26 @@ describe("an erasure", () => {
     assert.match(err, /under way/);
   });
 
+  test("takes place beside traffic, of which nothing is refused and nothing is left", async () => {
+    const karl = (hour: number, rooms: number) =>
+      reservationRecord({
+        ...{ reservationId: "R-KARL", lastModifiedDateTime: at(hour), numberOfRooms: rooms },
+        profiles: [{ name: "Karl Kranich" }],
+      });
+    await push([karl(1, 1)]);
+    let isOver = false;
+    const traffic = (async () => {
+      for (let rooms = 2; !isOver; rooms += 1) await push([karl(2, rooms), ...others(3_000 + rooms, 1)]);
+    })();
+    const done = await run(service.database, "run", "--reservation", "ACME/LON01/R-KARL", "--reason", "x");
+    isOver = true;
+    await traffic;
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(await placesOf(["Kranich"]), []);
+    const { clientConfig, pool } = service.database;
+    assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
+  });
+
   test("goes out as a file that only its owner reads", async () => {
     const file = join(directory, "erasures.jsonl");
     assert.equal((await run(service.database, "export", file)).code, 0);
@@ -330,6 +355,42 @@ describe("an erasure", () => {
     list = await readFile(file, "utf8");
     for (const word of [...WORDS, "P-HUGO", "Habicht"]) assert.ok(!list.includes(word));
     assert.match(list, /"key":"R-7001"/);
+  });
+
+  test("reaches what versions alone know any more, as their records in the log have expired", async () => {
+    const bench = await ApplyBench.open();
+    try {
+      bench.startApplier();
+      const named = (hour: number) => ({
+        ...reservation("R-1", at(hour), "x"),
+        confirmationNumber: "CNF-EMIL",
+      });
+      const requestId = await bench.accept([named(1)]);
+      assert.equal(await bench.outcomesOf(requestId), "a");
+      const client = await bench.database.pool.connect();
+      const [part] = await bench.rows<{ bucket: number; laneId: string }>(
+        `select bucket, lane_id::text as "laneId" from bellhop.accept_log where request_id = $1`,
+        [requestId],
+      );
+      assert.ok(part !== undefined);
+      assert.equal(await rewritePart(client, { ...part, requestId }, () => "drop"), true);
+      client.release();
+      assert.match((await searchEverywhere(bench.database.pool, "CNF-EMIL")).join(), /reservation_version/);
+      const [was] = await bench.rows<{ hash: Buffer }>(
+        "select content_hash as hash from bellhop_state.current_record",
+      );
+      assert.equal(
+        (await run(bench.database, "run", "--reservation", "ACME/LON01/R-1", "--reason", "x")).code,
+        0,
+      );
+      assert.deepEqual(await searchEverywhere(bench.database.pool, "CNF-EMIL"), []);
+      const [is] = await bench.rows<{ hash: Buffer }>(
+        "select content_hash as hash from bellhop_state.current_record",
+      );
+      assert.notDeepEqual(is, was);
+    } finally {
+      await bench.close();
+    }
   });
 
   test("comes again in another database by the list, where the same was accepted and nobody knew", async () => {

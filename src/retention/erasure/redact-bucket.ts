@@ -9,6 +9,7 @@ import { endLeases } from "../end-leases.ts";
 import { rewritePart } from "../rewrite-part.ts";
 import type { LanePositions } from "../scan-log.ts";
 import { findHits, type Hit } from "./find-hits.ts";
+import { findUnlogged } from "./find-unlogged.ts";
 import { redactCorrelationIds, redactDetails } from "./redact-details.ts";
 import { redactState } from "./redact-state.ts";
 import { identityText, type StandIn, standInsOf } from "./stand-ins.ts";
@@ -67,55 +68,73 @@ async function propertyIds(client: pg.ClientBase, bucket: number): Promise<Reado
   return new Map(rows.map((row) => [JSON.stringify([row.client_code, row.property_code]), row.property_id]));
 }
 
+/** What is taken out of a bucket. */
+export interface BucketRun {
+  readonly bucket: number;
+  /** Tells of any record whether it is a subject's. */
+  readonly subjects: StripList;
+  /** The subjects that are known by their key, whether or not the log has anything of them. */
+  readonly named: readonly RecordIdentity[];
+  readonly salt: Buffer;
+}
+
+/** The records that are redacted, each once, with the number of its property. */
+async function recordsOf(client: pg.ClientBase, { bucket, named }: BucketRun, hits: readonly Hit[]) {
+  const ids = await propertyIds(client, bucket);
+  const all = [...named, ...hits.map(({ identity }) => identity)];
+  const records = new Map(all.map((identity) => [identityText(identity), identity]));
+  return [...records.values()].flatMap((identity) => {
+    const propertyId = ids.get(JSON.stringify([identity.clientCode, identity.propertyCode]));
+    return propertyId === undefined ? [] : [{ identity, propertyId }];
+  });
+}
+
+/** Has versions and current records follow; answers of how many versions. */
+async function renameContents(
+  client: pg.ClientBase,
+  bucket: number,
+  standIns: readonly StandIn[],
+  records: readonly { readonly identity: RecordIdentity; readonly propertyId: number }[],
+): Promise<number> {
+  const ids = new Map(records.map(({ identity, propertyId }) => [identityText(identity), propertyId]));
+  let versions = 0;
+  for (const resource of RESOURCE_LETTERS) {
+    const contents = standIns
+      .filter(({ identity }) => letterOf(identity.resource) === resource)
+      .map(({ identity, before, after }) => ({
+        ...{ propertyId: ids.get(identityText(identity)) ?? 0, key: identity.key, before, after },
+      }));
+    versions += await redactState(client, bucket, resource, contents);
+  }
+  return versions;
+}
+
 /**
  * Takes the subjects out of one bucket in one transaction: its log, versions, current records and details of outcomes. It is read
  * once before, while traffic goes on, and what came meanwhile then, under the bucket's lease; whoever applies it next knows the
  * list. So in any state that can be seen either all of it is redacted or nothing.
  */
-export function redactBucket(
-  client: pg.ClientBase,
-  bucket: number,
-  subjects: StripList,
-  salt: Buffer,
-): Promise<RedactedBucket> {
-  return withBucketRead(client, bucket, subjects, async (hits) => {
-    const standIns = standInsOf(hits, salt);
+export async function redactBucket(client: pg.ClientBase, run: BucketRun): Promise<RedactedBucket> {
+  const { bucket, subjects, salt } = run;
+  const positions: LanePositions = new Map();
+  const before = await findHits(client, bucket, subjects, positions);
+  return withTransaction(client, async () => {
+    await endLeases(client, [bucket]);
+    const hits = [...before, ...(await findHits(client, bucket, subjects, positions))];
     const dirty = hits.filter(({ isClean }) => !isClean);
-    const ids = await propertyIds(client, bucket);
     const words = [...new Set(dirty.flatMap((hit) => hit.words))];
+    const records = await recordsOf(client, run, hits);
+    const standIns = standInsOf(hits, salt);
+    const unlogged = await findUnlogged(client, bucket, records, hits, salt);
     const logParts = await redactLog(client, dirty, standIns);
-    let versions = 0;
-    for (const resource of RESOURCE_LETTERS) {
-      const isOf = ({ identity }: { identity: RecordIdentity }) => letterOf(identity.resource) === resource;
-      const idOf = ({ clientCode, propertyCode }: RecordIdentity) =>
-        ids.get(JSON.stringify([clientCode, propertyCode])) ?? 0;
-      const of = standIns.filter(isOf).map(({ identity, before, after }) => ({
-        ...{ propertyId: idOf(identity), key: identity.key, before, after },
-      }));
-      versions += await redactState(client, bucket, resource, of);
-    }
+    const versions = await renameContents(client, bucket, [...standIns, ...unlogged], records);
     const parts = partsOfWords(words);
     const outcomeDetails = await redactDetails(client, dirty, parts);
     await redactCorrelationIds(client, dirty, parts);
     return {
       counts: { logParts, logRecords: dirty.length, versions, outcomeDetails },
-      found: hits.map(({ identity }) => identity),
+      found: records.map(({ identity }) => identity),
       words,
     };
-  });
-}
-
-async function withBucketRead<Result>(
-  client: pg.ClientBase,
-  bucket: number,
-  subjects: StripList,
-  work: (hits: readonly Hit[]) => Promise<Result>,
-): Promise<Result> {
-  const positions: LanePositions = new Map();
-  const before = await findHits(client, bucket, subjects, positions);
-  return withTransaction(client, async () => {
-    await endLeases(client, [bucket]);
-    const meanwhile = await findHits(client, bucket, subjects, positions);
-    return work([...before, ...meanwhile]);
   });
 }

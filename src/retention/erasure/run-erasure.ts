@@ -4,6 +4,7 @@ import { BUCKET_COUNT, bucketOf } from "../../accept/bucket.ts";
 import type { RecordIdentity } from "../../accept/strip-list.ts";
 import { StripList } from "../../accept/strip-list.ts";
 import { recordAudit } from "../../auth/audit.ts";
+import { resourceOf } from "../../contract/resource.ts";
 import { stripRecord } from "../../contract/strip-record.ts";
 import { withExclusiveWork } from "../../db/exclusive-work.ts";
 import { readStatement } from "../../db/statement.ts";
@@ -133,6 +134,15 @@ function bucketsOf(subjects: readonly ListedSubject[]): number[] {
   return [...new Set(named)].toSorted((left, right) => left - right);
 }
 
+/** The subjects that are records of one bucket. */
+function recordsNamed(subjects: readonly ListedSubject[], bucket: number): RecordIdentity[] {
+  return subjects.flatMap(({ resource, clientCode, propertyCode, key }) =>
+    propertyCode === null || key === null || bucketOf(clientCode, propertyCode) !== bucket
+      ? []
+      : [{ resource: resourceOf(resource), clientCode, propertyCode, key }],
+  );
+}
+
 /** The subjects of one erasure alone, to ask of records whether they are about them. */
 async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject[]): Promise<StripList> {
   return new StripList({
@@ -170,7 +180,10 @@ async function redactBuckets(
   for (let rounds = 1; buckets.length > 0; rounds += 1) {
     if (rounds > ROUNDS_MAX)
       throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasure.erasureId}.`);
-    for (const bucket of buckets) findings.add(await redactBucket(client, bucket, matcher, erasure.salt));
+    for (const bucket of buckets) {
+      const named = recordsNamed(erasure.subjects, bucket);
+      findings.add(await redactBucket(client, { bucket, subjects: matcher, named, salt: erasure.salt }));
+    }
     const left: number[] = [];
     for (const bucket of buckets) {
       const hits = await findHits(client, bucket, matcher, new Map());

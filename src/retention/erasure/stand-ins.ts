@@ -22,7 +22,7 @@ function newestFirst(left: Hit, right: Hit): number {
 }
 
 /** What no hash of the record's contents can be told from, and nobody can try out once the salt is gone. */
-function tokenOf(salt: Buffer, identity: RecordIdentity, before: string): string {
+export function tokenOf(salt: Buffer, identity: RecordIdentity, before: string): string {
   const token = createHmac("sha256", salt)
     .update(`${identityText(identity)}\0${before}`)
     .digest("hex");
