@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
+import { recordAudit } from "../auth/audit.ts";
 import { WorkUnderWay } from "../db/exclusive-work.ts";
 import { ErasureError } from "../retention/erasure/erasure-error.ts";
 import { type FoundRecord, findGuests, type GuestSearch } from "../retention/erasure/find-guests.ts";
@@ -232,10 +233,11 @@ function exportList(environment: NodeJS.ProcessEnv): Verb {
     run(args, { out, err }) {
       const line = readArgs({ args: [...args], options: {}, allowPositionals: true });
       const file = readOne("the file", line.positionals);
-      return onClient(environment, err, async (client) => {
+      return onClient(environment, err, async (client, { who }) => {
         const text = await exportErasures(client);
         if (file === "-") out(text.trimEnd());
         else await writeFile(file, text, { mode: 0o600, flush: true });
+        await recordAudit(client, { who, what: "export-erasures" });
         return 0;
       });
     },

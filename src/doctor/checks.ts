@@ -3,6 +3,7 @@ import { appliers } from "./checks/appliers.ts";
 import { clock } from "./checks/clock.ts";
 import { connections } from "./checks/connections.ts";
 import { disk } from "./checks/disk.ts";
+import { erasures } from "./checks/erasures.ts";
 import { keys } from "./checks/keys.ts";
 import { leftovers } from "./checks/leftovers.ts";
 import { migrations } from "./checks/migrations.ts";
@@ -42,6 +43,7 @@ export const SCHEMA_CHECKS: readonly Check<DatabaseSubject>[] = [
   keys,
   appliers,
   quarantine,
+  erasures,
   webhooks,
   leftovers,
 ];

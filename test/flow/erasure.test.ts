@@ -7,6 +7,8 @@ import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { recordAudit } from "../../src/auth/audit.ts";
 import { erasureCommand } from "../../src/cli/erasure-command.ts";
+import { readConfig } from "../../src/config.ts";
+import { examine } from "../../src/doctor/examine.ts";
 import { rewritePart } from "../../src/retention/rewrite-part.ts";
 import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
@@ -148,7 +150,6 @@ describe("an erasure", () => {
   };
 
   let erasureId = "";
-  let list = "";
 
   test("leaves the guest's name nowhere, and every count, outcome and figure as it was", async () => {
     // Written first, spelled anew, sent again, late, twice, in a large batch, and held until it was released.
@@ -349,10 +350,17 @@ describe("an erasure", () => {
   });
 
   test("goes out as a file that only its owner reads", async () => {
+    const exported = async () => {
+      const settings = { DATABASE_URL: service.database.url, NODE_ENV: "test" };
+      const findings = await examine({ readConfig: () => readConfig(settings), explain: String });
+      return findings.find(({ id }) => id === "erasures.exported")?.health;
+    };
+    assert.equal(await exported(), "warn");
     const file = join(directory, "erasures.jsonl");
     assert.equal((await run(service.database, "export", file)).code, 0);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
-    list = await readFile(file, "utf8");
+    assert.equal(await exported(), "ok");
+    const list = await readFile(file, "utf8");
     for (const word of [...WORDS, "P-HUGO", "Habicht"]) assert.ok(!list.includes(word));
     assert.match(list, /"key":"R-7001"/);
   });
