@@ -1,33 +1,29 @@
 import { BellhopClient } from "#client";
 import { readOptions } from "../scripts/read-options.ts";
+import { makeApart } from "../src/simulate/make-apart.ts";
 import { sendSimulation } from "../src/simulate/send-simulation.ts";
 import { simulate } from "../src/simulate/simulation.ts";
 import { startChildServer } from "./child-server.ts";
 
-const USAGE = `node bench/simulator.ts [--properties 10] [--days 60] [--horizon 365] [--batch 1000] [--concurrency 4]
+const USAGE = `node bench/simulator.ts [--properties 20] [--days 30] [--horizon 365] [--batch 1000] [--concurrency 4] [--rounds 3]
 
-What the simulator makes and sends against a receiver that does nothing, in records a second and in CPU of its own a record; and
-what of that is making them. The days are measured, the cold start is not.
+What the simulator makes and sends against a receiver that does nothing, in records a second and in CPU of its own a record: the
+making alone, made on a thread while it is sent (as "bellhop simulate" does), and sent when all of it is made (--ahead). The days are
+measured, the cold start is not.
 `;
 
 const values = readOptions(USAGE, {
-  properties: { type: "string", default: "10" },
-  days: { type: "string", default: "60" },
+  properties: { type: "string", default: "20" },
+  days: { type: "string", default: "30" },
   horizon: { type: "string", default: "365" },
   batch: { type: "string", default: "1000" },
   concurrency: { type: "string", default: "4" },
+  rounds: { type: "string", default: "3" },
 });
 const options = {
   ...{ seed: 1, properties: Number(values.properties), days: Number(values.days), start: "2025-01-01" },
   ...{ clientCode: "DEMO", horizonDays: Number(values.horizon), faults: new Set<never>() },
 };
-
-/** The days of a simulation that is over its cold start already. */
-function daysAfterColdStart(): ReturnType<typeof simulate> {
-  const days = simulate(options);
-  days.next();
-  return days;
-}
 
 interface Measured {
   readonly records: number;
@@ -46,34 +42,52 @@ async function measure(name: string, run: () => Promise<Measured>): Promise<void
   );
 }
 
-const only = daysAfterColdStart();
-await measure("made", async () => {
-  let records = 0;
+async function make(): Promise<void> {
+  const days = simulate(options);
+  days.next();
+  await measure("made", async () => {
+    let records = 0;
+    let bytes = 0;
+    for (const { waves } of days)
+      for (const wave of waves)
+        for (const { json } of wave) {
+          records += 1;
+          bytes += json.length;
+        }
+    return { records, bytes };
+  });
+}
+
+async function send(name: string, bellhop: BellhopClient, aheadBytes: number): Promise<void> {
+  const packing = { batchRecords: Number(values.batch), isPaced: false };
+  const days = makeApart(options, { ...packing, aheadBytes });
+  // With the cold start whatever is made ahead has been made.
+  await days.next();
   let bytes = 0;
-  for (const { waves } of only)
-    for (const wave of waves)
-      for (const { json } of wave) {
-        records += 1;
-        bytes += json.length;
-      }
-  return { records, bytes };
-});
+  await measure(name, async () => {
+    const sent = await sendSimulation(days, bellhop, {
+      ...{
+        concurrency: Number(values.concurrency),
+        speed: undefined,
+        waitForOutcomes: false,
+        lenient: false,
+      },
+      onDay: (_, day) => {
+        bytes += day.bytes;
+      },
+    });
+    return { records: sent.accepted, bytes };
+  });
+}
 
 const receiver = await startChildServer(new URL("./null-receiver.ts", import.meta.url), {});
 const bellhop = new BellhopClient({
   baseUrl: `http://127.0.0.1:${receiver.ready.port}`,
   ...{ clientId: "bench", clientSecret: "bench", compression: "none" },
 });
-const days = daysAfterColdStart();
-let bytes = 0;
-await measure("made and sent", async () => {
-  const sent = await sendSimulation(days, bellhop, {
-    ...{ batchRecords: Number(values.batch), concurrency: Number(values.concurrency), speed: undefined },
-    ...{ waitForOutcomes: false, lenient: false },
-    onDay: (_, { waves }) => {
-      for (const wave of waves) for (const { json } of wave) bytes += json.length;
-    },
-  });
-  return { records: sent.accepted, bytes };
-});
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  await make();
+  await send("made on a thread and sent", bellhop, 0);
+  await send("made ahead and sent", bellhop, Number.MAX_SAFE_INTEGER);
+}
 await receiver.stop();

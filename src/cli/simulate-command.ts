@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { BellhopClient } from "#client";
 import { hotelProfile } from "../simulate/hotel-profile.ts";
+import { makeApart } from "../simulate/make-apart.ts";
 import { type SentSimulation, sendSimulation } from "../simulate/send-simulation.ts";
 import { simulate } from "../simulate/simulation.ts";
 import { type SimulationCounts, writeFolder, writeLines } from "../simulate/write-simulation.ts";
@@ -32,6 +33,7 @@ ${faultLines()
   --speed FACTOR   simulated seconds that pass in one, 86400 for a day a second; max by default
   --batch N        records of a batch (1000); --concurrency N  requests of one resource at once (4)
   --no-outcomes    does not wait until batches are applied
+  --ahead MB       makes so many megabytes of batches before the first is sent (0): for load, with --no-outcomes
   --json           one JSON object on standard output
 
 Exit code: 0 all was taken as it should be (what --faults plants included), 1 not.
@@ -73,7 +75,7 @@ async function writeToStandardOutput(bytes: Uint8Array): Promise<void> {
 }
 
 async function send(options: SimulateOptions, environment: NodeJS.ProcessEnv): Promise<number> {
-  const { simulation, batchRecords, concurrency, speed, waitForOutcomes, json } = options;
+  const { simulation, batchRecords, concurrency, speed, aheadBytes, waitForOutcomes, json } = options;
   const target = await findTarget(options, environment);
   const { baseUrl, authUrl, clientId, clientSecret } = target;
   const bellhop = new BellhopClient({
@@ -85,8 +87,9 @@ async function send(options: SimulateOptions, environment: NodeJS.ProcessEnv): P
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("Interrupted.")));
   const showsProgress = !json && process.stderr.isTTY === true;
-  const sent = await sendSimulation(simulate(simulation), bellhop, {
-    ...{ batchRecords, concurrency, speed, waitForOutcomes, signal: interrupted.signal },
+  const days = makeApart(simulation, { batchRecords, aheadBytes, isPaced: speed !== undefined });
+  const sent = await sendSimulation(days, bellhop, {
+    ...{ concurrency, speed, waitForOutcomes, signal: interrupted.signal },
     lenient: simulation.faults.has("invalid"),
     onDay: (soFar, { date }) => {
       if (showsProgress) process.stderr.write(`\r${progressText(soFar, date, simulation.days)}`);

@@ -8,6 +8,8 @@ import { UsageError } from "./verb.ts";
 /** The same days wherever records are only written: what a seed makes does not depend on when it is asked. */
 const WRITTEN_START = "2025-01-01";
 const DAY_MS = 86_400_000;
+/** All of it is in memory. */
+const AHEAD_MB_MAX = 65_536;
 
 /** What is asked of `bellhop simulate`. */
 export interface SimulateOptions {
@@ -22,6 +24,8 @@ export interface SimulateOptions {
   readonly batchRecords: number;
   readonly concurrency: number;
   readonly speed: number | undefined;
+  /** What is made before the first batch is sent. */
+  readonly aheadBytes: number;
   readonly waitForOutcomes: boolean;
   readonly json: boolean;
 }
@@ -43,6 +47,7 @@ const OPTIONS = {
   batch: { type: "string" },
   concurrency: { type: "string" },
   speed: { type: "string" },
+  ahead: { type: "string" },
   "no-outcomes": { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean" },
@@ -76,6 +81,7 @@ export function readSimulateOptions(args: readonly string[], now: Date): Simulat
     batchRecords: count("batch", values.batch, 1_000, 1, 10_000),
     concurrency: count("concurrency", values.concurrency, 4, 1, 64),
     speed: speedOf(values.speed),
+    aheadBytes: 1_000_000 * count("ahead", values.ahead, 0, 0, AHEAD_MB_MAX),
     waitForOutcomes: values["no-outcomes"] !== true,
     json: values.json === true,
   };

@@ -1,15 +1,13 @@
-import { type BellhopClient, JsonRecord, type SendReport } from "#client";
+import { type BellhopClient, JsonBatch, type SendReport } from "#client";
 import { Pace } from "./pace.ts";
-import { SIMULATED_RESOURCES, type SimulatedRecord } from "./simulated-record.ts";
-import type { SimulatedDay } from "./simulation.ts";
-import { countDay, emptyCounts, type SimulationCounts } from "./write-simulation.ts";
+import type { PackedBatch, PackedDay } from "./packed-day.ts";
+import { SIMULATED_RESOURCES } from "./simulated-record.ts";
+import { addDay, emptyCounts, type SimulationCounts } from "./write-simulation.ts";
 
 export interface SimulationSendOptions {
-  /** Records of one batch. */
-  readonly batchRecords: number;
   /** Requests of one resource under way at once. */
   readonly concurrency: number;
-  /** Simulated seconds that pass in one; undefined sends as fast as is answered. */
+  /** Simulated seconds that pass in one, of days that were packed for it; undefined sends as fast as is answered. */
   readonly speed: number | undefined;
   /** Waits until every batch is applied, and adds up what became of its records. */
   readonly waitForOutcomes: boolean;
@@ -17,7 +15,7 @@ export interface SimulationSendOptions {
   readonly lenient: boolean;
   readonly signal?: AbortSignal;
   /** Told after every day. */
-  readonly onDay?: (sent: SentSimulation, day: SimulatedDay) => void;
+  readonly onDay?: (sent: SentSimulation, day: PackedDay) => void;
 }
 
 /** What was sent, and what the service said. */
@@ -28,74 +26,71 @@ export interface SentSimulation extends SimulationCounts {
   quarantined: number;
   retries: number;
   readonly outcomes: Record<string, number>;
-  readonly startedAtMs: number;
+  /** Since the first day was made. */
   elapsedMs: number;
 }
 
 /**
- * Sends what the hotels send, day by day and wave by wave, each accepted whole before the next one begins. While a wave is under way
- * the next day is made. Rejects with the client's SendError when it cannot go on.
+ * Sends what the hotels send, day by day and wave by wave, each accepted whole before the next one begins. While a day is under way
+ * the next one is asked for. Rejects with the client's SendError when it cannot go on.
  */
 export async function sendSimulation(
-  days: Iterable<SimulatedDay>,
+  days: AsyncIterable<PackedDay>,
   bellhop: BellhopClient,
   options: SimulationSendOptions,
 ): Promise<SentSimulation> {
-  const startedAtMs = performance.now();
   const sent: SentSimulation = {
     ...emptyCounts(),
-    ...{
-      batches: 0,
-      accepted: 0,
-      rejected: 0,
-      quarantined: 0,
-      retries: 0,
-      outcomes: {},
-      startedAtMs,
-      elapsedMs: 0,
-    },
+    ...{ batches: 0, accepted: 0, rejected: 0, quarantined: 0, retries: 0, outcomes: {}, elapsedMs: 0 },
   };
   const pace = options.speed === undefined ? undefined : new Pace(options.speed, options.signal);
+  let startedAtMs: number | undefined;
   let before: Promise<void> = Promise.resolve();
-  for (const day of days) {
+  for await (const day of days) {
+    startedAtMs ??= performance.now();
+    const since = startedAtMs;
     await before;
-    before = sendDay(day, bellhop, options, pace, sent);
+    before = sendDay(day, bellhop, options, pace, sent).then(() => {
+      sent.elapsedMs = performance.now() - since;
+      options.onDay?.(sent, day);
+    });
     // Whoever is told of the failure is the next turn, or the end.
     before.catch(() => undefined);
-    // Requests leave before the next day is made.
-    await new Promise((resolve) => setImmediate(resolve));
   }
   await before;
   return sent;
 }
 
 async function sendDay(
-  day: SimulatedDay,
+  day: PackedDay,
   bellhop: BellhopClient,
   options: SimulationSendOptions,
   pace: Pace | undefined,
   sent: SentSimulation,
 ): Promise<void> {
   for (const wave of day.waves) {
-    for await (const part of pace === undefined ? [wave] : pace.parts(wave))
-      await sendPart(part, bellhop, options, sent);
+    for await (const parts of pace === undefined ? [wave] : pace.due(wave))
+      await sendBatches(
+        parts.flatMap(({ batches }) => batches),
+        bellhop,
+        options,
+        sent,
+      );
   }
-  countDay(sent, day);
-  sent.elapsedMs = performance.now() - sent.startedAtMs;
-  options.onDay?.(sent, day);
+  addDay(sent, day);
 }
 
-async function sendPart(
-  records: readonly SimulatedRecord[],
+async function sendBatches(
+  batches: readonly PackedBatch[],
   bellhop: BellhopClient,
-  { batchRecords, concurrency, waitForOutcomes, lenient, signal }: SimulationSendOptions,
+  { concurrency, waitForOutcomes, lenient, signal }: SimulationSendOptions,
   sent: SentSimulation,
 ): Promise<void> {
   const reports = SIMULATED_RESOURCES.map((resource) => {
-    const own = records.filter((record) => record.resource === resource);
+    const own = batches.filter((batch) => batch.resource === resource);
     if (own.length === 0) return undefined;
-    const json = own.map((record) => new JsonRecord(record.json));
-    return bellhop[resource].send(json, { batchRecords, concurrency, waitForOutcomes, lenient, signal });
+    const bodies = own.map(({ body, records }) => new JsonBatch(body, records));
+    return bellhop[resource].send(bodies, { concurrency, waitForOutcomes, lenient, signal });
   });
   for (const report of await Promise.all(reports)) if (report !== undefined) addReport(sent, report);
 }

@@ -7,6 +7,7 @@ const DAY_MS = 86_400_000;
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 3_600;
 export const DAY_SECONDS = 86_400;
+export const QUARTER_SECONDS = 900;
 
 /** Up to the year 2079: what is kept is an array without holes to look through. */
 const dates = new Array<string | undefined>(40_000);
@@ -32,6 +33,11 @@ export function timeText(day: number, second: number): string {
   const hour = Math.floor(second / HOUR_SECONDS);
   const minute = Math.floor(second / MINUTE_SECONDS) % 60;
   return `${dateText(day)}T${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[second % 60]}Z`;
+}
+
+/** The quarter of an hour of a moment, counted from 1970. */
+export function quarterOf({ day, second }: { readonly day: number; readonly second: number }): number {
+  return Math.floor((day * DAY_SECONDS + second) / QUARTER_SECONDS);
 }
 
 /** January is 0. */

@@ -1,6 +1,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { FaultName } from "./faults.ts";
+import type { PackedDay } from "./packed-day.ts";
 import { SIMULATED_RESOURCES, type SimulatedResource } from "./simulated-record.ts";
 import type { SimulatedDay } from "./simulation.ts";
 
@@ -16,10 +17,20 @@ export function emptyCounts(): SimulationCounts {
   return { days: 0, records: { inventories: 0, groups: 0, reservations: 0 }, planted: {} };
 }
 
-export function countDay(counts: SimulationCounts, { waves, planted }: SimulatedDay): void {
+/** Counts a day of which the records have been counted by resource. */
+export function addDay(
+  counts: SimulationCounts,
+  { records, planted }: Pick<PackedDay, "records" | "planted">,
+): void {
   counts.days += 1;
-  for (const wave of waves) for (const { resource } of wave) counts.records[resource] += 1;
+  for (const resource of SIMULATED_RESOURCES) counts.records[resource] += records[resource];
   for (const { fault } of planted) counts.planted[fault] = (counts.planted[fault] ?? 0) + 1;
+}
+
+function countDay(counts: SimulationCounts, { waves, planted }: SimulatedDay): void {
+  const { records } = emptyCounts();
+  for (const wave of waves) for (const { resource } of wave) records[resource] += 1;
+  addDay(counts, { records, planted });
 }
 
 /** Takes bytes; settles when more may come. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, mock, test } from "node:test";
-import { BellhopClient, type BellhopClientOptions, type Reservation, SendError } from "#client";
+import { BellhopClient, type BellhopClientOptions, JsonBatch, type Reservation, SendError } from "#client";
 import { type HostilePlan, HostileServer, type Misdeed, type TestRecord } from "./hostile-server.ts";
 
 let server: HostileServer;
@@ -234,6 +234,68 @@ describe("what a send reports of records that are refused", () => {
       report.rejected.map(({ index, code }) => ({ index, code })),
       [2, 3, 4].map((index) => ({ index, code: "client.NotJson" })),
     );
+  });
+});
+
+describe("batches that were made before", () => {
+  const batchOf = (some: readonly Reservation[]) =>
+    new JsonBatch(new TextEncoder().encode(JSON.stringify(some)), some.length);
+
+  test("go out as they are, beside records, and are delivered once in spite of misdeeds", async () => {
+    const bellhop = await started({ data: (count) => (count < 4 ? MISDEEDS[count * 4] : undefined) });
+    const all = records(40);
+    const [third] = all.slice(10, 11);
+    const indexes: number[] = [];
+    const report = await bellhop.reservations.send(
+      [batchOf(all.slice(0, 10)), third as Reservation, batchOf(all.slice(11))],
+      { batchRecords: 5, onAccepted: (batch) => indexes.push(...batch.indexes) },
+    );
+    assert.deepEqual([report.records, report.accepted, report.batches], [40, 40, 3]);
+    assert.deepEqual(
+      indexes.toSorted((one, other) => one - other),
+      all.map((_, index) => index),
+    );
+    assertEachOnce(all);
+  });
+
+  test("are taken apart when they are refused, each record by its place in all that was given", async () => {
+    const bellhop = await started({});
+    const all = records(30, (index) => {
+      if (index === 17) return { broken: true };
+      return index % 10 === 4 ? { propertyCode: "FOREIGN" } : {};
+    });
+    const report = await bellhop.reservations.send([batchOf(all.slice(0, 12)), batchOf(all.slice(12))]);
+    const refused = report.rejected.toSorted((one, other) => one.index - other.index);
+    assert.deepEqual(
+      refused.map(({ index, code }) => [index, code]),
+      [
+        [4, "oauth.insufficient_scope"],
+        [14, "oauth.insufficient_scope"],
+        [17, "required"],
+        [24, "oauth.insufficient_scope"],
+      ],
+    );
+    assert.deepEqual(JSON.parse(String(refused[2]?.record)), all[17]);
+    assert.equal(report.accepted, 26);
+    assertEachOnce(all, [4, 14, 17, 24]);
+  });
+
+  test("say what is unconfirmed by the number of their records, and a wrong number ends a refused one", async () => {
+    const bellhop = await started({ data: () => "500" }, { retry: { forMs: 1, firstDelayMs: 1 } });
+    const error = await bellhop.reservations
+      .send([batchOf(records(3)), batchOf(records(4))], { concurrency: 1 })
+      .catch((cause: unknown) => cause);
+    assert.ok(error instanceof SendError);
+    assert.deepEqual(
+      error.report.unconfirmed.map(({ first, count }) => [first, count]),
+      [[0, 3]],
+    );
+    await server.stop();
+    const other = await started({});
+    const wrong = new JsonBatch(new TextEncoder().encode(JSON.stringify([{ broken: true }])), 2);
+    const refusal = await other.reservations.send([wrong]).catch((cause: unknown) => cause);
+    assert.ok(refusal instanceof SendError);
+    assert.equal(refusal.exception, "client.UnreadableInput");
   });
 });
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BellhopClient } from "#client";
 import { FAULT_NAMES, type FaultName, type PlantedFault } from "../../src/simulate/faults.ts";
+import { makeApart } from "../../src/simulate/make-apart.ts";
 import { sendSimulation } from "../../src/simulate/send-simulation.ts";
-import { type SimulationOptions, simulate } from "../../src/simulate/simulation.ts";
+import type { SimulationOptions } from "../../src/simulate/simulation.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 
@@ -37,8 +38,12 @@ describe("simulated hotels through the real API", () => {
     const { clientId, clientSecret } = client;
     const bellhop = new BellhopClient({ baseUrl: service.address, clientId, clientSecret });
     const planted: PlantedFault[] = [];
-    const sent = await sendSimulation(simulate({ ...OPTIONS, clientCode, faults }), bellhop, {
-      ...{ batchRecords: 500, concurrency: 2, speed: undefined, waitForOutcomes: true },
+    const days = makeApart(
+      { ...OPTIONS, clientCode, faults },
+      { batchRecords: 500, aheadBytes: 0, isPaced: false },
+    );
+    const sent = await sendSimulation(days, bellhop, {
+      ...{ concurrency: 2, speed: undefined, waitForOutcomes: true },
       lenient: faults.has("invalid"),
       onDay: (_, day) => planted.push(...day.planted),
     });

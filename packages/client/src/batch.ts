@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { JsonBatch } from "./json-batch.ts";
 import { JsonRecord } from "./json-record.ts";
+import { RecordCutter, unreadable } from "./record-cutter.ts";
 
 /** One of the caller's records, on its way. */
 export interface Item<Of> {
@@ -16,7 +18,18 @@ export interface BatchBounds {
   readonly bytesMax: number;
 }
 
-export type Records<Of> = Iterable<Of | JsonRecord> | AsyncIterable<Of | JsonRecord>;
+/** Records of one request, in their order. */
+export interface Batch {
+  /** The place of the first in what was given to `send`, from 0. */
+  readonly first: number;
+  readonly count: number;
+  /** Each by itself. Throws `client.UnreadableInput` for a JsonBatch that is none. */
+  items(): readonly Item<unknown>[];
+  /** A JSON array of the records as they are. */
+  body(): Buffer<ArrayBuffer>;
+}
+
+export type Records<Of> = Iterable<Of | JsonRecord | JsonBatch> | AsyncIterable<Of | JsonRecord | JsonBatch>;
 
 /** A record that cannot be written as JSON, and why. */
 export interface UnwritableRecord {
@@ -32,20 +45,48 @@ function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
   return { index, record, json, bytes };
 }
 
+/** Records as one batch. */
+export function batchOf(items: readonly Item<unknown>[]): Batch {
+  const first = items[0]?.index ?? 0;
+  return { first, count: items.length, items: () => items, body: () => bodyOf(items) };
+}
+
+function batchMadeBefore({ body, records }: JsonBatch, first: number): Batch {
+  return { first, count: records, items: () => itemsOf(body, records, first), body: () => body };
+}
+
+function itemsOf(body: Uint8Array, count: number, first: number): Item<unknown>[] {
+  const cutter = new RecordCutter();
+  const records = cutter.push(body);
+  cutter.end();
+  if (records.length !== count)
+    throw unreadable(`a batch of ${count} records was given, and there are ${records.length} in it`);
+  return records.map((json, at) => itemOf(new JsonRecord(json), first + at));
+}
+
 /**
  * Cuts records into batches, in their order, each as full as the bounds allow: the same records always make the same batches, which
- * is what a send that was interrupted goes on by. A record larger than `bytesMax` is a batch of its own.
+ * is what a send that was interrupted goes on by. A record larger than `bytesMax` is a batch of its own, and so is a JsonBatch.
  */
 export async function* cutBatches<Of>(
   records: Records<Of>,
   bounds: BatchBounds,
   onUnwritable: (record: UnwritableRecord) => void,
-): AsyncGenerator<readonly Item<Of>[], void, undefined> {
+): AsyncGenerator<Batch, void, undefined> {
   let batch: Item<Of>[] = [];
   let bytes = 0;
-  let index = -1;
+  let next = 0;
   for await (const record of records) {
-    index += 1;
+    const index = next;
+    if (record instanceof JsonBatch) {
+      if (batch.length > 0) yield batchOf(batch);
+      batch = [];
+      bytes = 0;
+      next += record.records;
+      yield batchMadeBefore(record, index);
+      continue;
+    }
+    next += 1;
     let item: Item<Of>;
     try {
       item = itemOf(record, index);
@@ -55,7 +96,7 @@ export async function* cutBatches<Of>(
     }
     const isFull = batch.length === bounds.recordsMax || bytes + item.bytes > bounds.bytesMax;
     if (isFull && batch.length > 0) {
-      yield batch;
+      yield batchOf(batch);
       batch = [];
       bytes = 0;
     }
@@ -63,15 +104,14 @@ export async function* cutBatches<Of>(
     // Its comma, or the bracket, too.
     bytes += item.bytes + 1;
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0) yield batchOf(batch);
 }
 
 const OPEN = Buffer.from("[");
 const COMMA = Buffer.from(",");
 const CLOSE = Buffer.from("]");
 
-/** The body of a batch: a JSON array of the records as they are. */
-export function bodyOf(items: readonly Item<unknown>[]): Buffer<ArrayBuffer> {
+function bodyOf(items: readonly Item<unknown>[]): Buffer<ArrayBuffer> {
   if (items.every(({ json }) => typeof json === "string"))
     return Buffer.from(`[${items.map(({ json }) => json).join(",")}]`);
   const parts: Uint8Array[] = [];

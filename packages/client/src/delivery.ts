@@ -1,5 +1,5 @@
 import { readJson, unexpectedAnswer } from "./answer.ts";
-import { bodyOf, type Item, idempotencyKeyOf } from "./batch.ts";
+import { type Batch, batchOf, type Item, idempotencyKeyOf } from "./batch.ts";
 import { byCodes, codesOf } from "./codes-of-record.ts";
 import { pack } from "./compress.ts";
 import { apiPath, type Connection } from "./connection.ts";
@@ -9,10 +9,10 @@ import type { Resource } from "./resource.ts";
 import type { RetryNotice } from "./retry.ts";
 import type { SendSettings } from "./send-options.ts";
 
-/** A batch of which the service has said 202, with its records. */
+/** A batch of which the service has said 202. */
 export interface Accepted {
   readonly requestId: string;
-  readonly items: readonly Item<unknown>[];
+  readonly batch: Batch;
 }
 
 const ANSWER_BYTES_MAX = 65_536;
@@ -51,24 +51,21 @@ export class Delivery {
   }
 
   /** Rejects when nothing can go on; the records that were not settled by then are noted as unconfirmed. */
-  async *deliver(
-    batch: readonly Item<unknown>[],
-    signal: AbortSignal,
-  ): AsyncGenerator<Accepted, void, undefined> {
+  async *deliver(batch: Batch, signal: AbortSignal): AsyncGenerator<Accepted, void, undefined> {
     const parts = [batch];
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       const allowed = this.#withoutForbidden(part);
-      if (allowed.length === 0) continue;
+      if (allowed.count === 0) continue;
       try {
         const requestId = await this.#post(allowed, signal);
-        yield { requestId, items: allowed };
+        yield { requestId, batch: allowed };
       } catch (error) {
         const rest = error instanceof BellhopError ? this.#takeApart(allowed, error) : undefined;
         if (rest === undefined) {
-          this.#leave([allowed, ...parts].flat(), error);
+          this.#leave([allowed, ...parts], error);
           throw error;
         }
-        parts.push(...rest.reverse());
+        parts.push(...rest.map(batchOf).reverse());
       }
     }
   }
@@ -78,12 +75,11 @@ export class Delivery {
     this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
-  async #post(items: readonly Item<unknown>[], signal: AbortSignal): Promise<string> {
-    const { lenient, journal, correlationId, headers = {} } = this.#settings;
+  async #post(batch: Batch, signal: AbortSignal): Promise<string> {
+    const { lenient, journal, correlationId, headers = {}, onAccepted } = this.#settings;
     const path = apiPath(this.#resource);
-    const plain = bodyOf(items);
+    const plain = batch.body();
     const key = idempotencyKeyOf([path, lenient ? "lenient" : "strict", headers], plain);
-    const indexes = items.map(({ index }) => index);
     let requestId = journal?.find(key);
     if (requestId === undefined) {
       const packed = await pack(plain, this.#connection.settings.compression);
@@ -108,8 +104,9 @@ export class Delivery {
       this.#tally.waiting = undefined;
       await journal?.note(key, requestId);
     }
-    this.#tally.accept(items.length, requestId);
-    this.#settings.onAccepted?.({ requestId, idempotencyKey: key, indexes });
+    this.#tally.accept(batch.count, requestId);
+    if (onAccepted !== undefined)
+      onAccepted({ requestId, idempotencyKey: key, indexes: batch.items().map(({ index }) => index) });
     return requestId;
   }
 
@@ -120,9 +117,10 @@ export class Delivery {
   }
 
   /** What of a refused batch is worth sending again, and in which parts; undefined when nothing is, of this or any other batch. */
-  #takeApart(items: readonly Item<unknown>[], error: BellhopError): (readonly Item<unknown>[])[] | undefined {
-    if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(items, error);
+  #takeApart(batch: Batch, error: BellhopError): (readonly Item<unknown>[])[] | undefined {
+    if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(batch.items(), error);
     if (!DIVISIBLE.has(error.exception)) return undefined;
+    const items = batch.items();
     const named = new Map<number, RecordViolation[]>();
     for (const violation of error.violations) {
       const listed = named.get(violation.index);
@@ -155,13 +153,15 @@ export class Delivery {
   }
 
   /** Records of pairs that were refused before in this `send` are not tried again: each try is an entry in the operator's audit. */
-  #withoutForbidden(items: readonly Item<unknown>[]): readonly Item<unknown>[] {
-    if (this.#forbidden.size === 0) return items;
-    return items.filter((item) => {
+  #withoutForbidden(batch: Batch): Batch {
+    if (this.#forbidden.size === 0) return batch;
+    const items = batch.items();
+    const allowed = items.filter((item) => {
       const error = this.#forbidden.get(codesOf(item));
       if (error !== undefined) this.#refuse(item, error, []);
       return error === undefined;
     });
+    return allowed.length === items.length ? batch : batchOf(allowed);
   }
 
   #refuse({ index, record }: Item<unknown>, error: BellhopError, found: readonly RecordViolation[]): void {
@@ -177,11 +177,12 @@ export class Delivery {
     this.#settings.onRefused?.(refused);
   }
 
-  #leave(items: readonly Item<unknown>[], error: unknown): void {
-    const [first] = items;
+  #leave(parts: readonly Batch[], error: unknown): void {
+    const [first] = parts;
+    if (first === undefined) return;
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
     const reason = error instanceof Error ? error.message : String(error);
-    if (first !== undefined)
-      this.#tally.leaveUnconfirmed({ first: first.index, count: items.length, reason });
+    this.#tally.leaveUnconfirmed({ first: first.first, count, reason });
   }
 }
 

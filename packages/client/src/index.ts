@@ -10,6 +10,7 @@ export {
   type ClientErrorCode,
   type RecordViolation,
 } from "./error.ts";
+export { JsonBatch } from "./json-batch.ts";
 export { JsonRecord } from "./json-record.ts";
 export type { BellhopClientOptions, Compression } from "./options.ts";
 export type { StatusQuery } from "./outcomes.ts";

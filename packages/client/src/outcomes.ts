@@ -72,9 +72,10 @@ export async function* listOutcomes(
 /** The records of an accepted batch that were not taken as they are, each with the caller's own record. */
 export async function* listRefused(
   connection: Connection,
-  { requestId, items }: Accepted,
+  { requestId, batch }: Accepted,
   signal: AbortSignal,
 ): AsyncGenerator<RefusedRecord, void, undefined> {
+  const items = batch.items();
   for await (const { index: at, outcome, code, message, violations = [] } of listOutcomes(
     connection,
     requestId,

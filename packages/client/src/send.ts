@@ -1,4 +1,4 @@
-import { cutBatches, type Item, type Records } from "./batch.ts";
+import { type Batch, cutBatches, type Records } from "./batch.ts";
 import { requireCompression } from "./compress.ts";
 import type { Connection } from "./connection.ts";
 import { type Accepted, Delivery } from "./delivery.ts";
@@ -86,13 +86,13 @@ class Sending {
     );
   }
 
-  async #work(batches: AsyncGenerator<readonly Item<unknown>[], void, undefined>): Promise<void> {
+  async #work(batches: AsyncGenerator<Batch, void, undefined>): Promise<void> {
     const { signal } = this.#stop;
     try {
       while (!signal.aborted) {
         const { done, value: batch } = await orAborted(batches.next(), signal);
         if (done === true) return;
-        this.tally.records += batch.length;
+        this.tally.records += batch.count;
         for await (const accepted of this.#delivery.deliver(batch, signal)) await this.#follow(accepted);
         this.#settings.onProgress?.(this.tally.progress());
       }
