@@ -35,10 +35,29 @@ export interface SeenRecord {
   readonly sourceTime: string;
   readonly outcome: Outcome | "pending";
   readonly warnings: readonly SeenWarning[];
+  /** Of a reservation: whether its label holds inventory by the operator's own mapping; undefined where that does not name it. */
+  readonly mapped?: boolean | undefined;
   /** SHA-256 of the record as it was sent, in hexadecimal. */
   readonly digest: string;
   /** The record. What is read of it is in `fields.ts`, for nothing but its required fields is certain. */
   readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What a backfill that the client has closed says of itself (docs/backfill.md), as far as a step reads it. */
+export interface SeenBackfill {
+  readonly backfillId: string;
+  /** Nothing of what was named is missing. */
+  readonly complete: boolean;
+  readonly resources: readonly {
+    readonly resource: Resource;
+    /** Different records that were applied. */
+    readonly distinctRecords: number;
+    /** Of inventories: the dates that were named, and those that came. */
+    readonly datesNamed: number | null;
+    readonly datesCovered: number | null;
+  }[];
+  /** SHA-256 of the statement, in hexadecimal. */
+  readonly hash: string;
 }
 
 /** All that a certification is judged by: what the service itself saw, in the order of receipt. */
@@ -49,6 +68,8 @@ export interface Evidence {
   readonly requests: readonly SeenRequest[];
   readonly records: readonly SeenRecord[];
   readonly events: readonly NotedEvent[];
+  /** Backfills that were closed, oldest first. */
+  readonly backfills: readonly SeenBackfill[];
   /** False when there was more than one report looks at: then the newest requests count. */
   readonly isWhole: boolean;
 }
@@ -60,14 +81,15 @@ export function lastSeenAt({ requests, events }: Evidence): string | null {
 }
 
 /** A hash over everything that a report is made of: two reports with the same one say the same. */
-export function hashOf({ certification, from, requests, records, events, isWhole }: Evidence): string {
+export function hashOf(evidence: Evidence): string {
+  const { certification, from, requests, records, events, backfills, isWhole } = evidence;
   const { certificationId, clientId, openedAt, requestRate, requestBurst, tokenSeconds } = certification;
   const hash = createHash("sha256");
   const add = (...parts: unknown[]) => hash.update(`${JSON.stringify(parts)}\n`);
   add("certification", certificationId, clientId, openedAt, requestRate, requestBurst, tokenSeconds);
   add("from", from, isWhole);
   for (const { requestId, resource, records: count } of requests) add("request", requestId, resource, count);
-  for (const { requestId, index, outcome, warnings, digest } of records)
+  for (const { requestId, index, outcome, warnings, digest, mapped } of records)
     add(
       "record",
       requestId,
@@ -75,7 +97,9 @@ export function hashOf({ certification, from, requests, records, events, isWhole
       outcome,
       warnings.map(({ pointer, code }) => `${code} ${pointer}`),
       digest,
+      ...(mapped === undefined ? [] : [mapped]),
     );
+  for (const { backfillId, hash: statement } of backfills) add("backfill", backfillId, statement);
   for (const { kind, at, detail } of events) add("event", kind, at, detail);
   return `sha256:${hash.digest("hex")}`;
 }

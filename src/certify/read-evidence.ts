@@ -11,10 +11,13 @@ import type { Outcome } from "../read/outcome.ts";
 import { findRecordsOf, type RecordOfRequest } from "../read/request-records.ts";
 import type { RequestSummary } from "../read/request-summary.ts";
 import type { Certification } from "./certification.ts";
-import type { Evidence, SeenRecord, SeenWarning } from "./evidence.ts";
+import type { Evidence, SeenBackfill, SeenRecord, SeenWarning } from "./evidence.ts";
+import { textOf } from "./fields.ts";
 import type { NotedEvent } from "./wire-event.ts";
 
 const LIST_EVENTS = readStatement(new URL("./sql/list-events.sql", import.meta.url));
+const LIST_CLOSED_BACKFILLS = readStatement(new URL("./sql/list-closed-backfills.sql", import.meta.url));
+const LIST_LABEL_MAPPINGS = readStatement(new URL("./sql/list-label-mappings.sql", import.meta.url));
 
 /** What one report looks at: the newest requests, and of those no more records and bytes than are quickly read. */
 const REQUESTS_MAX = 1_000;
@@ -64,10 +67,46 @@ export async function readEvidence(
       ...{ requestId, receivedAt, resource },
       records: counts.records,
     })),
-    records: records.toReversed(),
+    records: await withMappings(pool, records.toReversed()),
     events,
+    backfills: await closedBackfills(pool, certification.clientId, from, to),
     isWhole: isAll,
   };
+}
+
+/** Reservations with what the operator's mapping says of their labels, as of now: a label is mapped once it has been seen. */
+async function withMappings(pool: pg.Pool, records: readonly SeenRecord[]): Promise<SeenRecord[]> {
+  const codes = new Set(
+    records.flatMap(({ resource, clientCode }) => (resource === "reservations" ? [clientCode] : [])),
+  );
+  if (codes.size === 0) return [...records];
+  const { rows } = await pool.query<{ client_code: string; label: string; deducts: boolean }>({
+    ...LIST_LABEL_MAPPINGS,
+    values: [[...codes]],
+  });
+  const nameOf = (clientCode: string, label: string) => JSON.stringify([clientCode, label]);
+  const mapped = new Map(rows.map((row) => [nameOf(row.client_code, row.label), row.deducts]));
+  return records.map((record) => {
+    if (record.resource !== "reservations") return record;
+    const deducts = mapped.get(nameOf(record.clientCode, textOf(record.fields, "status") ?? ""));
+    return deducts === undefined ? record : { ...record, mapped: deducts };
+  });
+}
+
+async function closedBackfills(
+  pool: pg.Pool,
+  clientId: string,
+  from: string,
+  to: string | undefined,
+): Promise<SeenBackfill[]> {
+  const { rows } = await pool.query<{ backfill_id: string; statement: string; hash: string }>({
+    ...LIST_CLOSED_BACKFILLS,
+    values: [clientId, from, to ?? null],
+  });
+  return rows.map(({ backfill_id: backfillId, statement, hash }) => {
+    const { complete, resources } = JSON.parse(statement) as Pick<SeenBackfill, "complete" | "resources">;
+    return { backfillId, complete, resources, hash };
+  });
 }
 
 /** The client's newest requests, the oldest of them first. */

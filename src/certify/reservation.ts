@@ -43,14 +43,19 @@ function meaningOf({ fields }: SeenRecord) {
   return canonicalLabel("reservations", textOf(fields, "status") ?? "");
 }
 
-/** Whether its label says that it is cancelled, in any usual spelling. */
+/**
+ * Whether its label says that it is cancelled: in any usual spelling, or in a word of the hotel's own that the operator has mapped
+ * as holding nothing, on a record that says when it was cancelled (a mapping does not tell a cancellation from a no-show).
+ */
 export function isCancelled(record: SeenRecord): boolean {
-  return meaningOf(record)?.canonical === "CANCELLED";
+  const meaning = meaningOf(record);
+  if (meaning !== undefined) return meaning.canonical === "CANCELLED";
+  return record.mapped === false && textOf(record.fields, "cancellationDateTime") !== undefined;
 }
 
-/** Whether its label holds inventory. */
+/** Whether its label holds inventory: by the operator's mapping, else by default. */
 export function isLive(record: SeenRecord): boolean {
-  return meaningOf(record)?.deducts === true;
+  return (record.mapped ?? meaningOf(record)?.deducts) === true;
 }
 
 /** The dates that its daily revenue names, each once. */

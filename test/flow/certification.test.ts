@@ -3,15 +3,18 @@ import { after, before, test } from "node:test";
 import { signAccessToken } from "../../src/auth/access-token.ts";
 import type { SigningKey } from "../../src/auth/signing-key.ts";
 import { endCertification, findCertification, openCertification } from "../../src/certify/certification.ts";
+import { datesFrom } from "../../src/certify/fields.ts";
 import { readReport } from "../../src/certify/read-report.ts";
 import { WireNotes } from "../../src/certify/wire-notes.ts";
 import { certifyCommand } from "../../src/cli/certify-command.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { mapLabel } from "../../src/state/label-mapping.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { asBackfill, tell } from "./backfill-fixture.ts";
 import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
-import { reservation } from "./read-fixture.ts";
+import { inventory, reservation } from "./read-fixture.ts";
 
 let service: TestService;
 before(async () => {
@@ -259,4 +262,55 @@ test("a command line that cannot be meant is refused with what would be right", 
     assert.equal(answer.code, code, args.join(" "));
     assert.match(answer.err, message);
   }
+});
+
+test("a word of the hotel's own for a cancellation counts once the operator has mapped it", async () => {
+  const { client: as } = await certifiedClient(service, "WORDS");
+  const booked = stay("w1", "2026-01-01T00:00:00Z", { clientCode: "WORDS" });
+  const more = { status: "STORNIERT", cancellationDateTime: "2026-01-02T00:00:00Z" };
+  for (const record of [booked, { ...booked, ...more, lastModifiedDateTime: "2026-01-02T00:00:00Z" }])
+    assert.equal((await service.post("reservations", [record], { as })).status, 202);
+  const before = await standingOf(service, as);
+  assert.equal(resultsOf(before)["cancellation"], "fail");
+  const label = { clientCode: "WORDS", resource: "reservations", label: "STORNIERT" } as const;
+  await mapLabel(service.pool, label, false);
+  const after = await standingOf(service, as);
+  assert.equal(resultsOf(after)["cancellation"], "pass");
+  assert.notEqual(after.evidence.hash, before.evidence.hash);
+});
+
+test("a cold start that was closed as a backfill, with nothing missing, is one, whatever its dates are", async () => {
+  const { client: as } = await certifiedClient(service, "STARTED");
+  const codes = { clientCode: "STARTED", propertyCode: "H1" };
+  const dates = datesFrom("2023-01-01", 90);
+  const last = dates.at(-1) ?? "";
+  const opened = await tell(
+    service,
+    "",
+    {
+      ...codes,
+      resources: [
+        { resource: "inventories", from: "2023-01-01", to: last },
+        { resource: "reservations", from: "2023-01-01", to: last, expectedRecords: 10 },
+      ],
+    },
+    { as },
+  );
+  assert.equal(opened.status, 201, opened.text);
+  const { backfillId } = asBackfill(opened);
+  const headers = { "backfill-id": backfillId };
+  const nights = dates.map((date) => inventory(date, "2023-01-01T00:00:00Z", codes));
+  const stays = dates.slice(0, 10).map((_, at) => stay(`b${at}`, "2023-01-01T00:00:00Z", codes));
+  assert.equal((await service.post("inventories", nights, { as, headers })).status, 202);
+  assert.equal((await service.post("reservations", stays, { as, headers })).status, 202);
+  assert.equal(resultsOf(await standingOf(service, as))["cold-start"], "not-yet");
+  // What was received within the last seconds has to settle first.
+  await until(async () => (await tell(service, `/${backfillId}/close`, {}, { as })).status === 200, 60_000);
+  const report = await standingOf(service, as);
+  const step = report.steps.find((one) => one.step === "cold-start");
+  assert.equal(step?.result, "pass", step?.reason);
+  assert.match(
+    step?.reason ?? "",
+    new RegExp(`${backfillId} is closed and complete: 90 dates and 10 reservations`),
+  );
 });

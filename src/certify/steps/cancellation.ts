@@ -37,7 +37,7 @@ export const cancellation: Step = {
   name: "cancellation",
   title: "A cancelled reservation",
   instruction: () =>
-    "Book a reservation, then cancel it: the same reservationId with its room stays, status CANCELLED (or a spelling of it that the default mapping knows), cancellationDateTime and, if there is one, cancellationReason. A cancelled reservation is sent, never left out.",
+    "Book a reservation, then cancel it: the same reservationId with its room stays, status CANCELLED (or a spelling of it that the default mapping knows, or your own word once your operator has mapped it as holding nothing), cancellationDateTime and, if there is one, cancellationReason. A cancelled reservation is sent, never left out.",
   judge: (evidence) =>
     judgementOf(findingsOf(evidence), "No reservation that was sent as booked has come again as cancelled."),
 };

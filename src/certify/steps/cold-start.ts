@@ -1,5 +1,6 @@
+import type { Resource } from "../../contract/resource.ts";
 import type { Certification } from "../certification.ts";
-import type { Evidence, SeenRecord } from "../evidence.ts";
+import type { Evidence, SeenBackfill, SeenRecord } from "../evidence.ts";
 import { datesFrom, dayAfter } from "../fields.ts";
 import { historiesOf } from "../history.ts";
 import { type Finding, judgementOf, right, type Step, wrong } from "../step.ts";
@@ -79,15 +80,31 @@ function judge(evidence: Evidence): Seen {
   return { findings: [right(reason, ...requests)], notYet: "" };
 }
 
+/** A cold start that was closed as a backfill: its statement says what came, of whatever dates were named. */
+function findingOf({ backfillId, complete, resources, hash }: SeenBackfill): Finding[] {
+  const of = (wanted: Resource) => resources.find(({ resource }) => resource === wanted);
+  const [inventories, reservations] = [of("inventories"), of("reservations")];
+  const covered = inventories?.datesCovered ?? 0;
+  const booked = reservations?.distinctRecords ?? 0;
+  if (!complete || covered < DATES || booked < RESERVATIONS_LEAST) return [];
+  return [
+    right(
+      `The backfill ${backfillId} is closed and complete: ${covered} dates and ${booked} reservations, by its statement (SHA-256 ${hash}).`,
+    ),
+  ];
+}
+
 /** What a hotel sends when it is connected: all that is known for the time ahead. */
 export const coldStart: Step = {
   name: "cold-start",
   title: "A cold start",
   instruction: (on) => {
     const dates = datesOf(on);
-    return `Send a hotel as if it were connected today: its inventory of every date from ${dates[0]} to ${dates.at(-1)} (${DATES} dates, none left out, in batches of ${DATES_A_REQUEST_LEAST} records or more), and ${RESERVATIONS_LEAST} reservations or more.`;
+    return `Send a hotel as if it were connected today: its inventory of every date from ${dates[0]} to ${dates.at(-1)} (${DATES} dates, none left out, in batches of ${DATES_A_REQUEST_LEAST} records or more), and ${RESERVATIONS_LEAST} reservations or more. Or send as much of any dates as a backfill, and close it with nothing missing.`;
   },
   judge: (evidence) => {
+    const closed = evidence.backfills.flatMap(findingOf);
+    if (closed.length > 0) return judgementOf(closed, "");
     const { findings, notYet } = judge(evidence);
     return judgementOf(findings, notYet);
   },

@@ -31,7 +31,7 @@ function evidence(events: readonly NotedEvent[], requests: readonly SeenRequest[
     ...{ requestRate: 5, requestBurst: 20, tokenSeconds: 900 },
     ...{ openedAt: at(0), endsAt: at(86_400), isOpen: true },
   };
-  return { certification, from: at(0), requests, records: [], events, isWhole: true };
+  return { certification, from: at(0), requests, records: [], events, backfills: [], isWhole: true };
 }
 
 describe("token-use", () => {
