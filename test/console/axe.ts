@@ -9,13 +9,17 @@ const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pra
 /** What dark colours can break, and they alone. */
 const OF_COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
+/** What is right is not described, element by element, and no address is asked for: pages have no frames, and styles of their own. */
+const VIOLATIONS_ALONE = { resultTypes: ["violations"], iframes: false, preload: false };
+
 /** What axe finds wrong on a page, a line each: none is the goal. `ofColours`: only what other colours can break. */
 export async function violationsOf(page: Page, ofColours = false): Promise<string[]> {
-  // By the debugger's protocol, past the page's policy, which rightly lets no other script in.
-  await page.evaluate(source);
-  const { violations } = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(ofColours ? OF_COLOURS : RULES)} })`,
-  )) as AxeResults;
+  // By the debugger's protocol, past the page's policy, which rightly lets no other script in; once a page.
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(source);
+  const options = { runOnly: ofColours ? OF_COLOURS : RULES, ...VIOLATIONS_ALONE };
+  const violations = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
+  )) as AxeResults["violations"];
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
   );

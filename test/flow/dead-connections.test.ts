@@ -1,24 +1,21 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { describe, type TestContext, test } from "node:test";
+import { createTestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** What a firewall does that has forgotten connections: they lead nowhere, nobody is told, and new ones come through. */
-describe("connections to the database that were forgotten on the way", () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
-  const stops: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const stop of stops.splice(0).reverse()) await stop();
-  });
-
-  async function start() {
+// At once, each with a database of its own: nearly all of it is waiting.
+describe("connections to the database that were forgotten on the way", { concurrency: true }, () => {
+  async function start(t: TestContext) {
+    const stops: (() => unknown)[] = [];
+    t.after(async () => {
+      for (const stop of stops.splice(0).reverse()) await stop();
+    });
+    const database = await createTestDatabase();
+    stops.push(() => database.drop());
     const road = await openRoad(database.url);
     stops.push(() => road.close());
     const service = await startTestService({}, { database: { ...database, url: road.url } });
@@ -56,16 +53,16 @@ describe("connections to the database that were forgotten on the way", () => {
     return requestId;
   }
 
-  test("are given up: requests that ask who may do what, and new properties, are served again", async () => {
-    const { road, service } = await start();
+  test("are given up: requests that ask who may do what, and new properties, are served again", async (t) => {
+    const { road, service } = await start(t);
     const shared = road.ways.filter(({ name }) => name === "bellhop");
     assert.ok(shared.length > 0);
     for (const way of shared) way.lose();
     await untilAccepted(service, "NEW1");
   });
 
-  test("are given up by the applier too, and what is accepted is applied", async () => {
-    const { road, service } = await start();
+  test("are given up by the applier too, and what is accepted is applied", async (t) => {
+    const { road, service } = await start(t);
     const appliers = road.ways.filter(({ name }) => name.startsWith("bellhop apply"));
     assert.ok(appliers.length > 0);
     for (const way of appliers) way.lose();

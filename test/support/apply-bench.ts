@@ -129,7 +129,8 @@ export class ApplyBench {
         [requestId],
       );
       return rows[0]?.outcomes;
-    });
+      // A rebuilt state that is swapped in holds appliers up.
+    }, 60_000);
   }
 
   async acceptAndApply(records: readonly TestRecord[], resource: "i" | "r" | "g" = "r"): Promise<string> {
