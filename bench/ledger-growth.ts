@@ -2,7 +2,9 @@
  * `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]`: how long the insights take over
  * HTTP beside so many stay-night entries. README.md beside this file says how the ledger is filled.
  */
+import pg from "pg";
 import { readOptions } from "../scripts/read-options.ts";
+import { LedgerPacker } from "../src/insight/pack-ledger.ts";
 import { hotelCode } from "./batches.ts";
 import { Closers } from "./closers.ts";
 import { type FilledHotel, fillLedger, makeTemplate } from "./ledger-fill.ts";
@@ -15,7 +17,8 @@ import { untilDrained } from "./until-drained.ts";
 
 const USAGE = `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]
 
-On the books of a year by room type and the pace of a date over HTTP, beside a ledger of so many million entries.
+On the books of a year by room type and the pace of a date over HTTP, beside a ledger of so many million entries: before it is
+packed and after.
 
   --millions N,…       sizes, each filled up from the one before
   --hotel-entries N    entries of one hotel: more hotels make a size, not larger ones
@@ -89,7 +92,9 @@ async function measure(service: ServiceProcess, codes: readonly string[], asks: 
 
 const closers = new Closers();
 try {
-  const { service, client } = closers.kept(await startService("ledger"));
+  const { service, client, database } = closers.kept(await startService("ledger"));
+  const pool = new pg.Pool({ ...database, max: 2 });
+  closers.add(() => pool.end());
   console.log(machineLine(machineOf()));
   const asks = Number(values.asks);
   const template = await makeTemplate(client, Number(values["hotel-entries"]));
@@ -115,6 +120,13 @@ try {
     const ofEach = `each of ${Math.round(dimensions / codes.length)} dimensions`;
     const filled = `filled in ${Math.round((Date.now() - startedAt) / 1000)} s`;
     console.log(`${entries} entries of ${codes.length} hotels, ${ofEach}, ${size} with indexes, ${filled}`);
+    for (const line of await measure(service, codes, asks)) console.log(line);
+    const packedAt = Date.now();
+    await new LedgerPacker(pool).pack();
+    const packed = await client.query<{ size: string }>(
+      "select pg_size_pretty(pg_total_relation_size('bellhop_state.night_pack')) as size",
+    );
+    console.log(`packed in ${Math.round((Date.now() - packedAt) / 1000)} s, ${packed.rows[0]?.size}`);
     for (const line of await measure(service, codes, asks)) console.log(line);
   }
 } finally {

@@ -12,6 +12,8 @@ export interface StartedService {
   readonly contestant: Contestant;
   readonly service: ServiceProcess;
   readonly client: pg.Client;
+  /** How `client` came to its session, for whoever needs others. */
+  readonly database: pg.ClientConfig;
   stop(): Promise<void>;
 }
 
@@ -33,7 +35,8 @@ export async function startService(name: string, options: ServiceOptions = {}): 
     const log = createLogger({ level: "silent", pretty: false });
     const server = await startEmbeddedPostgres(service.dataDir, "command", log);
     closers.push(() => server.close());
-    const client = new pg.Client(clientConfig(server.address));
+    const database = clientConfig(server.address);
+    const client = new pg.Client(database);
     await client.connect();
     closers.push(() => client.end());
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -42,6 +45,7 @@ export async function startService(name: string, options: ServiceOptions = {}): 
     return {
       service,
       client,
+      database,
       stop,
       contestant: {
         name,

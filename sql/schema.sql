@@ -581,6 +581,23 @@ create table bellhop_state.night_entry (
   share_id text collate "C"
 );
 
+create table bellhop_state.night_pack (
+  bucket smallint not null,
+  property_id integer not null,
+  quarter date not null,
+  received_up_to timestamp with time zone not null,
+  entries integer not null,
+  packed bytea storage external not null,
+  constraint night_pack_pkey PRIMARY KEY (bucket, property_id, quarter, received_up_to)
+);
+
+create table bellhop_state.night_pack_progress (
+  bucket smallint not null,
+  property_id integer not null,
+  received_up_to timestamp with time zone not null,
+  constraint night_pack_progress_pkey PRIMARY KEY (bucket, property_id)
+);
+
 create table bellhop_state.released_copy (
   bucket smallint not null,
   property_id integer not null,
@@ -647,6 +664,7 @@ CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (b
 CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX night_entry_received ON bellhop_state.night_entry USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (share_id IS NOT NULL);
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);

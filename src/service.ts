@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
 import { POOL_ANSWER_MS_MAX } from "./db/pool.ts";
 import type { Role } from "./db/presence.ts";
+import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
@@ -117,7 +118,11 @@ async function startInOrder(
   }
   const start: Start = { config, log, stops, shared, threads, database, authenticator, addresses };
   await startToApply(start);
-  if (config.roles.includes("apply")) startToDeliver(start);
+  if (config.roles.includes("apply")) {
+    startToDeliver(start);
+    const packer = keepLedgersPacked(pool, (error) => log.warn({ err: error }, "packing ledgers failed"));
+    stops.push(() => packer.stop());
+  }
   const { port, authPort } = await (threads.http === undefined
     ? serveOnThisThread(start)
     : serveOnThreads(start, threads.http));

@@ -29,6 +29,8 @@ const DISTRIBUTED_TABLES = [
   "bellhop_state.block_entry",
   "bellhop_state.night_dimension",
   "bellhop_state.released_copy",
+  "bellhop_state.night_pack",
+  "bellhop_state.night_pack_progress",
 ] as const;
 
 export interface DistributionStep {

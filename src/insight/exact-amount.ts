@@ -103,3 +103,21 @@ export function plus(left: string | null, right: string | null): string | null {
   const unitsOf = ({ units, scale: own }: Amount) => units * 10n ** BigInt(scale - own);
   return textOf(unitsOf(one) + unitsOf(other), scale);
 }
+
+/** The scale of packed amounts: no currency has more digits after the point. */
+const PACKED_SCALE = 4;
+
+/** An amount as a whole number of ten-thousandths, 0 where it is not told; undefined where that is not exact. */
+export function tenThousandthsOf(text: string | null): number | undefined {
+  if (text === null) return 0;
+  let { units, scale } = amountOf(text);
+  while (scale > PACKED_SCALE && units % 10n === 0n) [units, scale] = [units / 10n, scale - 1];
+  if (scale > PACKED_SCALE) return undefined;
+  const whole = Number(units * 10n ** BigInt(PACKED_SCALE - scale));
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** The decimal of a whole number of ten-thousandths, with two digits after the point where these are enough. */
+export function textOfTenThousandths(units: number): string {
+  return units % 100 === 0 ? textOf(units / 100, 2) : textOf(units, PACKED_SCALE);
+}

@@ -9,8 +9,10 @@ import {
   placeOf,
   positionOf,
 } from "./books-position.ts";
+import type { BooksRow } from "./books-row.ts";
 import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
 import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
+import { readPackedBooks } from "./packed-books.ts";
 import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
 import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
@@ -19,6 +21,9 @@ import type { Stock } from "./stock-facts.ts";
 import { sumEntries } from "./sum-entries.ts";
 
 const readOnTheBooksOf = readVariants(new URL("./sql/read-on-the-books.sql", import.meta.url));
+
+/** Nothing is packed where rows are read. */
+const ALL_RECEIPTS = "-infinity";
 
 /** Digits after the point of an occupancy: hundredths of a per cent. */
 const OCCUPANCY_DIGITS = 4;
@@ -48,17 +53,6 @@ export interface OnTheBooksItem {
 export interface InsightPage<Item> {
   readonly items: readonly Item[];
   readonly next: Position | null;
-}
-
-/** A row of the books, as the statement answers it: numbers as text, since sums have no bound. */
-interface BooksRow extends BooksPlace {
-  readonly rooms: string;
-  readonly unmapped_rooms: string;
-  readonly adults: string;
-  readonly children: string;
-  readonly room_revenue: string | null;
-  readonly gross_room_revenue: string | null;
-  readonly blocks: string;
 }
 
 interface Cell extends BooksPlace {
@@ -139,6 +133,26 @@ function isOf(stock: Stock | undefined, row: BooksPlace | undefined): boolean {
 /** Inventory knows room types, and nothing else that nights are grouped by. */
 const hasStock = ({ by }: StayQuestion) => by === "none" || by === "roomType";
 
+async function readRows(
+  client: pg.ClientBase,
+  question: StayQuestion,
+  scene: Scene,
+  window: NightWindow,
+  after: BooksPlace,
+  limit: number,
+): Promise<readonly BooksRow[]> {
+  const packed = await readPackedBooks(client, question, scene, window, after, limit);
+  if (packed !== undefined) return packed;
+  const { property, by, clock, asOf } = question;
+  const { reservations, groups } = scene.labels;
+  const statement = await readOnTheBooksOf(client, by, clock);
+  return await sumEntries<BooksRow>(client, statement, [
+    ...[property.bucket, property.propertyId, window.first, window.last, boundOf(asOf)],
+    ...[reservations.deducting, reservations.off, groups.deducting, scene.settings.currency, ALL_RECEIPTS],
+    ...[limit, ...afterPlace(after)],
+  ]);
+}
+
 async function readWindow(
   client: pg.ClientBase,
   question: StayQuestion,
@@ -147,14 +161,7 @@ async function readWindow(
   after: BooksPlace,
   limit: number,
 ): Promise<Cell[]> {
-  const { property, by, clock, asOf } = question;
-  const { reservations, groups } = scene.labels;
-  const statement = await readOnTheBooksOf(client, by, clock);
-  const rows = await sumEntries<BooksRow>(client, statement, [
-    ...[property.bucket, property.propertyId, window.first, window.last, boundOf(asOf)],
-    ...[reservations.deducting, reservations.off, groups.deducting, scene.settings.currency, limit],
-    ...afterPlace(after),
-  ]);
+  const rows = await readRows(client, question, scene, window, after, limit);
   const stock = hasStock(question) ? await readStock(client, question, window, after, limit + 1) : [];
   return joined(rows, stock, after, scene.settings.currency).slice(0, limit);
 }

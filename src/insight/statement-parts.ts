@@ -5,7 +5,7 @@ const PART = /\/\* part: ([a-z-]+)(?: by ([a-z_, ]+))? \*\//g;
 const MOMENT = /\bmoment\b/g;
 
 function textOfPart(name: string, moment: string | undefined): string {
-  const { text } = readStatement(new URL(`./sql/parts/${name}.sql`, import.meta.url));
+  const { text } = readWithParts(new URL(`./sql/parts/${name}.sql`, import.meta.url));
   return `\n${moment === undefined ? text : withoutComments(text).replace(MOMENT, moment)}`;
 }
 
@@ -14,8 +14,8 @@ function withoutComments(text: string): string {
 }
 
 /**
- * Reads a statement that is made of parts which others have, too: a part of `sql/parts` stands where the statement names it
- * by `part: its-name` in a comment; `by` says which columns it takes for its moment.
+ * Reads a statement that is made of parts which others have, too: a part of `sql/parts`, which may have parts itself, stands where
+ * the statement names it by `part: its-name` in a comment; `by` says which columns it takes for its moment.
  */
 export function readWithParts(url: URL): Statement {
   const { name, text } = readStatement(url);

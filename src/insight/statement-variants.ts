@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { isDistributed, ofOneBucket } from "../db/distribution.ts";
-import type { Statement } from "../db/statement.ts";
+import { readStatement, type Statement } from "../db/statement.ts";
 import { BY, CLOCKS, type Clock, type Grouping } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
 
@@ -49,4 +49,13 @@ export function readVariants(url: URL): Variants {
   }
   return async (on, by, clock) =>
     ((await isDistributed(on)) ? distributed : here).get(`${by}/${clock}`) as Statement;
+}
+
+/** A statement for each grouping, of one that reads no entries. */
+export function readGroupings(url: URL): (by: Grouping) => Statement {
+  const { name, text } = readStatement(url);
+  const statements = new Map(
+    BY.map((by) => [by, { name: `${name}-${by}`, text: text.replaceAll(BY_MARK, COLUMNS[by]) }] as const),
+  );
+  return (by) => statements.get(by) as Statement;
 }

@@ -6,6 +6,7 @@ import { Dimensions } from "./dimensions.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
 import type { BlockRun, NightRun } from "./night-run.ts";
+import { voidPacks } from "./packs.ts";
 import { ReleasedCopies } from "./released-copies.ts";
 import { isReceivedBefore, type TimelineCopy, timelineDifference } from "./timeline.ts";
 import { type BlockEntry, type NightEntry, writeBlocks, writeNights } from "./write-entries.ts";
@@ -102,6 +103,7 @@ export class NightLedger {
           exchanges.push(...(await this.#exchangesOf(resource, ofResource, releases)));
       }
     }
+    if (involved.size > 0) await voidPacks(this.#client, receivedBefore(exchanges, steps));
     await this.#load(exchanges);
     const nights: NightEntry[] = [];
     const blocks: BlockEntry[] = [];
@@ -238,6 +240,21 @@ export class NightLedger {
     const [one, other] = [this.#dimensions.of(of, left.codes), this.#dimensions.of(of, right.codes)];
     return one.high === other.high && one.low === other.low;
   }
+}
+
+/**
+ * The records of which something counts from an earlier receipt than all that is being applied in their buckets: the ledger may have been
+ * packed up to a later one, since nothing of what is being applied was by then.
+ */
+function receivedBefore(exchanges: readonly Exchange[], steps: readonly AppliedStep[]): RecordKey[] {
+  const first = new Map<number, string>();
+  for (const { of, countsFrom } of steps) {
+    const known = first.get(of.bucket);
+    if (known === undefined || countsFrom < known) first.set(of.bucket, countsFrom);
+  }
+  return exchanges.flatMap(({ of, countsFrom }) =>
+    of.resource === "r" && countsFrom < (first.get(of.bucket) ?? "") ? [of] : [],
+  );
 }
 
 /** How many runs at the front of both are the same, which need not be taken off and put on again. */

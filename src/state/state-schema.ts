@@ -18,6 +18,8 @@ const STATE_TABLES = [
   "block_entry",
   "night_dimension",
   "released_copy",
+  "night_pack",
+  "night_pack_progress",
 ] as const;
 
 const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;

@@ -28,6 +28,9 @@ const STATE_TABLES = [
   "released_copy",
 ] as const;
 
+/** Those that states of before they were invented have not. */
+const PACK_TABLES = ["night_pack", "night_pack_progress"] as const;
+
 interface Target {
   readonly table: string;
   readonly where: string;
@@ -42,12 +45,18 @@ async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Ta
   const { bucket, propertyId, clientCode, propertyCode } = of;
   const former = await client.query<{ name: string }>(findFormer);
   const schemas = [STATE_SCHEMA, ...former.rows.map(({ name }) => name)];
+  const packs = await client.query<{ name: string }>(
+    `select table_schema || '.' || table_name as name from information_schema.tables
+     where table_schema = any ($1) and table_name = any ($2)`,
+    [schemas, PACK_TABLES],
+  );
   const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
   const byCodes = { where: "client_code = $1 and property_code = $2", values: [clientCode, propertyCode] };
   return [
     ...schemas.flatMap((schema) =>
       STATE_TABLES.map((table) => ({ table: `${schema}.${table}`, ...byNumber })),
     ),
+    ...packs.rows.map(({ name }) => ({ table: name, ...byNumber })),
     { table: "bellhop.quarantine", ...byNumber },
     { table: "bellhop.feed_arrival", ...byNumber },
     { table: "bellhop.property_setting", ...byCodes },

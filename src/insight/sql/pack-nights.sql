@@ -1,0 +1,20 @@
+-- Packs the entries of the property $2 that were received after $3 and up to $4, by quarters of the year in which they begin: 52
+-- bytes each, numbers with the highest byte first (src/insight/night-packs.ts reads them). Times are microseconds and dates days since
+-- 2000-01-01, amounts ten-thousandths.
+-- Plan: bitmap scans of night_entry_short and night_entry_received.
+insert into bellhop_state.night_pack (bucket, property_id, quarter, received_up_to, entries, packed)
+select
+  $1, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),
+  string_agg(
+    timestamptz_send(source_time) || timestamptz_send(received_at) || int8send(dimension) || date_send(first_night)
+      || int2send((
+        nights + case when share_id is not null then 256 else 0 end + case when room_revenue is null then 512 else 0 end
+          + case when gross_room_revenue is null then 1024 else 0 end
+      )::smallint)
+      || int2send(rooms::smallint) || int2send(adults::smallint) || int2send(children::smallint)
+      || int8send((coalesce(room_revenue, 0) * 10000)::bigint) || int8send((coalesce(gross_room_revenue, 0) * 10000)::bigint),
+    ''::bytea
+  )
+from bellhop_state.night_entry
+where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
+group by 3

@@ -1,0 +1,108 @@
+-- The changes of the nights from $3 to $4 at one instant ($5), by one grouping and by currency. Written for room types and the source
+-- clock; the column of another grouping and the other clock are put in their places (src/insight/statement-variants.ts). $6 are
+-- the labels that deduct, $7 those that are known and do not, $8 the labels of groups that deduct; $9 is the currency of what names none.
+-- Of runs of up to 31 nights those that were received after $10: `-infinity` for all.
+-- Only changes are summed: what a run adds on its first night it takes off after its last, and a running sum over the
+-- nights of a cell (a group and currency) is what is there. Nights are laid out only for shared rooms, which are settled night by night.
+-- Plan: bitmap scans of the entries, a hash join with the property's dimensions, one hash aggregate by cell and night for both
+-- ends of runs. What is most often nothing (shared, unmapped and unpriced rooms) is summed only where it is something.
+told as materialized (
+  select
+    dimension,
+    room_type_code /* by */ as unit,
+    coalesce(currency_code, $9) as currency,
+    (status = any ($6::text[])) is true as deducts,
+    (status = any ($7::text[])) is true as is_off,
+    (status = any ($8::text[])) is true as holds
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2
+),
+cell as materialized (
+  select unit, currency, row_number() over (order by unit, currency) as cell
+  from (select distinct unit, currency from told where holds or not is_off) as named
+),
+kind as materialized (
+  select dimension, cell, deducts, is_off, holds
+  from told
+  -- Written so that it can be hashed.
+  join cell
+    on coalesce(told.unit, '') = coalesce(cell.unit, '') and (told.unit is null) = (cell.unit is null)
+    and coalesce(told.currency, '') = coalesce(cell.currency, '') and (told.currency is null) = (cell.currency is null)
+  where holds or not is_off
+),
+change_of_all as (
+  select
+    cell, coalesce(first_night, end_night) as night, case when end_night is null then 1 else -1 end as sign,
+    coalesce(sum(rooms) filter (where deducts), 0) as rooms,
+    coalesce(sum(rooms) filter (where deducts and share_id is not null), 0) as shared_rooms,
+    coalesce(sum(rooms) filter (where not deducts), 0) as unmapped_rooms,
+    coalesce(sum(adults) filter (where deducts), 0) as adults,
+    coalesce(sum(children) filter (where deducts), 0) as children,
+    sum(room_revenue) filter (where deducts) as room_revenue,
+    sum(gross_room_revenue) filter (where deducts) as gross_room_revenue,
+    coalesce(sum(rooms) filter (where deducts and room_revenue is null), 0) as unpriced_rooms,
+    coalesce(sum(rooms) filter (where deducts and gross_room_revenue is null), 0) as gross_unpriced_rooms
+  from (
+    select
+      kind.cell, kind.deducts, greatest(entry.first_night, $3::date) as first_night,
+      entry.first_night + entry.nights as end_night,
+      entry.rooms, entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue, entry.share_id
+    from (/* part: unpacked-entries-of-nights */) as entry
+    join kind on kind.dimension = entry.dimension and not kind.is_off
+    where entry.source_time /* clock */ <= $5
+  ) as run
+  group by grouping sets ((cell, first_night), (cell, end_night))
+),
+shared_entry as materialized (
+  select * from (/* part: shared-entries */) as entry where source_time /* clock */ <= $5
+),
+place_of_kind as (/* part: places-of-kinds */),
+sharer_night as (
+  select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
+  from shared_entry
+  join place_of_kind using (dimension)
+  join kind using (dimension)
+  cross join lateral generate_series(0, end_night - first_night - 1) as passed
+  where kind.deducts
+  group by share_id, sharer, cell, place, first_night + passed
+  having sum(rooms) <> 0
+),
+shared_room as (/* part: settled-shares by night */),
+block_change as (
+  select key, dimension, night, sum(blocks) as blocks
+  from (
+    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0) - coalesce(picked_up, 0) as blocks
+    from bellhop_state.block_entry as t
+    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+      and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
+    union all
+    select key, dimension, first_night + nights, coalesce(picked_up, 0) - coalesce(blocks, 0)
+    from bellhop_state.block_entry as t
+    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and source_time /* clock */ <= $5
+  ) as ends
+  group by key, dimension, night
+),
+held as (
+  select
+    kind.cell, night,
+    lead(night, 1, $4::date + 1) over held_so_far as end_night,
+    greatest(sum(blocks) over held_so_far, 0) as blocks
+  from block_change join kind on kind.dimension = block_change.dimension and kind.holds
+  window held_so_far as (partition by key, block_change.dimension order by night)
+),
+change as (
+  select cell, night, sign * (rooms - shared_rooms) as rooms, sign * unmapped_rooms as unmapped_rooms,
+    sign * adults as adults, sign * children as children,
+    sign * room_revenue as room_revenue, sign * gross_room_revenue as gross_room_revenue,
+    sign * (rooms - unpriced_rooms) as priced_rooms, sign * (rooms - gross_unpriced_rooms) as gross_priced_rooms, 0 as blocks
+  from change_of_all where night <= $4::date
+  union all
+  select cell, night, rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room
+  union all
+  select cell, night + 1, -rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room
+  union all
+  select cell, night, 0, 0, 0, 0, null, null, 0, 0, blocks from held
+  union all
+  select cell, end_night, 0, 0, 0, 0, null, null, 0, 0, -blocks from held
+)

@@ -1,0 +1,22 @@
+-- The groups and currencies of the property $2, numbered as `changes-of-books` numbers them, each with the dimensions that deduct (labels
+-- $3) and those that nobody has mapped (neither $3 nor $4), eight bytes each as hexadecimal digits. $5 are the labels of groups that
+-- deduct, $6 is the currency of what names none.
+with told as materialized (
+  select
+    dimension,
+    room_type_code /* by */ as unit,
+    coalesce(currency_code, $6) as currency,
+    (status = any ($3::text[])) is true as deducts,
+    (status = any ($4::text[])) is true as is_off,
+    (status = any ($5::text[])) is true as holds
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2
+)
+select
+  row_number() over (order by unit, currency)::integer as cell, unit, currency,
+  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where deducts), 'hex'), '') as deducting,
+  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where not deducts and not is_off), 'hex'), '') as unmapped
+from told
+where holds or not is_off
+group by unit, currency
+order by cell

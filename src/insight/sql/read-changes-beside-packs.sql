@@ -1,0 +1,10 @@
+-- The changes of the books that are not packed (what was received after $10, runs of more than 31 nights, shared rooms, blocks), by cell
+-- and night, to be added to those that are.
+with /* part: changes-of-books */
+select
+  cell::integer as cell, night::text as night, sum(rooms)::float8 as rooms, sum(unmapped_rooms)::float8 as unmapped_rooms,
+  sum(adults)::float8 as adults, sum(children)::float8 as children,
+  sum(room_revenue)::text as room_revenue, sum(gross_room_revenue)::text as gross_room_revenue,
+  sum(priced_rooms)::float8 as priced_rooms, sum(gross_priced_rooms)::float8 as gross_priced_rooms, sum(blocks)::float8 as blocks
+from change
+group by change.cell, change.night

@@ -1,0 +1,34 @@
+import type pg from "pg";
+import { isDistributed } from "../db/distribution.ts";
+import type { RecordKey } from "../state/record-state.ts";
+
+/** With a property's id: who packs its ledger, and who enters what was received before it was packed. */
+const PACK_LOCK = 7_302_031;
+
+type PackedProperty = Pick<RecordKey, "bucket" | "propertyId">;
+
+/**
+ * Holds a property's packs to the end of the transaction, of which it is to be the first statement that reads: what others
+ * entered before is visible from then on. Entries are locked before packs, as whoever swaps a rebuilt state in does.
+ */
+export async function lockPacks(client: pg.ClientBase, { propertyId }: PackedProperty): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1, $2)", [PACK_LOCK, propertyId]);
+  await client.query("lock table bellhop_state.night_entry in access share mode");
+}
+
+/**
+ * Takes the packs of properties away, in the transaction that enters something there which was received before it is applied: they
+ * may be packed up to a later receipt. They are packed anew, and read as rows until then.
+ */
+export async function voidPacks(client: pg.ClientBase, properties: readonly PackedProperty[]): Promise<void> {
+  if (properties.length === 0 || (await isDistributed(client))) return;
+  const ids = [...new Set(properties.map(({ propertyId }) => propertyId))].sort((one, other) => one - other);
+  // What is rebuilt in a schema of its own has no packs, and holds nobody up.
+  for (const id of ids)
+    await client.query("select pg_advisory_xact_lock($1, $2) where current_schema() = 'bellhop_state'", [
+      PACK_LOCK,
+      id,
+    ]);
+  for (const table of ["night_pack_progress", "night_pack"])
+    await client.query(`delete from ${table} where property_id = any ($1)`, [ids]);
+}
