@@ -48,11 +48,14 @@ export class Batches {
     }
   }
 
-  /** The bodies of a round. Rounds come in order from 0, which sends every key for the first time. */
-  bodiesOf(round: number): Buffer[] {
+  /**
+   * The bodies of a round. Rounds come in order from 0, which sends every key for the first time. `atMs`: when it is in the
+   * partner's world, to the second.
+   */
+  bodiesOf(round: number, atMs = FIRST_ROUND_MS + round * HOUR_MS): Buffer[] {
     const { resource, variant, hotels, recordsPerBatch, scattered } = this.#case;
     const keysPerRound = Math.ceil(this.#batches.length / hotels) * recordsPerBatch;
-    const time = new Date(FIRST_ROUND_MS + round * HOUR_MS).toISOString().replace(".000Z", "Z");
+    const time = new Date(atMs).toISOString().replace(/\.\d{3}Z$/, "Z");
     const sentAs = round.toString(16).padStart(4, "0");
     this.#batches.forEach(({ body, records }, batch) => {
       const firstOfHotel = scattered ? batch : Math.floor(batch / hotels) * recordsPerBatch;

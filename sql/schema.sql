@@ -349,6 +349,15 @@ create table bellhop.request_outcome (
   constraint request_outcome_pkey PRIMARY KEY (bucket, request_id)
 );
 
+create table bellhop.retention_horizon (
+  client_code text collate "C" not null,
+  resource "char" not null,
+  kind text not null,
+  known_from timestamp with time zone not null,
+  constraint retention_horizon_kind_check CHECK ((kind = ANY (ARRAY['payloads'::text, 'outcomes'::text, 'versions'::text]))),
+  constraint retention_horizon_pkey PRIMARY KEY (client_code, resource, kind)
+);
+
 create table bellhop.settings_version (
   client_code text collate "C" not null,
   version integer not null,
@@ -959,6 +968,15 @@ CREATE OR REPLACE FUNCTION bellhop.count_warned(details json)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (SELECT (count(*))::integer AS count FROM json_each(count_warned.details) record(key, value) WHERE ((record.value -> 'warnings'::text) IS NOT NULL));
+CREATE OR REPLACE FUNCTION bellhop.note_late_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('insert into %s select ($1).*', tg_argv[0]) using new;
+  return null;
+end
+$function$;
 
 create view analytics.daily_revenue as
  SELECT property.client_code,

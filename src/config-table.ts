@@ -247,6 +247,13 @@ export const SETTINGS = [
       "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is not looked at.",
   },
   {
+    name: "RETENTION_WINDOW",
+    kind: "text",
+    fallback: "7d",
+    meaning:
+      "How long the windows of time are (minutes, hours or days: 30m, 12h, 7d) in which the log, outcomes and versions are kept and go; 1m to 31d.",
+  },
+  {
     name: "METRICS_TOKEN",
     kind: "text",
     fallback: undefined,

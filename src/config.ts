@@ -53,6 +53,7 @@ export interface Config {
   readonly applyWriters: number;
   readonly applyPollMs: number;
   readonly stopGraceMs: number;
+  readonly retentionWindowMs: number;
   readonly metricsToken: string | undefined;
   /** Networks that webhooks may go to although they are not public. */
   readonly webhookAllowedNetworks: readonly string[];
@@ -88,6 +89,18 @@ function readRoles(text: string): readonly Role[] {
   const roles = ROLES.filter((role) => names.includes(role));
   if (roles.length === names.length) return roles;
   throw new ConfigError(`ROLE must be one or more of ${ROLES.join(",")}, each once, not "${text}".`);
+}
+
+const WINDOW_UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const WINDOW_MS_MAX = 31 * 86_400_000;
+
+function readWindow(value: string): number {
+  const [, count = "0", unit = ""] = /^(\d{1,5})([mhd])$/.exec(value) ?? [];
+  const ms = Number(count) * (WINDOW_UNIT_MS[unit] ?? 0);
+  if (ms >= 60_000 && ms <= WINDOW_MS_MAX) return ms;
+  throw new ConfigError(
+    `RETENTION_WINDOW must be minutes, hours or days such as 7d, 1m to 31d, not "${value}".`,
+  );
 }
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
@@ -257,6 +270,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
           ? STOP_GRACE_MS_IN_PRODUCTION
           : 0
         : number("STOP_GRACE_MS", STOP_GRACE_MS_MAX),
+    retentionWindowMs: readWindow(text("RETENTION_WINDOW") ?? ""),
     metricsToken: text("METRICS_TOKEN"),
     webhookAllowedNetworks: readNetworksOf("WEBHOOK_ALLOWED_NETWORKS", text("WEBHOOK_ALLOWED_NETWORKS")),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),

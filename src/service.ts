@@ -8,6 +8,8 @@ import type { Role } from "./db/presence.ts";
 import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
+import { keepRetention } from "./retention/keep-retention.ts";
+import { VERSION_WINDOWS } from "./state/version-windows.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { startDeliverer } from "./threads/deliver-webhooks.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
@@ -108,8 +110,7 @@ async function startInOrder(
   const keeper = await KeyKeeper.start({ pool, config, log, internals });
   stops.push(() => keeper.stop());
   stops.push(openSealedPayloads(pool, internals.sealer));
-  const upkeep = keepUpAcceptLog(pool, (error) => log.warn({ err: error }, "upkeep of the log failed"));
-  stops.push(() => upkeep.stop());
+  await startUpkeep(config, log, database, stops);
   if (database.embedded) {
     const outsiders = letOutsidersGiveWay(pool, (error) =>
       log.warn({ err: error }, "outsiders were not found"),
@@ -136,6 +137,28 @@ async function startInOrder(
     leave: () => leaving.increment(),
     stop: () => stops.all(),
   };
+}
+
+/** Makes windows of time ahead, and takes out of past ones what need not be kept any longer. */
+async function startUpkeep(
+  { retentionWindowMs, roles }: Config,
+  log: Logger,
+  { pool, clientConfig }: Database,
+  stops: Stops,
+): Promise<void> {
+  const upkeep = await keepUpAcceptLog(pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
+    log.warn({ err: error }, "upkeep of the log failed"),
+  );
+  stops.push(() => upkeep.stop());
+  if (!roles.includes("apply")) return;
+  const retention = keepRetention(clientConfig, retentionWindowMs, {
+    ran: ({ expired }) => {
+      for (const { table, window, rows, keptRows, replaced } of expired)
+        log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
+    },
+    failed: (error) => log.warn({ err: error }, "retention failed and is tried again"),
+  });
+  stops.push(() => retention.stop());
 }
 
 /** Shows the other nodes that this one is there and what it knows, and counts them. */

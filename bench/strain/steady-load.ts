@@ -23,6 +23,8 @@ export interface SteadyOrder {
   readonly seed: number;
   /** Counts runs from 0: no two send the same keys. */
   readonly run: number;
+  /** The same reservations and dates again and again, changed, as of now: instead of new reservations of long ago. */
+  readonly again?: boolean;
 }
 
 /** What became of one batch. */
@@ -60,12 +62,27 @@ const batches = new Batches(
 );
 let round = 0;
 
+let changed: Batches | undefined;
+let change = 0;
+
+/** All of the reservations once more, each with other content than before. */
+function changedBodies(): Buffer[] {
+  changed ??= new Batches(
+    made(`reservations-${RECORDS_PER_BATCH}-changed`, {
+      recordsPerRound: BATCHES * RECORDS_PER_BATCH,
+      hotels: HOTELS,
+      firstHotel: 700_300,
+    }),
+  );
+  return changed.bodiesOf(change++, Date.now());
+}
+
 const PUSH_HOTELS = 80;
 let pushes: Batches | undefined;
 let night = 0;
 
 /** A night's pushes, one of each hotel. */
-function pushBodies(): Buffer[] {
+function pushBodies(atMs?: number): Buffer[] {
   pushes ??= new Batches(
     made(`inventories-${PUSH_DATES}-unchanged90`, {
       recordsPerRound: PUSH_HOTELS * PUSH_DATES,
@@ -73,7 +90,7 @@ function pushBodies(): Buffer[] {
       firstHotel: 700_200,
     }),
   );
-  return pushes.bodiesOf(night++);
+  return pushes.bodiesOf(night++, atMs);
 }
 
 /** What is sent when: bodies are copied as they are taken, since the next round patches them in place. */
@@ -194,8 +211,12 @@ async function run(order: SteadyOrder): Promise<SteadyResult> {
       if (sent.length === due.length + pushesDue.length) finished.resolve();
     });
   const streams = [
-    streamOf(due, targets.map(lineOf), () => batches.bodiesOf(round++)),
-    streamOf(pushesDue, pushTargets.map(lineOf), pushBodies),
+    streamOf(due, targets.map(lineOf), () =>
+      order.again === true ? changedBodies() : batches.bodiesOf(round++),
+    ),
+    streamOf(pushesDue, pushTargets.map(lineOf), () =>
+      pushBodies(order.again === true ? Date.now() : undefined),
+    ),
   ];
   const lines = streams.flatMap((stream) => stream.lines);
   for (const line of lines) await line.open(order.connections ?? CONNECTIONS_PER_PARTNER);

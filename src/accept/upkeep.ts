@@ -1,20 +1,21 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
-import { ensurePartitions } from "./partitions.ts";
+import type { WindowedTable } from "../db/time-windows.ts";
+import { ensurePartitions, setWindowMs } from "./partitions.ts";
 
 const deleteExpiredKeys = readStatement(new URL("./sql/delete-expired-keys.sql", import.meta.url));
 
-/** Partitions are made two weeks ahead and keys are kept a day, so an hour's delay harms neither. */
-const UPKEEP_MS = 3_600_000;
+/** Windows are made two ahead and keys are kept a day, so an hour's delay harms neither. */
+const UPKEEP_MS_MAX = 3_600_000;
 
-/** Makes the log's next partitions and deletes Idempotency-Keys past their 24 hours. */
-export async function upkeepAcceptLog(pool: pg.Pool): Promise<void> {
+/** Makes the next windows of the log, its outcomes and other tables, and deletes Idempotency-Keys past their 24 hours. */
+export async function upkeepAcceptLog(pool: pg.Pool, others: readonly WindowedTable[] = []): Promise<void> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ now_ms: number }>(
       "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
     );
-    await ensurePartitions(client, rows[0]?.now_ms ?? Date.now());
+    await ensurePartitions(client, rows[0]?.now_ms ?? Date.now(), others);
     let deleted: number | null;
     do deleted = (await client.query(deleteExpiredKeys)).rowCount;
     while (deleted !== null && deleted > 0);
@@ -25,8 +26,23 @@ export async function upkeepAcceptLog(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** Does the upkeep every hour; what fails is told and tried again the next hour. */
-export function keepUpAcceptLog(pool: pg.Pool, failed: (error: unknown) => void): { stop(): void } {
-  const timer = setInterval(() => void upkeepAcceptLog(pool).catch(failed), UPKEEP_MS).unref();
+/**
+ * Has the windows be `windowMs` long from now on, and does the upkeep every hour, or twice a window where those are shorter; what
+ * fails is told and tried again the next time.
+ */
+export async function keepUpAcceptLog(
+  pool: pg.Pool,
+  windowMs: number,
+  others: readonly WindowedTable[],
+  failed: (error: unknown) => void,
+): Promise<{ stop(): void }> {
+  const client = await pool.connect();
+  try {
+    await setWindowMs(client, windowMs);
+  } finally {
+    client.release();
+  }
+  const everyMs = Math.min(UPKEEP_MS_MAX, windowMs / 2);
+  const timer = setInterval(() => void upkeepAcceptLog(pool, others).catch(failed), everyMs).unref();
   return { stop: () => clearInterval(timer) };
 }

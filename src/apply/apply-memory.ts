@@ -1,5 +1,8 @@
 import type pg from "pg";
-import { NightLedger } from "../ledger/night-ledger.ts";
+import { readWindowMs } from "../accept/partitions.ts";
+import { KeptLedger, NightLedger } from "../ledger/night-ledger.ts";
+import { STATE_SCHEMA } from "../state/state-schema.ts";
+import { VersionCover } from "../state/version-windows.ts";
 import { ContextWarnings } from "./context-warnings.ts";
 
 /**
@@ -9,11 +12,23 @@ import { ContextWarnings } from "./context-warnings.ts";
 export class ApplyMemory {
   readonly context: ContextWarnings;
   readonly ledger: NightLedger;
+  readonly cover: VersionCover;
 
-  /** `client` sees the state schema on its search path; `pool` is for shared settings. */
-  constructor(pool: pg.Pool, client: pg.ClientBase) {
+  /**
+   * `client` sees the state schema on its search path; `pool` is for shared settings. Without `entersNights` nothing is entered
+   * in the ledger: a replay that does not derive it.
+   */
+  constructor(
+    pool: pg.Pool,
+    client: pg.ClientBase,
+    {
+      schema = STATE_SCHEMA,
+      entersNights = true,
+    }: { readonly schema?: string; readonly entersNights?: boolean } = {},
+  ) {
     this.context = new ContextWarnings(pool, client);
-    this.ledger = new NightLedger(client);
+    this.ledger = entersNights ? new NightLedger(client) : new KeptLedger(client);
+    this.cover = new VersionCover(pool, schema, readWindowMs);
   }
 
   /** Writes what this transaction named first; before its end. */
@@ -25,5 +40,6 @@ export class ApplyMemory {
   forget(): void {
     this.context.forget();
     this.ledger.forget();
+    this.cover.forget();
   }
 }

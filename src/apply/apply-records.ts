@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Warning } from "../contract/warning.ts";
 import type { AppliedStep } from "../ledger/night-ledger.ts";
 import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
+import { readKnownVersions } from "../state/known-versions.ts";
 import { loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
 import type { Quiet } from "../state/quiet.ts";
 import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
@@ -209,10 +210,13 @@ async function applyKnown(
 ): Promise<AppliedRecord[]> {
   const steps: AppliedStep[] = [];
   const writes: Writes = { versions: [], received: [] };
+  const isPastTerm = await pastTerm(client, records, ofRecord);
   const decisions = records.map((record, at): Decision => {
     const key = ofRecord[at] as TouchedKey;
     const before = key.known.current;
     const decision = classify(key.known, record.incoming);
+    // It would have been taken out: what it stood between is gone, so neither history nor the ledger has a place for it.
+    if (decision.outcome === "s" && isPastTerm(record)) return decision;
     if (key.of.resource !== "i") steps.push(stepOf(record, key.text, before, decision));
     note(writes, record, before, decision, nextChange);
     key.newest = newestBy(decision) ?? key.newest;
@@ -229,6 +233,27 @@ async function applyKnown(
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
 }
 
+function latestSourceTime(records: readonly ApplicableRecord[]): string {
+  let latest = "";
+  for (const { incoming } of records) if (incoming.sourceTime > latest) latest = incoming.sourceTime;
+  return latest;
+}
+
+/** Whether a record that is not the newest is older than what is known of its client code (docs/retention.md). */
+async function pastTerm(
+  client: pg.ClientBase,
+  records: readonly ApplicableRecord[],
+  ofRecord: readonly TouchedKey[],
+): Promise<(record: ApplicableRecord) => boolean> {
+  const isOld = ({ incoming }: ApplicableRecord, at: number) =>
+    incoming.sourceTime < (ofRecord[at]?.known.current?.sourceTime ?? "");
+  if (!records.some(isOld)) return () => false;
+  const knownFrom = await readKnownVersions(client);
+  if (knownFrom.size === 0) return () => false;
+  return ({ clientCode, of, incoming }) =>
+    incoming.sourceTime < (knownFrom.get(`${of.resource} ${clientCode}`) ?? "");
+}
+
 const UNCHANGED: AppliedRecord = { outcome: "u", warnings: [] };
 
 /**
@@ -242,6 +267,7 @@ export async function applyRecords(
   nextChange: NextChange,
   memory: ApplyMemory,
 ): Promise<AppliedRecord[]> {
+  await memory.cover.reach(latestSourceTime(records));
   const releases = await memory.ledger.latestReleases(records);
   const unnamed = await memory.context.unnamedProperties(records);
   const { keys, ofRecord } = keysOf(records, unnamed, releases);

@@ -20,7 +20,7 @@ async function findTarget(
   const { rows } = await client.query<LogRow>(
     `select bucket, lane_id::text as lane_id, request_id, kind, resource, received_at, target_request_id, target_index,
       rejections, layout, body
-    from bellhop.accept_log where request_id = $1 and bucket = $2 and kind = 'b'`,
+    from bellhop.accept_log where request_id = $1 and bucket = $2 and kind in ('b', 'c')`,
     [target.requestId, bucket],
   );
   const row = rows[0];

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { UnstorableFact } from "../contract/facts-text.ts";
 import { UnreadableRecord } from "../contract/record-reading.ts";
-import { isDataError } from "../db/sql-state.ts";
+import { isDataError, isMissingWindow } from "../db/sql-state.ts";
 import { MissingContent } from "../ledger/load-contents.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
@@ -22,6 +22,8 @@ export interface RefusedRecord {
 function refusalFor(error: unknown): RefusedRecord | undefined {
   if (error instanceof UnreadableRecord)
     return { outcome: "q", code: "record.unreadable", message: UNREADABLE };
+  // There is no window for its source time: one is made before the next try.
+  if (isMissingWindow(error)) return undefined;
   if (isDataError(error) || error instanceof UnstorableFact)
     return { outcome: "q", code: "data.unstorable", message: UNSTORABLE };
   if (error instanceof MissingContent) return { outcome: "q", code: "state.incomplete", message: INCOMPLETE };

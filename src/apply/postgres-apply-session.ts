@@ -1,7 +1,11 @@
 import pg from "pg";
+import { ensurePartitions } from "../accept/partitions.ts";
+import { microsecondsOf } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
+import { BEGIN_BEHIND_GATE } from "../db/apply-gate.ts";
 import { endWithClient } from "../db/connection.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
+import { isMissingWindow } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
@@ -48,6 +52,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #pool: pg.Pool;
   /** Whose records are stripped, as of the last time that a bucket was taken. */
   #strips: StripList | undefined;
+  /** Requests whose outcomes could not be written, as they have no window. */
+  readonly #withoutWindow: string[] = [];
 
   constructor(client: pg.Client, presenceId: string, { pool, properties, isLongWay }: ApplySessionParts) {
     super(client);
@@ -94,23 +100,41 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return startPulse(this.#client);
   }
 
-  begin(): Promise<unknown> {
-    return this.#client.query({ text: "begin", ...SHORT });
+  async begin(): Promise<unknown> {
+    for (const requestId of this.#withoutWindow.splice(0))
+      await ensurePartitions(this.#client, microsecondsOf(requestId) / 1000);
+    return this.#client.query({ text: BEGIN_BEHIND_GATE, ...SHORT });
   }
 
   advanceCursors(parts: readonly LogPart[]): Promise<void> {
     return advanceCursors(this.#client, parts);
   }
 
-  async applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
-    await writeStripped(this.#client, parts);
-    return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
+  applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts> {
+    return this.#orWithoutWindow(
+      parts.map(({ part }) => part),
+      async () => {
+        await writeStripped(this.#client, parts);
+        return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
+      },
+    );
   }
 
   async applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts> {
-    return countOutcomes([
-      await applyResolution(this.#client, resolution, counters, this.#properties, this.#memory),
-    ]);
+    const letter = await this.#orWithoutWindow([resolution], () =>
+      applyResolution(this.#client, resolution, counters, this.#properties, this.#memory),
+    );
+    return countOutcomes([letter]);
+  }
+
+  /** Has the windows of outcomes be made before the next try where one of these parts has none. */
+  async #orWithoutWindow<Result>(parts: readonly LogPart[], work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isMissingWindow(error)) this.#withoutWindow.push(...parts.map(({ requestId }) => requestId));
+      throw error;
+    }
   }
 
   async commit(): Promise<string> {

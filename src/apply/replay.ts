@@ -1,12 +1,15 @@
 import pg from "pg";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { lowestIdAt } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { withExclusiveWork } from "../db/exclusive-work.ts";
 import { readStatement } from "../db/statement.ts";
 import { rebindViews } from "../state/rebind-views.ts";
+import { copyBase, readReplayHorizon } from "../state/replay-base.ts";
 import {
   carryOutcomes,
+  copyWindows,
   createStateSchema,
   digestState,
   dropStateSchema,
@@ -28,6 +31,22 @@ const readLogForReplay = readStatement(new URL("./sql/read-log-for-replay.sql", 
 
 const PARTS_PER_TRANSACTION = 64;
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+/** What is kept of the live state instead of being derived, and from which request on the log is replayed. */
+interface Beginning {
+  readonly firstId: string | null;
+  readonly keepsLedger: boolean;
+  readonly derivedFrom: string | null;
+}
+
+async function beginningOf(client: pg.ClientBase): Promise<Beginning> {
+  const { logMs, versionsMs } = await readReplayHorizon(client);
+  return {
+    firstId: logMs === null ? null : lowestIdAt(logMs),
+    keepsLedger: logMs !== null || versionsMs !== null,
+    derivedFrom: logMs === null ? null : new Date(logMs).toISOString(),
+  };
+}
 
 /** How far each lane had been applied in each bucket: the position a replay goes up to. */
 type Position = ReadonlyMap<number, readonly { readonly lane_id: string; readonly request_id: string }[]>;
@@ -61,6 +80,11 @@ export interface ReplayReport {
   readonly rebuilt: StateDigest;
   readonly equal: boolean;
   readonly swapped: boolean;
+  /**
+   * From which receipt on it was derived from the log (ISO 8601; null: from its beginning). What is older was taken as it stood, and
+   * the ledger with it: retention has taken out of the log what they were made of.
+   */
+  readonly derivedFrom: string | null;
   /** Records whose current content the swap corrected; each has a new change number. */
   readonly corrected: number;
   /** Schema in which the former state is kept after a swap. */
@@ -84,18 +108,26 @@ class Rebuild {
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
   readonly #strips: StripList;
+  readonly #firstId: string;
   parts = 0;
 
-  constructor(client: pg.Client, pool: pg.Pool, strips: StripList) {
+  constructor(
+    client: pg.Client,
+    pool: pg.Pool,
+    schema: string,
+    strips: StripList,
+    { firstId, keepsLedger }: Beginning,
+  ) {
     this.#client = client;
     this.#strips = strips;
+    this.#firstId = firstId ?? BEFORE_ALL;
     this.#properties = new PropertyDirectory(pool);
-    this.#memory = new ApplyMemory(pool, client);
+    this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
   }
 
   /** Replays a stretch of a bucket, each transaction the next parts of it unless the caller has begun one. */
   async replayBucket(bucket: number, stretch: Stretch, inTransaction: boolean): Promise<void> {
-    let after = BEFORE_ALL;
+    let after = this.#firstId;
     for (;;) {
       const { rows } = await this.#client.query<ReplayRow>({
         ...readLogForReplay,
@@ -170,12 +202,14 @@ async function swap(
   rebuild: Rebuild,
   schema: string,
   position: Position,
+  { keepsLedger }: Beginning,
 ): Promise<Pick<ReplayReport, "corrected" | "formerSchema" | "unboundViews">> {
   await carryOutcomes(client, schema);
   await client.query("begin");
   if (await isDistributed(client))
     await client.query("set local citus.multi_shard_modify_mode = 'sequential'");
   await new LeaseStatements(client).lockBuckets(Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket));
+  await copyWindows(client, schema);
   const goal = await readPosition(client);
   for (const bucket of goal.keys()) {
     await rebuild.replayBucket(bucket, stretchOf(bucket, goal, position), true);
@@ -184,7 +218,7 @@ async function swap(
   await carryOutcomes(client, schema);
   const corrected = await numberCorrections(client, schema, BUCKET_COUNT);
   const formerSchema = `${schema}_former`;
-  await swapStateSchema(client, schema, formerSchema);
+  await swapStateSchema(client, schema, formerSchema, keepsLedger);
   const unboundViews = await rebindViews(client);
   await client.query(
     "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null, backend_start = null",
@@ -211,17 +245,21 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
   try {
     await createStateSchema(client, schema);
     await openStateSession(client, schema);
-    await planByKeys(client, true);
+    const beginning = await beginningOf(client);
     const { position, live } = await photographLive(options.clientConfig);
-    const rebuild = new Rebuild(client, options.pool, await loadStripList(options.pool));
+    await copyBase(client, schema, beginning.firstId);
+    await planByKeys(client, true);
+    const rebuild = new Rebuild(client, options.pool, schema, await loadStripList(options.pool), beginning);
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
       await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
       options.progress?.(bucket + 1, rebuild.parts);
     }
     await planByKeys(client, false);
-    const rebuilt = await digestState(client, schema);
+    const derived = await digestState(client, schema);
+    const { nights, nightsHash, blocks, blocksHash } = beginning.keepsLedger ? live : derived;
+    const rebuilt = { ...derived, nights, nightsHash, blocks, blocksHash };
     const equal = JSON.stringify(live) === JSON.stringify(rebuilt);
-    const swapped = options.swap ? await swap(client, rebuild, schema, position) : undefined;
+    const swapped = options.swap ? await swap(client, rebuild, schema, position, beginning) : undefined;
     const { corrected, formerSchema, unboundViews } = swapped ?? NO_SWAP;
     const { parts } = rebuild;
     return {
@@ -230,6 +268,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
       rebuilt,
       equal,
       swapped: swapped !== undefined,
+      derivedFrom: beginning.derivedFrom,
       corrected,
       formerSchema,
       unboundViews,

@@ -25,6 +25,12 @@ function describe(report: ReplayReport): string {
   const short = (digest: string) => createHash("sha256").update(digest).digest("hex").slice(0, 16);
   return [
     `Replayed ${report.parts} parts of the log.`,
+    ...(report.derivedFrom === null
+      ? []
+      : [
+          `What was received before ${report.derivedFrom} was taken as it stands, and the ledger with it: retention has taken`,
+          "out of the log what they were made of.",
+        ]),
     ``,
     `  ${"".padEnd(18)}${"live".padEnd(26)}rebuilt`,
     line("current records", live.currentRecords, rebuilt.currentRecords),

@@ -13,6 +13,7 @@ import { payloadKeyCommand } from "./payload-key-command.ts";
 import { pepperCommand } from "./pepper-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
+import { retentionCommand } from "./retention-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
 import { settingCommand } from "./setting-command.ts";
@@ -45,6 +46,7 @@ const HELP = `bellhop: hotel data ingestion
                                                guests who ask to be forgotten
   delete property|client                       all that is kept of a hotel, or of a hotel group
   backfill list|show|gaps|sign|abandon         cold starts as sessions
+  retention set|unset|list|run                 how long payloads, outcomes and versions are kept
   replay [--swap]                              rebuild the state from the log and compare
   simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
   citus distribute                             spread the tables by bucket over the workers of Citus
@@ -74,6 +76,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   backfill: backfillCommand,
   erasure: erasureCommand,
   delete: deleteCommand,
+  retention: retentionCommand,
   replay: replayCommand,
   simulate: simulateCommand,
   citus: citusCommand,

@@ -7,3 +7,12 @@ export function sqlState(error: unknown): string | undefined {
 export function isDataError(error: unknown): boolean {
   return /^2[23]\w{3}$/.test(sqlState(error) ?? "");
 }
+
+const CHECK_VIOLATION = "23514";
+
+/** True where a partitioned table has no partition for a row: a check violation that is no constraint's. */
+export function isMissingWindow(error: unknown): boolean {
+  if (sqlState(error) !== CHECK_VIOLATION) return false;
+  const { routine, message } = error as Error & { readonly routine?: string };
+  return routine === "ExecFindPartition" || message.startsWith("no partition of relation");
+}

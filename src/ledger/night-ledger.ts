@@ -257,6 +257,17 @@ function receivedBefore(exchanges: readonly Exchange[], steps: readonly AppliedS
   );
 }
 
+/** The ledger of a replay that takes it as it stands: nothing is entered, and no version is looked up for it. */
+export class KeptLedger extends NightLedger {
+  override enter(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override latestReleases(): Promise<ReadonlyMap<string, string>> {
+    return Promise.resolve(new Map());
+  }
+}
+
 /** How many runs at the front of both are the same, which need not be taken off and put on again. */
 function countSame<Run>(
   before: readonly Run[],

@@ -1,5 +1,6 @@
 import type { BodyLayout } from "../accept/body-layout.ts";
 import { openLayout } from "../accept/open-layout.ts";
+import { lowestIdAt } from "../accept/request-id.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
@@ -9,6 +10,8 @@ const readParts = readStatement(new URL("./sql/read-parts.sql", import.meta.url)
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
 const readPartsDistributed = readStatement(new URL("./sql/read-parts-distributed.sql", import.meta.url));
 const readChunksDistributed = readStatement(new URL("./sql/read-chunks-distributed.sql", import.meta.url));
+
+const readLogHorizon = readStatement(new URL("./sql/read-log-horizon.sql", import.meta.url));
 
 /** Where a record lies in the log. */
 export interface RecordPointer {
@@ -31,6 +34,9 @@ interface Part {
   readonly layout: BodyLayout;
   readonly body: Buffer | null;
 }
+
+/** What stands for a record that is no longer kept (docs/retention.md): the JSON value null. */
+const NO_LONGER_KEPT = Buffer.from("null");
 
 /** One stored chunk, and the records that are wanted of it. */
 interface Place {
@@ -75,13 +81,32 @@ async function loadParts(
   return loaded;
 }
 
-function locate(pointer: RecordPointer, parts: ReadonlyMap<string, Part>): Place {
+/** Where a record lies; undefined where it is past its retention. `horizon`: of requests from this id on all is kept. */
+function locate(
+  pointer: RecordPointer,
+  parts: ReadonlyMap<string, Part>,
+  horizon: string,
+): Place | undefined {
   const part = partOf(pointer);
   const layout = parts.get(part)?.layout;
   const position = layout?.positionOf(pointer.index) ?? -1;
-  if (layout === undefined || position < 0)
+  if (layout === undefined || position < 0) {
+    if (pointer.requestId < horizon) return undefined;
     throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
+  }
+  if (layout.bytesAt(position) === 0) return undefined;
   return { part, pointer, layout, position, ...layout.rangeOf(position) };
+}
+
+/** From which request on every part of the log is kept; asked where one of these parts is missing. */
+async function horizonOf(
+  pool: Queryable,
+  group: readonly RecordPointer[],
+  parts: ReadonlyMap<string, Part>,
+): Promise<string> {
+  if (group.every((pointer) => parts.has(partOf(pointer)))) return "";
+  const { rows } = await pool.query<{ until: number | null }>(readLogHorizon);
+  return lowestIdAt(rows[0]?.until ?? 0);
 }
 
 /** Splits pointers, in their order, into groups that name so few parts that they are read by one statement. */
@@ -102,13 +127,15 @@ function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPoin
 }
 
 /** Splits places, in their order, so that the distinct chunks of each group stay within the bytes fetched at once. */
-function* groupByBytes(places: readonly Place[]): Generator<{ places: Place[]; chunks: Map<string, Place> }> {
-  let group: Place[] = [];
+function* groupByBytes(
+  places: readonly (Place | undefined)[],
+): Generator<{ places: (Place | undefined)[]; chunks: Map<string, Place> }> {
+  let group: (Place | undefined)[] = [];
   let chunks = new Map<string, Place>();
   let bytes = 0;
   for (const place of places) {
-    const id = `${place.part}/${place.chunk}`;
-    if (!chunks.has(id)) {
+    const id = `${place?.part}/${place?.chunk}`;
+    if (place !== undefined && !chunks.has(id)) {
       if (chunks.size > 0 && bytes + place.bytes > STORED_BYTES_AT_ONCE) {
         yield { places: group, chunks };
         group = [];
@@ -156,7 +183,8 @@ function storedChunks(
 
 /**
  * Yields the bytes of records as they were sent, in the order of the pointers; each are good until the next is asked for. Some parts are read at a time, the next
- * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records.
+ * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records. In the place of a
+ * record that is no longer kept stands `null`.
  */
 export async function* loadRecords(
   pool: Queryable,
@@ -176,9 +204,17 @@ export async function* loadRecords(
     for (let next = readNext(); next !== undefined; ) {
       const { group, parts } = await next;
       next = readNext();
-      for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts)))) {
+      const horizon = await horizonOf(pool, group, parts);
+      for (const { places, chunks } of groupByBytes(
+        group.map((pointer) => locate(pointer, parts, horizon)),
+      )) {
         const fetched = await storedChunks(pool, chunks, parts);
-        for (const { part, chunk, layout, position, from, bytes } of places) {
+        for (const place of places) {
+          if (place === undefined) {
+            yield NO_LONGER_KEPT;
+            continue;
+          }
+          const { part, chunk, layout, position, from, bytes } = place;
           const id = `${part}/${chunk}`;
           const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
           yield inflated.recordAt(id, layout, chunk, position, stored);
@@ -190,7 +226,7 @@ export async function* loadRecords(
   }
 }
 
-/** Yields every record of one part chunk by chunk, for a search that ends at the first hit. */
+/** Yields every record of one part that is still kept, chunk by chunk, for a search that ends at the first hit. */
 export async function* loadPart(
   pool: Queryable,
   bucket: number,
@@ -205,7 +241,7 @@ export async function* loadPart(
     const place = { part: "", pointer, layout, position, ...layout.rangeOf(position) };
     const stored = (await fetchChunks(pool, new Map([["", place]]))).get("") as Buffer;
     for (const record of layout.recordsOf(place.chunk, stored)) {
-      yield { index: layout.indexAt(record.position), bytes: record.bytes };
+      if (record.bytes.length > 0) yield { index: layout.indexAt(record.position), bytes: record.bytes };
       position = record.position + 1;
     }
   }

@@ -25,7 +25,7 @@ const FIND_BOUND_VIEWS = `
   join pg_rewrite as rule on rule.oid = dependency.objid
   join pg_class as view on view.oid = rule.ev_class and view.relkind = 'v'
   join pg_namespace as view_schema on view_schema.oid = view.relnamespace
-  where state_table.relnamespace = $1::regnamespace and state_table.relkind = 'r'
+  where state_table.relnamespace = $1::regnamespace and state_table.relkind in ('r', 'p')
     and table_schema.nspname like 'bellhop\\_%'
   order by name`;
 

@@ -22,6 +22,16 @@ const STATE_TABLES = [
   "night_pack_progress",
 ] as const;
 
+/** The ledger, which a replay leaves in its place where it can no longer be derived. */
+const LEDGER_TABLES: readonly string[] = [
+  "night_entry",
+  "block_entry",
+  "night_dimension",
+  "released_copy",
+  "night_pack",
+  "night_pack_progress",
+];
+
 const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
 
 /** A schema's name goes into statements as it is, so it is one of ours or an error. */
@@ -34,24 +44,26 @@ function checked(schema: string): string {
 const COPY_DEFINITIONS = `
   with state_table as (
     select oid, relname, reloptions from pg_class
-    where relnamespace = $1::text::regnamespace and relkind = 'r' and relname = any ($3)
+    where relnamespace = $1::text::regnamespace and relkind in ('r', 'p') and relname = any ($3)
   )
   select format('alter table %I.%I add constraint %I %s', $2::text, relname, conname, pg_get_constraintdef(key.oid)) as statement
   from state_table join pg_constraint as key on key.conrelid = state_table.oid and key.contype in ('p', 'u')
   union all
-  select replace(pg_get_indexdef(indexrelid), format(' ON %I.', $1::text), format(' ON %I.', $2::text))
+  select regexp_replace(pg_get_indexdef(indexrelid), format(' ON (ONLY )?%I\\.', $1::text), format(' ON %I.', $2::text))
   from state_table join pg_index on indrelid = state_table.oid
   where not exists (select from pg_constraint where conindid = indexrelid)
   union all
   select format('alter table %I.%I set (%s)', $2::text, relname, array_to_string(reloptions, ', '))
   from state_table where reloptions is not null`;
 
-/** Creates an empty schema with the tables of the live one: their columns, keys, indexes and storage parameters. */
+/** Creates an empty schema with the tables of the live one: their columns, keys, indexes, storage parameters and windows. */
 export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`create schema ${checked(schema)}`);
+  const windowed = await readWindowedTables(client, STATE_SCHEMA);
   for (const table of STATE_TABLES) {
     await client.query(
-      `create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all excluding indexes)`,
+      `create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all excluding indexes)
+      ${windowed.has(table) ? "partition by range (source_time)" : ""}`,
     );
   }
   const { rows } = await client.query<{ statement: string }>(COPY_DEFINITIONS, [
@@ -60,12 +72,41 @@ export async function createStateSchema(client: pg.ClientBase, schema: string): 
     STATE_TABLES,
   ]);
   for (const { statement } of rows) await client.query(statement);
+  await copyWindows(client, schema);
   if (!(await isDistributed(client))) return;
   for (const table of STATE_TABLES)
     await client.query(
       "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
       [`${schema}.${table}`],
     );
+}
+
+/** The tables of a state that have windows, each with its partitions' names and bounds. */
+async function readWindowedTables(
+  client: pg.ClientBase,
+  schema: string,
+): Promise<Map<string, { readonly name: string; readonly bounds: string }[]>> {
+  const { rows } = await client.query<{ table: string; name: string; bounds: string }>(
+    `select parent.relname as table, partition.relname as name, pg_get_expr(partition.relpartbound, partition.oid) as bounds
+    from pg_class as parent
+    join pg_inherits as child on child.inhparent = parent.oid
+    join pg_class as partition on partition.oid = child.inhrelid
+    where parent.relnamespace = $1::regnamespace and parent.relkind = 'p'
+      and parent.relname = any ($2) and partition.relkind = 'r'`,
+    [schema, STATE_TABLES],
+  );
+  return Map.groupBy(rows, ({ table }) => table);
+}
+
+/** Gives a rebuilt schema the windows of the live one that it does not have yet, by their bounds. */
+export async function copyWindows(client: pg.ClientBase, schema: string): Promise<void> {
+  const made = await readWindowedTables(client, checked(schema));
+  for (const [table, windows] of await readWindowedTables(client, STATE_SCHEMA)) {
+    const known = new Set(made.get(table)?.map(({ bounds }) => bounds));
+    for (const { name, bounds } of windows)
+      if (!known.has(bounds))
+        await client.query(`create table ${schema}.${name} partition of ${schema}.${table} ${bounds}`);
+  }
 }
 
 export async function dropStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
@@ -86,6 +127,28 @@ export interface StateDigest {
 }
 
 /**
+ * Of versions those that are known (docs/retention.md): what else lies below a horizon is there or not, as windows happened to be
+ * gone through. Empty where everything is known.
+ */
+async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<string> {
+  const { rowCount } = await client.query(
+    "select from bellhop.retention_horizon where kind = 'versions' and resource = $1 limit 1",
+    [resource],
+  );
+  if (rowCount === 0) return "";
+  return `where version.source_time >= coalesce((
+      select horizon.known_from from bellhop.retention_horizon as horizon
+      join bellhop.property as property on property.client_code = horizon.client_code
+      where horizon.kind = 'versions' and horizon.resource = '${resource}' and property.property_id = version.property_id
+    ), '-infinity')
+    or exists (
+      select from ${schema}.current_record as current
+      where current.bucket = version.bucket and current.property_id = version.property_id
+        and current.resource = '${resource}' and current.key = version.key and current.source_time = version.source_time
+    )`;
+}
+
+/**
  * Digests current records (with their receipt), every version with its receipt and its typed facts, and the ledger. What depends on
  * the order in which records happened to be applied is left out: outcome, change number, and which version of one
  * content holds the facts. Facts count as what they mean, however they were spelled when they were stored.
@@ -98,14 +161,15 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
   );
   let versions = 0;
   const hashes: string[] = [];
-  for (const { table, factsType } of Object.values(VERSION_TABLES)) {
+  for (const [resource, { table, factsType }] of Object.entries(VERSION_TABLES)) {
     const { rows } = await client.query<RowSum>(
       `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
         version.request_id, version.record_index, version.status, facts.facts::${factsType})::text`)}
       from ${schema}.${table} as version
       join ${schema}.${table} as facts
         on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key
-        and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash`,
+        and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
+      ${await knownVersions(client, schema, resource)}`,
     );
     versions += rows[0]?.count ?? 0;
     hashes.push(rows[0]?.hash ?? "");
@@ -193,13 +257,35 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
 
 /**
  * Puts the rebuilt tables in the place of the live ones, inside the caller's transaction; the former ones are kept in
- * `keptAs` until the operator drops that schema. Views are bound anew by the caller.
+ * `keptAs` until the operator drops that schema. Views are bound anew by the caller. With `keepsLedger` its tables stay where they
+ * are.
  */
-export async function swapStateSchema(client: pg.ClientBase, rebuilt: string, keptAs: string): Promise<void> {
+export async function swapStateSchema(
+  client: pg.ClientBase,
+  rebuilt: string,
+  keptAs: string,
+  keepsLedger: boolean,
+): Promise<void> {
   await client.query(`create schema ${checked(keptAs)}`);
   for (const table of STATE_TABLES) {
-    await client.query(`alter table ${STATE_SCHEMA}.${table} set schema ${keptAs}`);
-    await client.query(`alter table ${checked(rebuilt)}.${table} set schema ${STATE_SCHEMA}`);
+    if (keepsLedger && LEDGER_TABLES.includes(table)) {
+      await client.query(`drop table ${checked(rebuilt)}.${table}`);
+      continue;
+    }
+    await move(client, await readWindowedTables(client, STATE_SCHEMA), STATE_SCHEMA, table, keptAs);
+    await move(client, await readWindowedTables(client, rebuilt), checked(rebuilt), table, STATE_SCHEMA);
   }
   await client.query(`drop schema ${rebuilt}`);
+}
+
+/** Moves a table to another schema, and its windows with it. */
+async function move(
+  client: pg.ClientBase,
+  windowed: ReadonlyMap<string, readonly { readonly name: string }[]>,
+  from: string,
+  table: string,
+  to: string,
+): Promise<void> {
+  for (const name of [table, ...(windowed.get(table)?.map((window) => window.name) ?? [])])
+    await client.query(`alter table ${from}.${name} set schema ${to}`);
 }

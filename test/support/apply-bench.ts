@@ -73,8 +73,10 @@ export class ApplyBench {
     this.properties = new PropertyRegister(database.pool, 100_000);
   }
 
-  static async open(writers = 1): Promise<ApplyBench> {
+  /** `prepare` sees the database before the first lane is born. */
+  static async open(writers = 1, prepare?: (database: TestDatabase) => Promise<void>): Promise<ApplyBench> {
     const database = await createTestDatabase();
+    await prepare?.(database);
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 

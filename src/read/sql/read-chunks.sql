@@ -5,7 +5,7 @@ from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[])
   with ordinality as chunk (bucket, request_id, from_byte, bytes, place)
 cross join lateral (
   select substring(log.body from chunk.from_byte + 1 for chunk.bytes) as stored from bellhop.accept_log as log
-  where log.request_id = chunk.request_id and log.bucket = chunk.bucket and log.kind = 'b'
+  where log.request_id = chunk.request_id and log.bucket = chunk.bucket and log.kind in ('b', 'c')
   limit 1
 ) as log
 order by chunk.place

@@ -5,6 +5,6 @@ from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
 cross join lateral (
   select layout, case when octet_length(body) <= $3::integer then body end as body
   from bellhop.accept_log as log
-  where log.request_id = part.request_id and log.bucket = part.bucket and log.kind = 'b'
+  where log.request_id = part.request_id and log.bucket = part.bucket and log.kind in ('b', 'c')
   limit 1
 ) as log

@@ -1,0 +1,141 @@
+/** `npm run retention-soak`: whether the disk stays flat, and who waits, while windows of a minute come and go. README.md beside this file. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readOptions } from "../../scripts/read-options.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
+import { setTerm } from "../../src/retention/set-term.ts";
+import { RETAINED } from "../../src/retention/terms.ts";
+import { Closers } from "../closers.ts";
+import { machineLine, machineOf } from "../machine.ts";
+import { startService } from "../started-service.ts";
+import { untilDrained } from "../until-drained.ts";
+import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
+import { ChildTask } from "./child-task.ts";
+import { configOf } from "./held-snapshot.ts";
+import { newPartner, targetOf } from "./partners.ts";
+import {
+  lookAtRetention,
+  type RetentionMinute,
+  readTables,
+  retentionHead,
+  retentionLine,
+} from "./retention-minute.ts";
+import { retentionVerdict } from "./retention-verdict.ts";
+import type { SteadyResult } from "./steady-load.ts";
+import { WindowWatch } from "./window-watch.ts";
+
+const USAGE = `npm run retention-soak [-- --minutes M] [--load SHARE] [--capacity R] [--json FILE]
+
+Windows of a minute and terms of two, at nearly full rate: is the disk flat, and who waits when a window comes or goes?
+
+  --minutes M        by default 30
+  --load SHARE       of the capacity that was found; by default 0.9
+  --capacity R       batches a second instead of finding out
+  --seed S           of when what is sent
+  --json FILE        every minute and every window`;
+
+const values = readOptions(USAGE, {
+  minutes: { type: "string", default: "30" },
+  load: { type: "string", default: "0.9" },
+  capacity: { type: "string" },
+  seed: { type: "string", default: "1" },
+  json: { type: "string" },
+});
+
+const PARTNERS = 4;
+const RATE = 100_000;
+const TERM_MS = 120_000;
+/** Batches a second at which the records that stay are sent: all 1,200 batches once. */
+const STAYING_PER_SECOND = 100;
+const STAYING_SECONDS = 12;
+
+/** The service's own lines of windows that it replaced, slowest first. */
+function replacementLines(dataDir: string): string[] {
+  const lines = readFileSync(join(dataDir, "service.log"), "utf8").split("\n");
+  const replaced = lines.flatMap((line) => {
+    if (!line.includes("past its term is gone")) return [];
+    const { table, rows, keptRows, tries, gateMs, lockMs } = JSON.parse(line) as Record<
+      string,
+      number | string
+    >;
+    return [{ table: String(table), rows, keptRows, tries, gateMs: Number(gateMs), lockMs: Number(lockMs) }];
+  });
+  const failed = lines.filter((line) => line.includes("retention failed")).length;
+  const most = (pick: (one: (typeof replaced)[number]) => number) => Math.max(0, ...replaced.map(pick));
+  return [
+    `${replaced.length} windows replaced by the service; longest gate ${most(({ gateMs }) => gateMs).toFixed(0)} ms, longest lock ${most(({ lockMs }) => lockMs).toFixed(0)} ms, most tries ${most(({ tries }) => Number(tries))}; runs that failed: ${failed}`,
+    ...replaced
+      .toSorted((left, right) => right.gateMs - left.gateMs)
+      .slice(0, 5)
+      .map((one) => `  ${JSON.stringify(one)}`),
+  ];
+}
+
+const minutes = Number(values.minutes);
+const closers = new Closers();
+const seen: RetentionMinute[] = [];
+let isMet = false;
+const watch = new WindowWatch();
+try {
+  const started = await startService("bellhop", { settings: { RETENTION_WINDOW: "1m", LOG_LEVEL: "info" } });
+  const { service, client } = closers.kept(started);
+  for (const kind of RETAINED) await setTerm(client, { clientCode: "*", kind, resource: undefined }, TERM_MS);
+  // Outcomes and versions get their windows while there is nothing in them.
+  await runRetention({ clientConfig: configOf(client) });
+  const partners = [];
+  for (let made = 1; made <= PARTNERS; made += 1)
+    partners.push(await newPartner(service, `partner ${made}`, RATE));
+  const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
+  const load: OfferedLoad = {
+    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
+    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
+    seed: Number(values.seed),
+    again: true,
+  };
+  const staying = { ...load, pushTargets: [], again: false };
+  const sentOnce = await steady.call<SteadyResult>(
+    "run",
+    orderOf(staying, STAYING_PER_SECOND, STAYING_SECONDS, 0),
+  );
+  await untilDrained(client, sentOnce.startedAt);
+  const stayed = await watch.rememberCurrent(client);
+  const said = (line: string) => console.log(line);
+  const capacity =
+    values.capacity === undefined ? await findCapacity(steady, client, load, said) : Number(values.capacity);
+  const perSecond = capacity * Number(values.load);
+  console.log(
+    `capacity ${capacity.toFixed(0)} batches a second of 20 changed reservations, and a push for each 85; offered ${perSecond.toFixed(0)}`,
+  );
+  console.log(`${stayed} records stay current from before the first minute on`);
+  closers.add(() => watch.stop());
+  await watch.start(configOf(client));
+  console.log(retentionHead());
+  let looking: Promise<void> = Promise.resolve();
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    const result = await steady.call<SteadyResult>("run", orderOf(load, perSecond, 60, minute));
+    await looking;
+    looking = lookAtRetention(client, result).then((of) => {
+      seen.push(of);
+      console.log(retentionLine(minute, of));
+    });
+  }
+  await looking;
+  console.log("tables at the end, MB:");
+  for (const { table, bytes } of await readTables(client))
+    console.log(`  ${table.padEnd(40)}${(bytes / 1e6).toFixed(1)}`);
+  const lost = await watch.countLost(client);
+  for (const line of replacementLines(service.dataDir)) console.log(line);
+  const verdict = retentionVerdict(seen, watch.events, lost);
+  for (const { what, said: text, isFlat } of verdict)
+    console.log(`${isFlat ? "met    " : "NOT MET"} ${what}: ${text}`);
+  isMet = verdict.every(({ isFlat }) => isFlat);
+} finally {
+  await closers.close();
+}
+console.log(machineLine(machineOf()));
+if (values.json !== undefined)
+  writeFileSync(
+    values.json,
+    `${JSON.stringify({ machine: machineOf(), options: values, minutes: seen.map(({ sent: _, ...of }) => of), windows: watch.events }, null, 1)}\n`,
+  );
+process.exit(isMet ? 0 : 1);

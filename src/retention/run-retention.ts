@@ -1,0 +1,163 @@
+import pg from "pg";
+import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../accept/partitions.ts";
+import { endWithClient } from "../db/connection.ts";
+import { isDistributed } from "../db/distribution.ts";
+import { WorkUnderWay, withExclusiveWork } from "../db/exclusive-work.ts";
+import type { TimeWindow, WindowedTable } from "../db/time-windows.ts";
+import { VERSION_WINDOWS } from "../state/version-windows.ts";
+import { type Expired, expireLogWindow } from "./expire-log.ts";
+import { expireOutcomeWindow } from "./expire-outcomes.ts";
+import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
+import { type ExpiringWindow, findExpiring, type RetentionRules, writeMark } from "./expiring-window.ts";
+import { openWindows } from "./open-windows.ts";
+import { readClients } from "./past-term.ts";
+import { listTerms, Terms } from "./terms.ts";
+
+/** Tables whose windows are replaced. */
+const TABLES: readonly WindowedTable[] = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
+
+/** What a run found to be past its term, and what it did. */
+export interface RetentionRun {
+  /** `busy`: another run, a replay or an erasure is under way; `distributed`: windows cannot be replaced on Citus. */
+  readonly state: "done" | "busy" | "distributed";
+  /** Windows that something is to be taken out of; of a dry run only this. */
+  readonly due: readonly { readonly table: string; readonly window: string; readonly until: string }[];
+  readonly expired: readonly Expired[];
+}
+
+export interface RetentionOptions {
+  readonly clientConfig: pg.ClientConfig;
+  readonly dryRun?: boolean;
+  /** The database's clock by default; milliseconds since 1970. */
+  readonly nowMs?: number;
+  /** Ends the run where it stands: what it was about to replace stays as it is. */
+  readonly signal?: AbortSignal;
+  /** Called after each window. */
+  progress?(expired: Expired): void;
+}
+
+/**
+ * Takes out of the log and its outcomes what is past its term (docs/retention.md), window by window, while the service runs.
+ * One run at a time in a database.
+ */
+export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
+  const client = new pg.Client({ ...options.clientConfig, application_name: "bellhop retention" });
+  client.on("error", () => undefined);
+  await client.connect();
+  const end = () => void client.end().catch(() => undefined);
+  options.signal?.addEventListener("abort", end);
+  try {
+    await endWithClient(client);
+    if (await isDistributed(client)) return { state: "distributed", due: [], expired: [] };
+    return await withExclusiveWork(client, () => runOn(client, options));
+  } catch (error) {
+    if (error instanceof WorkUnderWay) return { state: "busy", due: [], expired: [] };
+    throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", end);
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function runOn(client: pg.ClientBase, options: RetentionOptions): Promise<RetentionRun> {
+  const rules = await readRules(client, options.nowMs);
+  if (options.dryRun !== true) await openTheirWindows(client, rules);
+  const due = await listDue(client, rules);
+  if (options.dryRun === true || due.length === 0) return { state: "done", due, expired: [] };
+  await dropStrays(client);
+  return { state: "done", due, expired: await expireAll(client, rules, options) };
+}
+
+async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
+  const { rows } = await client.query<{ now_ms: number }>(
+    "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
+  );
+  return {
+    terms: new Terms(await listTerms(client)),
+    clients: await readClients(client),
+    nowMs: nowMs ?? rows[0]?.now_ms ?? Date.now(),
+  };
+}
+
+/** Tables get windows when there is a first term for what they hold. */
+async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: RetentionRules): Promise<void> {
+  const windowMs = await readWindowMs(client);
+  if (terms.shortest("outcomes") < Number.POSITIVE_INFINITY)
+    await openWindows(client, REQUEST_OUTCOME, { nowMs, windowMs });
+  if (terms.shortest("versions") < Number.POSITIVE_INFINITY)
+    for (const of of VERSION_WINDOWS) await openWindows(client, of, { nowMs, windowMs });
+}
+
+async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
+  const log = await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules);
+  const outcomes = await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules);
+  const versions: (readonly [string, TimeWindow])[] = [];
+  for (const of of VERSION_WINDOWS)
+    for (const { window } of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
+      versions.push([of.table, window]);
+  const entries = [
+    ...log.map(({ window }) => [ACCEPT_LOG.table, window] as const),
+    ...outcomes.map(({ window }) => [REQUEST_OUTCOME.table, window] as const),
+    ...versions,
+  ];
+  return entries.map(([table, { name, toMs }]) => ({
+    table,
+    window: name,
+    until: new Date(toMs).toISOString(),
+  }));
+}
+
+async function expireAll(
+  client: pg.ClientBase,
+  rules: RetentionRules,
+  { progress }: RetentionOptions,
+): Promise<Expired[]> {
+  const all: Expired[] = [];
+  const add = (expired: Expired) => {
+    all.push(expired);
+    progress?.(expired);
+  };
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (const expiring of await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules)) {
+    if (await passEmpty(client, ACCEPT_LOG, expiring)) continue;
+    const expired = await expireLogWindow(client, expiring);
+    if (expired === undefined) {
+      // What has not been applied yet is in the way of all that is younger, and its outcomes are still to come.
+      untilMs = expiring.window.fromMs;
+      break;
+    }
+    add(expired);
+  }
+  for (const expiring of await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules))
+    if (expiring.window.toMs <= untilMs && !(await passEmpty(client, REQUEST_OUTCOME, expiring)))
+      add(await expireOutcomeWindow(client, expiring));
+  for (const of of VERSION_WINDOWS)
+    for (const expiring of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
+      if (!(await passEmpty(client, of, expiring))) add(await expireVersionWindow(client, of, expiring));
+  return all;
+}
+
+/** Whether there is nothing in a window: then it is only marked, and nobody is held up. */
+async function passEmpty(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  { window, mark }: ExpiringWindow,
+): Promise<boolean> {
+  const { rowCount } = await client.query(`select from ${of.schema}.${window.name} limit 1`);
+  if (rowCount === 0) await writeMark(client, of, window.name, mark);
+  return rowCount === 0;
+}
+
+/** Drops what a run that was killed left: tables that were to stand in a window's place. */
+async function dropStrays(client: pg.ClientBase): Promise<void> {
+  for (const of of VERSION_WINDOWS) await forgetAllLate(client, of);
+  for (const { schema, table } of TABLES) {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', $1::text, relname) as name from pg_class
+      where relnamespace = $1::text::regnamespace and relkind = 'r' and not relispartition
+        and relname ~ ('^' || $2::text || '_(before|[0-9]{8})')`,
+      [schema, table],
+    );
+    for (const { name } of rows) await client.query(`drop table ${name}`);
+  }
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setWindowMs } from "../../src/accept/partitions.ts";
+import { replay } from "../../src/apply/replay.ts";
+import { APPLY_GATE } from "../../src/db/apply-gate.ts";
+import { openWindows } from "../../src/retention/open-windows.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
+import { setTerm } from "../../src/retention/set-term.ts";
+import { VERSION_WINDOWS } from "../../src/state/version-windows.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { until } from "../support/until.ts";
+
+const MINUTE_MS = 60_000;
+const now = Date.now();
+const ago = (minutes: number) => new Date(now - minutes * MINUTE_MS).toISOString();
+const WAIT_MS = 60_000;
+
+describe("retention of versions", () => {
+  let bench: ApplyBench;
+  before(async () => {
+    bench = await ApplyBench.open(1, async ({ pool }) => {
+      const client = await pool.connect();
+      await setWindowMs(client, MINUTE_MS);
+      // As if a term had been set a quarter of an hour ago.
+      for (const of of VERSION_WINDOWS)
+        assert.equal(
+          await openWindows(client, of, { nowMs: now - 16 * MINUTE_MS, windowMs: MINUTE_MS }),
+          true,
+        );
+      client.release();
+    });
+    bench.startApplier();
+  });
+  after(() => bench.close());
+
+  const run = () => runRetention({ clientConfig: bench.database.clientConfig, nowMs: now });
+  const runReplay = (swap = false) =>
+    replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
+  const send = (id: string, minutes: number, content: string) =>
+    bench.acceptAndApply([reservation(id, ago(minutes), content)]);
+  const timesOf = async (key: string) =>
+    (
+      await bench.rows<{ minutes: number }>(
+        `select round(extract(epoch from $2::timestamptz - source_time) / 60, 1)::float8 as minutes
+        from bellhop_state.reservation_version where key = $1 order by source_time`,
+        [key, new Date(now).toISOString()],
+      )
+    ).map(({ minutes }) => minutes);
+  /** What analysts see of current state. */
+  const analysts = () =>
+    bench.rows(
+      "select reservation_id, channel, source_time from analytics.reservation order by reservation_id",
+    );
+  let digestBefore: Awaited<ReturnType<typeof runReplay>>["live"];
+  let seenBefore: unknown[];
+
+  test("versions lie in windows of their source times, made as they are needed", async () => {
+    assert.equal(await send("R1", 15, "first"), "a");
+    assert.equal(await send("R1", 14.5, "second"), "a");
+    assert.equal(await send("R1", 0.5, "third"), "a");
+    assert.equal(await send("R2", 15, "stays"), "a");
+    assert.equal(await send("R2", 9, "stays"), "u");
+    assert.equal(await send("R3", 15, "long"), "a");
+    assert.equal(await send("R3", 12, "long"), "u");
+    assert.equal(await send("R3", 0.5, "new"), "a");
+    const other = { ...reservation("O1", ago(15), "other"), clientCode: "OTHER" };
+    assert.equal(await bench.acceptAndApply([other]), "a");
+    assert.equal(
+      await bench.acceptAndApply([{ ...other, lastModifiedDateTime: ago(0.4), channel: "x" }]),
+      "a",
+    );
+    assert.deepEqual(bench.failures, []);
+    const report = await runReplay();
+    assert.deepEqual(report.rebuilt, report.live);
+    [digestBefore, seenBefore] = [report.live, await analysts()];
+  });
+
+  test("those that are past their term go; the current ones, their facts, and those of kept versions stay", async () => {
+    const of = { clientCode: "ACME", kind: "versions", resource: undefined } as const;
+    await setTerm(bench.database.pool, of, 13 * MINUTE_MS);
+    const { expired } = await run();
+    assert.ok(expired.length > 0);
+    assert.ok(
+      expired.every(({ replaced }) => replaced !== null),
+      JSON.stringify(expired),
+    );
+    assert.deepEqual(await timesOf("R1"), [0.5]);
+    assert.deepEqual(await timesOf("R2"), [15, 9]);
+    assert.deepEqual(await timesOf("R3"), [15, 12, 0.5]);
+    assert.deepEqual(await timesOf("O1"), [15, 0.4]);
+    assert.deepEqual(await analysts(), seenBefore);
+    assert.deepEqual((await run()).due, []);
+  });
+
+  test("a replay finds what is known as it stands, and the ledger as it was", async () => {
+    const report = await runReplay();
+    assert.deepEqual(report.rebuilt, report.live);
+    for (const part of ["currentHash", "nightsHash", "blocksHash"] as const)
+      assert.equal(report.live[part], digestBefore[part]);
+  });
+
+  test("what comes late is older, and not kept below what is known; what is new is", async () => {
+    const nights = "select count(*)::int as count from bellhop_state.night_entry";
+    const before = await bench.rows(nights);
+    assert.equal(await send("R1", 14.6, "late"), "s");
+    assert.deepEqual(await timesOf("R1"), [0.5]);
+    assert.deepEqual(await bench.rows(nights), before);
+    assert.equal(await send("R1", 8, "late, but known"), "s");
+    assert.deepEqual(await timesOf("R1"), [8, 0.5]);
+    assert.equal(await send("R2", 9, "stays"), "d");
+    assert.equal(await send("NEW", 14.8, "old, and new to us"), "a");
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("what comes into a window while it is copied is not lost", async () => {
+    const { pool, clientConfig } = bench.database;
+    assert.equal(await send("R4", 13.5, "first"), "a");
+    assert.equal(await send("R4", 0.3, "second"), "a");
+    const [gate, lock] = [await pool.connect(), await pool.connect()];
+    try {
+      await gate.query("select pg_advisory_lock_shared($1)", [APPLY_GATE]);
+      // With the longer term twice over the windows are gone through again.
+      const running = runRetention({ clientConfig, nowMs: now + 13 * MINUTE_MS });
+      const isWaiting = async () =>
+        (
+          await bench.rows(
+            `select from pg_locks as held join pg_stat_activity as session using (pid)
+            where held.locktype = 'advisory' and not held.granted and session.application_name = 'bellhop retention'`,
+          )
+        ).length > 0;
+      await until(isWaiting, WAIT_MS);
+      // The copy begins with the properties.
+      await lock.query("begin; lock table bellhop.property in access exclusive mode");
+      await gate.query("select pg_advisory_unlock_shared($1)", [APPLY_GATE]);
+      const isNoting = async () =>
+        (await bench.rows("select from pg_trigger where tgname = 'note_late_version'")).length > 0;
+      await until(isNoting, WAIT_MS);
+      const [noted] = await bench.rows<{ minutes: number }>(
+        `select extract(epoch from $1::timestamptz - substring(pg_get_expr(relpartbound, pg_class.oid) from 'TO \\(''([^'']*)''')::timestamptz)::float8 / 60 as minutes
+        from pg_trigger join pg_class on pg_class.oid = tgrelid where tgname = 'note_late_version'`,
+        [new Date(now).toISOString()],
+      );
+      const late = (noted?.minutes ?? 0) + 0.3;
+      // Its property is known, which nobody can look up now.
+      const { requestId } = await bench.log.append(submissionOf([reservation("LATE", ago(late), "late")]));
+      assert.equal(await bench.outcomesOf(requestId), "a");
+      await lock.query("rollback");
+      await running;
+    } finally {
+      gate.release(true);
+      lock.release(true);
+    }
+    assert.equal(
+      (await bench.rows("select from bellhop_state.reservation_version where key = 'LATE'")).length,
+      1,
+    );
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("a swap of the state takes the windows along", async () => {
+    const seen = await analysts();
+    const report = await runReplay(true);
+    assert.deepEqual(report.rebuilt, report.live);
+    assert.deepEqual(await analysts(), seen);
+    assert.equal(await send("R1", 0.1, "fourth"), "a");
+    assert.equal((await run()).state, "done");
+    assert.deepEqual(await timesOf("R3"), [15, 12, 0.5]);
+    assert.equal((await runReplay()).equal, true);
+    assert.deepEqual(bench.failures, []);
+  });
+});

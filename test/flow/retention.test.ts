@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { AcceptLog } from "../../src/accept/accept-log.ts";
+import { bucketOf } from "../../src/accept/bucket.ts";
+import { REQUEST_OUTCOME, setWindowMs } from "../../src/accept/partitions.ts";
+import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
+import { replay } from "../../src/apply/replay.ts";
+import { withExclusiveWork } from "../../src/db/exclusive-work.ts";
+import { loadRecords } from "../../src/read/load-records.ts";
+import { readSummariesOf } from "../../src/read/request-summary.ts";
+import { openWindows } from "../../src/retention/open-windows.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
+import { setTerm } from "../../src/retention/set-term.ts";
+import { readHeld } from "../../src/state/quarantine.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** When all of this takes place, however long it takes. */
+const now = Date.now();
+
+/** Stamps ids of the past: the database's clock, so many milliseconds earlier. */
+class PastStamp extends RequestIdStamp {
+  readonly #agoMs: number;
+
+  constructor(agoMs: number) {
+    super();
+    this.#agoMs = agoMs;
+  }
+
+  override observe(databaseNowMs: number, sentAt: number, receivedAt: number): void {
+    super.observe(databaseNowMs - this.#agoMs, sentAt, receivedAt);
+  }
+
+  /** What the log has is younger. */
+  override raise(): void {}
+}
+
+/** A property of another client code that lies in the same bucket as ACME's LON01: their records share parts of batches. */
+const NEIGHBOUR = Array.from({ length: 5_000 }, (_, n) => `N${n}`).find(
+  (code) => bucketOf("OTHER", code) === bucketOf("ACME", "LON01"),
+) as string;
+
+const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, "0")}:00Z`;
+const other = (id: string, time: string, content: string) => ({
+  ...reservation(id, time, content, NEIGHBOUR),
+  clientCode: "OTHER",
+});
+
+describe("retention", () => {
+  let bench: ApplyBench;
+  let past: AcceptLog;
+  /** Requests by what they are for. */
+  const sent = new Map<string, string>();
+  before(async () => {
+    bench = await ApplyBench.open(1, async ({ pool }) => {
+      const client = await pool.connect();
+      await setWindowMs(client, MINUTE_MS);
+      // As if a term had been set four hours ago.
+      const nowMs = now - 4 * HOUR_MS;
+      assert.equal(await openWindows(client, REQUEST_OUTCOME, { nowMs, windowMs: MINUTE_MS }), true);
+      client.release();
+    });
+    bench.startApplier();
+  });
+  after(async () => {
+    await past?.close();
+    await bench.close();
+  });
+
+  /** Sends a batch so long ago, and waits until it is applied. */
+  const sendAgo = async (name: string, agoMs: number, records: Parameters<typeof submissionOf>[0]) => {
+    await past?.close();
+    past = await AcceptLog.open(bench.database.clientConfig, 1, {}, new PastStamp(agoMs));
+    const submission = submissionOf(records);
+    await bench.properties.register(submission.clientId, submission.records);
+    const { requestId } = await past.append(submission);
+    sent.set(name, requestId);
+    return bench.outcomesOf(requestId);
+  };
+  const idOf = (name: string) => sent.get(name) as string;
+  const run = () => runRetention({ clientConfig: bench.database.clientConfig, nowMs: now });
+  const runReplay = (swap = false) =>
+    replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
+  const payloadsOf = async (pointers: readonly { requestId: string; index: number }[]) => {
+    const bucket = bucketOf("ACME", "LON01");
+    const texts: string[] = [];
+    for await (const bytes of loadRecords(
+      bench.database.pool,
+      pointers.map((pointer) => ({ bucket, ...pointer })),
+    ))
+      texts.push(bytes.toString());
+    return texts;
+  };
+  const currentPayloads = async () => {
+    const rows = await bench.rows<{ request_id: string; record_index: number }>(
+      "select request_id, record_index from bellhop_state.current_record order by property_id, key",
+    );
+    return payloadsOf(rows.map((row) => ({ requestId: row.request_id, index: row.record_index })));
+  };
+  const isKnown = async (name: string) =>
+    (await readSummariesOf(bench.database.pool, [{ requestId: idOf(name), clientId: "tester" }], null))
+      .length === 1;
+  const rowsOf = (table: string, name: string) =>
+    bench.rows(`select from bellhop.${table} where request_id = $1`, [idOf(name)]);
+
+  let currentBefore: string[] = [];
+  let digestBefore: unknown;
+
+  test("keeps everything where no term is set", async () => {
+    const future = reservation("FUT", new Date(Date.now() + 24 * HOUR_MS).toISOString(), "held");
+    const first = [
+      reservation("R1", at(1), "old"),
+      reservation("R2", at(1), "stays"),
+      other("O1", at(1), "old"),
+      other("O2", at(1), "stays"),
+      future,
+    ];
+    assert.equal(await sendAgo("first", 3 * HOUR_MS, first), "aaaaq");
+    assert.equal(await sendAgo("gone", 2.5 * HOUR_MS, [reservation("R1", at(2), "older")]), "a");
+    const second = [reservation("R1", at(3), "new"), other("O1", at(3), "new")];
+    assert.equal(await sendAgo("second", 2 * HOUR_MS, second), "aa");
+    currentBefore = await currentPayloads();
+    const report = await runReplay();
+    assert.equal(report.equal, true);
+    assert.equal(report.derivedFrom, null);
+    digestBefore = report.live;
+    assert.deepEqual(await run(), { state: "done", due: [], expired: [] });
+    assert.equal(await isKnown("gone"), true);
+  });
+
+  test("takes out what is past its term, and leaves what is current, held, or another's", async () => {
+    for (const kind of ["payloads", "outcomes"] as const)
+      await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);
+    const { state, due, expired } = await run();
+    assert.equal(state, "done");
+    assert.ok(due.length >= 3, JSON.stringify(due));
+    assert.ok(
+      expired.every(({ replaced }) => replaced !== null),
+      JSON.stringify(expired),
+    );
+    assert.deepEqual(await currentPayloads(), currentBefore);
+    const [r1, r2, o1, o2, held] = await payloadsOf(
+      [0, 1, 2, 3, 4].map((index) => ({ requestId: idOf("first"), index })),
+    );
+    assert.equal(r1, "null");
+    assert.match(r2 ?? "", /stays/);
+    assert.match(o1 ?? "", /old/);
+    assert.match(o2 ?? "", /stays/);
+    assert.match(held ?? "", /held/);
+    // All of it was ACME's, whose outcomes' term is OTHER's too in a bucket that they share.
+    assert.deepEqual(await payloadsOf([{ requestId: idOf("gone"), index: 0 }]), ["null"]);
+    assert.equal(await isKnown("gone"), true);
+  });
+
+  test("a request of which nothing is to be known any more is unknown", async () => {
+    await setTerm(bench.database.pool, { clientCode: "*", kind: "outcomes", resource: undefined }, HOUR_MS);
+    await run();
+    assert.equal(await isKnown("gone"), false);
+    assert.equal(await isKnown("first"), false);
+    assert.deepEqual(await rowsOf("accept_log", "gone"), []);
+    assert.deepEqual(await rowsOf("request_outcome", "gone"), []);
+    assert.deepEqual(await rowsOf("request_outcome", "first"), []);
+    assert.equal((await rowsOf("accept_log", "first")).length, 1);
+    assert.deepEqual(await currentPayloads(), currentBefore);
+    assert.deepEqual((await run()).due, [], "a window is gone through once");
+  });
+
+  test("the state is what it was, and a replay goes on from what was kept", async () => {
+    const report = await runReplay();
+    assert.deepEqual(report.live, digestBefore);
+    assert.deepEqual(report.rebuilt, digestBefore);
+    assert.notEqual(report.derivedFrom, null);
+    assert.ok(report.parts === 0, `${report.parts} parts`);
+  });
+
+  test("what is current can be sent again, and what came before it is still older", async () => {
+    assert.equal(await bench.acceptAndApply([reservation("R2", at(1), "stays")]), "d");
+    assert.equal(await bench.acceptAndApply([reservation("R2", at(4), "stays")]), "u");
+    assert.equal(await bench.acceptAndApply([reservation("R1", at(1), "old")]), "d");
+    assert.equal(await bench.acceptAndApply([reservation("R1", at(2), "never seen")]), "s");
+    const [found] = await bench.rows<{ request_id: string }>(
+      "select request_id from bellhop_state.current_record where key = 'R1'",
+    );
+    assert.equal(found?.request_id, idOf("second"));
+  });
+
+  test("a held record is released from what was kept of its batch", async () => {
+    const held = await readHeld(bench.database.pool, idOf("first"), 4);
+    const entry = await bench.log.appendResolution({
+      kind: "release",
+      operator: "tester",
+      bucket: held?.bucket ?? -1,
+      resource: "r",
+      requestId: idOf("first"),
+      index: 4,
+    });
+    assert.equal(await bench.outcomesOf(entry), "a");
+    const report = await runReplay(true);
+    assert.deepEqual(report.rebuilt, report.live);
+    assert.equal(report.swapped, true);
+    assert.equal((await currentPayloads()).length, currentBefore.length + 1);
+    assert.equal(await bench.acceptAndApply([reservation("R9", at(1), "after the swap")]), "a");
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("what was accepted and is not applied yet keeps its window", async () => {
+    await bench.stopApplier();
+    await past.close();
+    past = await AcceptLog.open(bench.database.clientConfig, 1, {}, new PastStamp(100 * MINUTE_MS));
+    const { requestId } = await past.append(submissionOf([reservation("R3", at(1), "waits")]));
+    assert.deepEqual((await run()).expired, []);
+    bench.startApplier();
+    assert.equal(await bench.outcomesOf(requestId), "a");
+    assert.equal((await run()).expired.length > 0, true);
+    assert.equal((await runReplay()).equal, true);
+  });
+
+  test("one run at a time, and none beside a replay", async () => {
+    const replaying = await bench.database.pool.connect();
+    try {
+      await withExclusiveWork(replaying, async () => assert.equal((await run()).state, "busy"));
+    } finally {
+      replaying.release();
+    }
+    assert.equal((await run()).state, "done");
+    assert.ok(lowestIdAt(Date.now()) > idOf("first"));
+  });
+});
