@@ -97,6 +97,45 @@ test("a property goes with all that is kept of it, and of its neighbour in the s
   assert.deepEqual(tombstone, { deleted: true });
 });
 
+test("records that were refused go, too, in whoever's part of the log they lie", async () => {
+  const guestOf = (propertyCode: string) => ({ ...guest("R-5", propertyCode, 1), status: 7 });
+  const refused = JSON.stringify(guestOf("LON01"));
+  const accepted = JSON.stringify(guest("R-3", "OTHER1", 1));
+  const body = Buffer.from(`[${accepted},${refused}]`);
+  const start = accepted.length + 2;
+  const violations = [{ pointer: "/1/status", code: "type", message: "status must be a text" }];
+  const records = [
+    { index: 0, start: 1, end: 1 + accepted.length, clientCode: "ACME", propertyCode: "OTHER1" },
+  ];
+  await bench.properties.register("tester", records);
+  const { requestId } = await bench.log.append({
+    ...{
+      clientId: "tester",
+      resource: "r",
+      body,
+      lenient: true,
+      correlationId: null,
+      replyTo: null,
+      idempotency: null,
+    },
+    records,
+    rejected: [{ index: 1, start, end: start + refused.length, violations, violationTotal: 1 }],
+  });
+  assert.equal(await bench.outcomesOf(requestId), "a");
+  assert.ok((await searchEverywhere(bench.database.pool, "Guest of LON01")).length > 0);
+  const { code, err } = await run("property", "ACME/LON01", "--reason", "contract ended");
+  assert.equal(code, 0, err);
+  assert.deepEqual(await searchEverywhere(bench.database.pool, "Guest of LON01"), []);
+  const [row] = await bench.rows<{ rejections: { index: number; violationTotal: number }[] }>(
+    "select rejections from bellhop.accept_log where request_id = $1",
+    [requestId],
+  );
+  assert.deepEqual(
+    row?.rejections.map(({ index, violationTotal }) => [index, violationTotal]),
+    [[1, 1]],
+  );
+});
+
 test("a replay comes to the state without it, and sent again it begins anew under its number", async () => {
   const { clientConfig, pool } = bench.database;
   assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);

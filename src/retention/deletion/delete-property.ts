@@ -1,10 +1,12 @@
 import type pg from "pg";
 import { recordAudit } from "../../auth/audit.ts";
+import { identityOnly } from "../../contract/strip-record.ts";
 import { withExclusiveWork } from "../../db/exclusive-work.ts";
 import { readStatement } from "../../db/statement.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { endLeases } from "../end-leases.ts";
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
+import { rewriteRejected } from "../rewrite-rejected.ts";
 import type { LanePositions } from "../scan-log.ts";
 import { type DeletedProperty, deleteRows, type RowCounts } from "./delete-rows.ts";
 import { DeletionError } from "./deletion-error.ts";
@@ -60,6 +62,12 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       rows: Object.fromEntries(counts),
     };
     if (isDryRun) return report;
+    // Whoever's bucket they lie in.
+    await rewriteRejected(client, (resource, bytes) => {
+      const of = identityOnly(resource, bytes);
+      const isGone = of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;
+      return isGone ? "drop" : "keep";
+    });
     // A reader sees that there was a record, as of one that is too long for a message.
     await rewriteMessages(client, (of, bytes) =>
       of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode ? GONE : bytes,

@@ -23,6 +23,7 @@ export interface RedactedCounts {
   logRecords: number;
   versions: number;
   outcomeDetails: number;
+  correlationIds: number;
 }
 
 export interface RedactedBucket {
@@ -130,9 +131,9 @@ export async function redactBucket(client: pg.ClientBase, run: BucketRun): Promi
     const versions = await renameContents(client, bucket, [...standIns, ...unlogged], records);
     const parts = partsOfWords(words);
     const outcomeDetails = await redactDetails(client, dirty, parts);
-    await redactCorrelationIds(client, dirty, parts);
+    const correlationIds = await redactCorrelationIds(client, dirty, parts);
     return {
-      counts: { logParts, logRecords: dirty.length, versions, outcomeDetails },
+      counts: { logParts, logRecords: dirty.length, versions, outcomeDetails, correlationIds },
       found: records.map(({ identity }) => identity),
       words,
     };

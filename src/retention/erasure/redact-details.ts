@@ -52,19 +52,19 @@ export async function redactDetails(
   return changed;
 }
 
-/** Takes out the correlation ids of the batches that the records came in, where they mention a word. */
+/** Takes out the correlation ids of the batches that the records came in, where they mention a word; answers of how many batches. */
 export async function redactCorrelationIds(
   client: pg.ClientBase,
   hits: readonly Hit[],
   words: readonly string[],
-): Promise<void> {
+): Promise<number> {
   const requestIds = [...new Set(hits.map(({ part }) => part.requestId))];
   const { rows } = await client.query<{ request_id: string; correlation_id: string }>({
     ...readCorrelationIds,
     values: [requestIds],
   });
-  for (const { request_id: requestId, correlation_id: correlationId } of rows) {
-    if (mentions(correlationId, words))
-      await client.query({ ...eraseCorrelationId, values: [requestId, ERASED] });
-  }
+  const mentioning = rows.filter((row) => mentions(row.correlation_id, words));
+  for (const { request_id: requestId } of mentioning)
+    await client.query({ ...eraseCorrelationId, values: [requestId, ERASED] });
+  return mentioning.length;
 }

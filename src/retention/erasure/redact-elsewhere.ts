@@ -39,10 +39,17 @@ function patternOf(words: readonly string[], spell: (word: string) => string): s
   return words.map((word) => spell(word).replaceAll(/[^\p{L}\p{N}\s]/gu, "\\$&")).join("|");
 }
 
-/** Takes words out of what is written freely, whatever their case; answers in how many rows and columns they stood. */
-export async function redactFreeTexts(client: pg.ClientBase, words: readonly string[]): Promise<number> {
-  if (words.length === 0) return 0;
+/**
+ * Takes words out of what is written freely, whatever their case; answers in how many rows and columns they stood, and in which
+ * tables.
+ */
+export async function redactFreeTexts(
+  client: pg.ClientBase,
+  words: readonly string[],
+): Promise<{ readonly rows: number; readonly tables: ReadonlySet<string> }> {
+  const tables = new Set<string>();
   let rows = 0;
+  if (words.length === 0) return { rows, tables };
   for (const { table, column, type } of FREE_TEXT_COLUMNS) {
     const pattern = patternOf(words, type === "json" ? jsonSpelling : (word) => word);
     const { rowCount } = await client.query(
@@ -51,8 +58,9 @@ export async function redactFreeTexts(client: pg.ClientBase, words: readonly str
       [pattern, ERASED],
     );
     rows += rowCount ?? 0;
+    if (rowCount !== 0) tables.add(table);
   }
-  return rows;
+  return { rows, tables };
 }
 
 interface MessageRow {

@@ -152,17 +152,26 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
   });
 }
 
+/** Their facts and, of messages, their bodies: short ones are noted, too. */
+const FACTS_TABLES = [
+  "bellhop_state.reservation_version",
+  "bellhop_state.group_version",
+  "bellhop.request_outcome",
+  "bellhop.webhook_message",
+];
+
+const COUNTED = ["logParts", "logRecords", "versions", "outcomeDetails", "correlationIds"] as const;
+
 /** What was found and redacted so far. */
 class Findings {
-  readonly redacted = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0 };
+  readonly redacted = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0, correlationIds: 0 };
   readonly records = new Map<string, RecordIdentity>();
   readonly texts = new Set<string>();
 
   add({ counts, found, words }: RedactedBucket): void {
     for (const record of found) this.records.set(identityText(record), record);
     for (const word of words) this.texts.add(word);
-    for (const name of ["logParts", "logRecords", "versions", "outcomeDetails"] as const)
-      this.redacted[name] += counts[name];
+    for (const name of COUNTED) this.redacted[name] += counts[name];
   }
 }
 
@@ -202,14 +211,14 @@ async function redactEverywhere(
   const matcher = await matcherOf(client, run.subjects);
   const { redacted, records: found, texts } = await redactBuckets(client, run, matcher);
   const words = searchableWords(texts);
-  const elsewhere = {
-    rejectedRecords: await redactRejected(client, matcher, words),
-    webhookMessages: await rewriteMessages(client, (identity, bytes) =>
-      matcher.isSubject(identity, bytes) ? stripRecord(identity.resource, bytes) : bytes,
-    ),
-    freeTexts: await redactFreeTexts(client, words),
-  };
-  await forgetStatistics(client);
+  const rejectedRecords = await redactRejected(client, matcher, words);
+  const webhookMessages = await rewriteMessages(client, (identity, bytes) =>
+    matcher.isSubject(identity, bytes) ? stripRecord(identity.resource, bytes) : bytes,
+  );
+  const { rows: freeTexts, tables } = await redactFreeTexts(client, words);
+  const hasLogTexts = redacted.correlationIds > 0;
+  await forgetStatistics(client, hasLogTexts ? [...tables, "bellhop.accept_log"] : [...tables]);
+  const elsewhere = { rejectedRecords, webhookMessages, freeTexts };
   const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
     ...{ resource, clientCode, propertyCode, key },
   }));
@@ -249,10 +258,8 @@ async function finish(
   });
 }
 
-/** Values that stood in a column may stand among its most common ones. */
-async function forgetStatistics(client: pg.ClientBase): Promise<void> {
-  await client.query(
-    `analyze bellhop_state.reservation_version, bellhop_state.group_version, bellhop.audit_entry, bellhop.quarantine,
-      bellhop.webhook_message, bellhop.webhook_attempt, bellhop.backfill, bellhop.certification_event`,
-  );
+/** What was taken out of a column may still stand among its most common values, which PostgreSQL notes for its plans. */
+async function forgetStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+  const all = new Set([...tables, ...FACTS_TABLES]);
+  await client.query(`analyze ${[...all].join(", ")}`);
 }

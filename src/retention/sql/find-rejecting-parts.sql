@@ -2,6 +2,6 @@
 select bucket, lane_id::text as lane_id, request_id, kind, resource, received_at, target_request_id, target_index,
   rejections, layout, body
 from bellhop.accept_log
-where request_id > $1 and rejections is not null and resource in ('r', 'g')
+where request_id > $1 and rejections is not null
 order by request_id
 limit $2
