@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
-import { STATE_SCHEMA } from "../../state/state-schema.ts";
 
-const findFormer = readStatement(new URL("../erasure/sql/find-former-states.sql", import.meta.url));
+const findTables = readStatement(new URL("./sql/find-tables-of-properties.sql", import.meta.url));
 
 /** Which property is deleted, by its codes and by its number. */
 export interface DeletedProperty {
@@ -15,22 +14,6 @@ export interface DeletedProperty {
 /** Rows by table. */
 export type RowCounts = Map<string, number>;
 
-/** Tables of a state that have rows of properties. */
-const STATE_TABLES = [
-  "current_record",
-  "inventory_version",
-  "reservation_version",
-  "group_version",
-  "known_room_type",
-  "night_entry",
-  "block_entry",
-  "night_dimension",
-  "released_copy",
-] as const;
-
-/** Those that states of before they were invented have not. */
-const PACK_TABLES = ["night_pack", "night_pack_progress"] as const;
-
 interface Target {
   readonly table: string;
   readonly where: string;
@@ -40,25 +23,14 @@ interface Target {
 const OF_BACKFILL =
   "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
 
-/** What is deleted with a property beside its records in the log; a state's tables also of states that were put aside. */
+/** What is deleted with a property beside its records in the log. */
 async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Target[]> {
   const { bucket, propertyId, clientCode, propertyCode } = of;
-  const former = await client.query<{ name: string }>(findFormer);
-  const schemas = [STATE_SCHEMA, ...former.rows.map(({ name }) => name)];
-  const packs = await client.query<{ name: string }>(
-    `select table_schema || '.' || table_name as name from information_schema.tables
-     where table_schema = any ($1) and table_name = any ($2)`,
-    [schemas, PACK_TABLES],
-  );
+  const tables = await client.query<{ name: string }>(findTables);
   const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
   const byCodes = { where: "client_code = $1 and property_code = $2", values: [clientCode, propertyCode] };
   return [
-    ...schemas.flatMap((schema) =>
-      STATE_TABLES.map((table) => ({ table: `${schema}.${table}`, ...byNumber })),
-    ),
-    ...packs.rows.map(({ name }) => ({ table: name, ...byNumber })),
-    { table: "bellhop.quarantine", ...byNumber },
-    { table: "bellhop.feed_arrival", ...byNumber },
+    ...tables.rows.map(({ name }) => ({ table: name, ...byNumber })),
     { table: "bellhop.property_setting", ...byCodes },
     {
       table: "bellhop.backfill_signature",
