@@ -10,7 +10,7 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 COPY packages/console/package.json packages/console/package-lock.json packages/console/
 RUN npm ci --prefix packages/console --no-audit --no-fund
 COPY . .
-RUN cd packages/console && node build.ts --out dist && rm -rf node_modules
+RUN npm run build --prefix packages/console -- --out dist && rm -rf packages/console/node_modules
 # Half of a start is stripping types and compiling. What runs cannot write its own tree, so that is kept here already, under
 # the user id it runs as, which Node makes part of the place.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop

@@ -5,6 +5,7 @@ import { connections } from "./checks/connections.ts";
 import { disk } from "./checks/disk.ts";
 import { erasures } from "./checks/erasures.ts";
 import { keys } from "./checks/keys.ts";
+import { lanes } from "./checks/lanes.ts";
 import { leftovers } from "./checks/leftovers.ts";
 import { migrations } from "./checks/migrations.ts";
 import { partitions } from "./checks/partitions.ts";
@@ -42,6 +43,7 @@ export const SCHEMA_CHECKS: readonly Check<DatabaseSubject>[] = [
   partitions,
   keys,
   appliers,
+  lanes,
   quarantine,
   erasures,
   webhooks,

@@ -49,7 +49,7 @@ describe("beside a running service", () => {
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply buckets clock database disk erasures keys leftovers nodes partitions quarantine replication rights settings tables webhooks".split(
+        ..."apply buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication rights settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),
