@@ -50,7 +50,8 @@ export async function createClient(
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
     const { connection } = change;
-    const { digest, pepper } = await digestNewSecret(connection, internals.sealer, clientId, clientSecret);
+    const peppers = { sealer: internals.sealer, known: internals.directory.peppers() };
+    const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
     await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
   });

@@ -80,8 +80,8 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
 
   async function takeChanges(since: string): Promise<void> {
-    keys = new Map((await loadSigningKeys(pool, sealer)).map((key) => [key.kid, key]));
-    peppers = await readPeppers(pool, sealer);
+    keys = new Map((await loadSigningKeys(pool, sealer, keys)).map((key) => [key.kid, key]));
+    peppers = await readPeppers(pool, sealer, peppers);
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);

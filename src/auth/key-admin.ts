@@ -3,6 +3,7 @@ import type { Queryable } from "../db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./change.ts";
+import { whoCannotOpen } from "./node-knowledge.ts";
 import { addSigningKey } from "./signing-key.ts";
 
 const FIND_UNRETIRED = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
@@ -68,6 +69,8 @@ export async function rotateKey(
     ? LEAKED_ANNOUNCE_SECONDS
     : (options.announceSeconds ?? KEY_ANNOUNCE_SECONDS);
   checkAnnounceSeconds(announceSeconds);
+  // A leaked key is replaced whoever is left behind by it.
+  if (!leaked) await requireOpenable(internals);
   const rotation = await changeAuth(internals.pool, (change) =>
     replaceKey(change, { internals, who }, announceSeconds, leaked),
   );
@@ -136,6 +139,11 @@ export async function revokeKey(
   });
   await internals.directory.renew();
   return revoked;
+}
+
+async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {
+  const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+  if (refusal !== undefined) throw new AuthInputError(refusal);
 }
 
 /** A window shorter than the nodes' own could make one refuse a token that another just signed. */

@@ -26,6 +26,18 @@ export function knowledgeOfKey(keyEncryptionKey: string): number {
 export const KNOWLEDGE_OF_PEPPERS: number = lockOf("peppers");
 export const KNOWLEDGE_OF_SEALED_PARTS: number = lockOf("sealed parts");
 
+/** Why what is sealed now could not be used by every node: they are named. Undefined where it could. */
+export async function whoCannotOpen(
+  on: Queryable,
+  keyEncryptionKey: string | undefined,
+): Promise<string | undefined> {
+  if (keyEncryptionKey === undefined) return undefined;
+  const nodes = await nodesWithout(on, knowledgeOfKey(keyEncryptionKey));
+  return nodes.length === 0
+    ? undefined
+    : `Nodes run that do not know this KEY_ENCRYPTION_KEY and could not use it: ${nodes.join(", ")}.`;
+}
+
 /** Tells by this session, as long as it lives. */
 export async function tellKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
   await session.query({ ...TELL, values: [KNOWLEDGE_LOCKS, knowledge] });

@@ -2,7 +2,7 @@ import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { changeAuth } from "./change.ts";
-import { KNOWLEDGE_OF_PEPPERS, nodesWithout } from "./node-knowledge.ts";
+import { KNOWLEDGE_OF_PEPPERS, nodesWithout, whoCannotOpen } from "./node-knowledge.ts";
 import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./peppers.ts";
 import type { Sealer } from "./seal.ts";
 
@@ -56,6 +56,8 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
     throw new AuthInputError(
       `A node that runs knows of one pepper only: update ${behind.join(", ")} before.`,
     );
+  const refusal = await whoCannotOpen(internals.pool, internals.config.keyEncryptionKey);
+  if (refusal !== undefined) throw new AuthInputError(refusal);
   const number = await changeAuth(internals.pool, async (change) => {
     const { current, keys } = await requirePeppers(change.connection, internals.sealer);
     if (keys.size > 1)

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
-import type { Sealer } from "./seal.ts";
+import { openOrKnown, type Sealer } from "./seal.ts";
 
 const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
 const LIST = readStatement(new URL("./sql/list-peppers.sql", import.meta.url));
@@ -26,10 +26,22 @@ export async function addPepper(on: Queryable, sealer: Sealer, number: number): 
   await on.query({ ...ADD, values: [name, sealer.seal(name, randomBytes(32))] });
 }
 
-/** Reads the peppers; undefined where the installation has none yet. Throws AuthSetupError. */
-export async function readPeppers(on: Queryable, sealer: Sealer): Promise<Peppers | undefined> {
+/**
+ * Reads the peppers; undefined where the installation has none yet. One that does not open is as it is `known`, or left out;
+ * where none is known, that is thrown as AuthSetupError.
+ */
+export async function readPeppers(
+  on: Queryable,
+  sealer: Sealer,
+  known?: Peppers,
+): Promise<Peppers | undefined> {
   const { rows } = await on.query<{ number: number; value: string }>(LIST);
-  const keys = new Map(rows.map(({ number, value }) => [number, sealer.open(nameOfPepper(number), value)]));
+  const keys = new Map<number, Buffer>();
+  for (const { number, value } of rows) {
+    const before = known && { value: known.keys.get(number) };
+    const key = openOrKnown(sealer, nameOfPepper(number), value, (plain) => plain, before);
+    if (key !== undefined) keys.set(number, key);
+  }
   return keys.size === 0 ? undefined : { current: Math.max(...keys.keys()), keys };
 }
 

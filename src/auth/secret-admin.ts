@@ -49,7 +49,8 @@ export async function rotateSecret(
     const ended = live.length > 1 ? live[0] : undefined;
     const slot = previous?.slot === 1 ? 2 : 1;
     const { connection } = change;
-    const { digest, pepper } = await digestNewSecret(connection, internals.sealer, clientId, clientSecret);
+    const peppers = { sealer: internals.sealer, known: internals.directory.peppers() };
+    const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
     await connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds, pepper] });
     let previousExpiresAt: Date | null = null;
     if (previous !== undefined) {

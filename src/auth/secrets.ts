@@ -35,14 +35,15 @@ export function digestSecret(pepper: Buffer, clientId: string, secret: string): 
 
 /**
  * Digests a new secret with the current pepper, as its change's transaction sees it: so it cannot be one that is being retired.
+ * `known`: the peppers that this node has opened before.
  */
 export async function digestNewSecret(
   on: Queryable,
-  sealer: Sealer,
+  { sealer, known }: { readonly sealer: Sealer; readonly known: Peppers },
   clientId: string,
   secret: string,
 ): Promise<{ readonly digest: Buffer; readonly pepper: number }> {
-  const peppers = await readPeppers(on, sealer);
+  const peppers = await readPeppers(on, sealer, known);
   if (peppers === undefined) throw new Error("the installation has no pepper yet");
   const { current } = peppers;
   return { digest: digestSecret(pepperOf(peppers, current), clientId, secret), pepper: current };

@@ -4,7 +4,7 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK 
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { AuthChange } from "./change.ts";
-import type { Sealer } from "./seal.ts";
+import { openOrKnown, type Sealer } from "./seal.ts";
 
 const LIST_LIVE = readStatement(new URL("./sql/list-live-keys.sql", import.meta.url));
 const INSERT = readStatement(new URL("./sql/insert-key.sql", import.meta.url));
@@ -55,19 +55,31 @@ export async function addSigningKey(
   return { kid, activateAt };
 }
 
-/** Loads every key that is announced, active or retiring, the one activated last at the end. */
-export async function loadSigningKeys(pool: Pool, sealer: Sealer): Promise<SigningKey[]> {
+/**
+ * Loads every key that is announced, active or retiring, the one activated last at the end. One that does not open is as it is
+ * `known`, or verifies only; where none is known yet, that is thrown as AuthSetupError.
+ */
+export async function loadSigningKeys(
+  pool: Pool,
+  sealer: Sealer,
+  known: ReadonlyMap<string, SigningKey>,
+): Promise<SigningKey[]> {
   const { rows } = await pool.query<KeyRow>(LIST_LIVE);
-  return Promise.all(rows.map((row) => openKey(sealer, row)));
+  return Promise.all(rows.map((row) => openKey(sealer, row, known)));
 }
 
-async function openKey(sealer: Sealer, row: KeyRow): Promise<SigningKey> {
+async function openKey(
+  sealer: Sealer,
+  row: KeyRow,
+  known: ReadonlyMap<string, SigningKey>,
+): Promise<SigningKey> {
   const publicKey = await importJWK(row.publicJwk, SIGNING_ALGORITHM);
   if (publicKey instanceof Uint8Array) throw new Error(`signing key ${row.kid} is not a public key`);
   let privateKey: KeyObject | undefined;
   if (row.sealedPrivateKey !== null) {
-    const der = sealer.open(sealedName(row.kid), row.sealedPrivateKey);
-    privateKey = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+    const before = known.size === 0 ? undefined : { value: known.get(row.kid)?.privateKey };
+    const open = (der: Buffer) => createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+    privateKey = openOrKnown(sealer, sealedName(row.kid), row.sealedPrivateKey, open, before);
   }
   const { kid, publicJwk, createdAtMs, activateAtMs, removeAtMs } = row;
   return { kid, publicJwk, publicKey, privateKey, createdAtMs, activateAtMs, removeAtMs };

@@ -1,6 +1,6 @@
 import { AuthInputError } from "../auth/admin.ts";
 import { type KeySummary, listKeys, revokeKey, rotateKey } from "../auth/key-admin.ts";
-import { knowledgeOfKey, nodesWithout } from "../auth/node-knowledge.ts";
+import { whoCannotOpen } from "../auth/node-knowledge.ts";
 import { reseal } from "../auth/reseal.ts";
 import { momentText, tableLines } from "./text-output.ts";
 import {
@@ -97,9 +97,8 @@ const resealVerb: Verb = {
     return withAdmin(async ({ internals, who }) => {
       const { pool, sealer, config } = internals;
       if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
-      const behind = await nodesWithout(pool, knowledgeOfKey(config.keyEncryptionKey));
-      if (behind.length > 0 && !values.force)
-        throw new AuthInputError(`Nodes that run could not open it afterwards: ${behind.join(", ")}.`);
+      const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+      if (refusal !== undefined && !values.force) throw new AuthInputError(refusal);
       const { resealed, unopened } = await reseal(pool, sealer, who);
       if (values.json) out(JSON.stringify({ resealed, unopened }));
       else out(`Sealed anew: ${resealed}.`);

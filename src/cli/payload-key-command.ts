@@ -1,7 +1,7 @@
 import { listPayloadKeys, type PayloadKeySummary, rotatePayloadKey } from "../accept/payload-keys.ts";
 import { AuthInputError } from "../auth/admin.ts";
 import { recordAudit } from "../auth/audit.ts";
-import { knowledgeOfKey, nodesWithout } from "../auth/node-knowledge.ts";
+import { whoCannotOpen } from "../auth/node-knowledge.ts";
 import { momentText, tableLines } from "./text-output.ts";
 import { readArgs, runVerb, shellContext, type Verb, type VerbContext } from "./verb.ts";
 
@@ -29,9 +29,8 @@ const rotate: Verb = {
       const { pool, sealer, config } = internals;
       if (config.keyEncryptionKey === undefined)
         throw new AuthInputError("Payload keys are kept under KEY_ENCRYPTION_KEY, which is not set.");
-      const behind = await nodesWithout(pool, knowledgeOfKey(config.keyEncryptionKey));
-      if (behind.length > 0)
-        throw new AuthInputError(`Nodes that run could not open it: ${behind.join(", ")}.`);
+      const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+      if (refusal !== undefined) throw new AuthInputError(refusal);
       const keyId = await rotatePayloadKey(pool, sealer, 0);
       if (keyId === undefined)
         throw new AuthInputError(

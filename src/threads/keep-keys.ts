@@ -41,6 +41,8 @@ export class KeyKeeper {
   #isResealed = false;
   /** Nodes of which it was told that they are waited for. */
   #waitedFor = "";
+  /** They were waited for at the last look, so one more is taken: a node's session may only have been lost. */
+  #isWaiting = false;
 
   private constructor(parts: KeyKeeping) {
     this.#parts = parts;
@@ -91,7 +93,9 @@ export class KeyKeeper {
     const { keyEncryptionKey } = config;
     if (keyEncryptionKey === undefined) return true;
     const nodes = await nodesWithout(pool, knowledgeOfKey(keyEncryptionKey));
-    if (nodes.length === 0) return true;
+    const wasWaiting = this.#isWaiting;
+    this.#isWaiting = nodes.length > 0;
+    if (nodes.length === 0) return !wasWaiting;
     const { behind } = await readSealedState(pool, internals.sealer);
     if (this.#waitedFor !== nodes.join(" ")) {
       this.#waitedFor = nodes.join(" ");
