@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { openChunk, sealedUnder } from "./seal-body.ts";
 import type { StoredBody } from "./stored-part.ts";
@@ -157,12 +158,12 @@ export class BodyLayout {
   readonly #words: Uint32Array;
   readonly #chunks: readonly Chunk[];
   readonly #isSealed: boolean;
-  readonly #partKey: Buffer | undefined;
+  readonly #partKey: KeyObject | undefined;
   /** By position. */
   readonly #standIns: StandIns;
 
   /** `partKey`: of a part that is sealed. */
-  constructor(layout: Buffer, partKey?: Buffer) {
+  constructor(layout: Buffer, partKey?: KeyObject) {
     this.#words = new Uint32Array(layout.buffer.slice(layout.byteOffset, layout.byteOffset + layout.length));
     this.#isSealed = sealedUnder(layout) !== undefined;
     this.#partKey = partKey;

@@ -1,15 +1,16 @@
+import type { KeyObject } from "node:crypto";
 import { BodyLayout } from "./body-layout.ts";
 import { partKeyOf, SealError, sealBody, sealedUnder } from "./seal-body.ts";
 import type { PartName, StoredBody } from "./stored-part.ts";
 
 /** Looks for a data key that this thread has not met; undefined where there is none of this id. */
-export type FindPayloadKey = (keyId: string) => Promise<Buffer | undefined>;
+export type FindPayloadKey = (keyId: string) => Promise<KeyObject | undefined>;
 
 /**
  * The data keys that this thread has met, as long as it lives: there are a few, and records are opened far below whoever knows
  * the settings. Ids are random, so where one process serves several databases (tests do) their keys stay apart.
  */
-const met = new Map<string, Buffer>();
+const met = new Map<string, KeyObject>();
 const finders = new Set<FindPayloadKey>();
 
 /** From now on keys that this thread has not met are looked for by `find` too; until the answered function is called. */
@@ -18,7 +19,7 @@ export function findPayloadKeysBy(find: FindPayloadKey): () => void {
   return () => finders.delete(find);
 }
 
-async function findKey(keyId: string): Promise<Buffer> {
+async function findKey(keyId: string): Promise<KeyObject> {
   let cause: unknown;
   for (const find of finders) {
     const key = await find(keyId).catch((error: unknown) => {
@@ -41,7 +42,7 @@ async function findKey(keyId: string): Promise<Buffer> {
 export function openLayout(part: PartName, layout: Buffer): BodyLayout | Promise<BodyLayout> {
   const keyId = sealedUnder(layout);
   if (keyId === undefined) return new BodyLayout(layout);
-  const open = (key: Buffer) => new BodyLayout(layout, partKeyOf(key, part, layout));
+  const open = (key: KeyObject) => new BodyLayout(layout, partKeyOf(key, part, layout));
   const key = met.get(keyId);
   return key === undefined ? findKey(keyId).then(open) : open(key);
 }

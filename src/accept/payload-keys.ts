@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import { type Queryable, withTransaction } from "../db/transaction.ts";
@@ -35,14 +35,14 @@ const nameOf = (keyId: string): string => `payload key ${keyId}`;
 export async function readPayloadKey(on: Queryable, sealer: KeySealer): Promise<PayloadKey | undefined> {
   const { rows } = await on.query<{ keyId: string; sealed: string }>(READ_CURRENT);
   const [row] = rows;
-  return row && { keyId: row.keyId, key: sealer.open(nameOf(row.keyId), row.sealed) };
+  return row && { keyId: row.keyId, key: createSecretKey(sealer.open(nameOf(row.keyId), row.sealed)) };
 }
 
 /** Looks keys up by their id, retired ones too. */
 export function payloadKeyFinder(on: Queryable, sealer: KeySealer): FindPayloadKey {
   return async (keyId) => {
     const { rows } = await on.query<{ sealed: string }>({ ...FIND, values: [keyId] });
-    return rows[0] && sealer.open(nameOf(keyId), rows[0].sealed);
+    return rows[0] && createSecretKey(sealer.open(nameOf(keyId), rows[0].sealed));
   };
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { packBody, type RecordSlice } from "./body-layout.ts";
 import { findPayloadKeysBy, openLayout, sealAsBefore } from "./open-layout.ts";
@@ -21,7 +21,7 @@ function packed(count: number, bytes: number): { records: readonly string[]; pac
   return { records, packed: packBody(Buffer.from(`[${records.join(",")}]`), slices) };
 }
 
-const newKey = (): PayloadKey => ({ keyId: randomUUID(), key: randomBytes(32) });
+const newKey = (): PayloadKey => ({ keyId: randomUUID(), key: createSecretKey(randomBytes(32)) });
 const newPart = (): PartName => ({ bucket: 7, requestId: randomUUID() });
 
 /** Has these keys found for the time of one test. */
@@ -124,7 +124,7 @@ describe("a sealed part", () => {
     const part = newPart();
     const { packed: plain } = packed(2, 110);
     await assert.rejects(readAll(part, sealBody(plain, part, key)), /is not known here/);
-    finding(t, { keyId: key.keyId, key: randomBytes(32) });
+    finding(t, { keyId: key.keyId, key: createSecretKey(randomBytes(32)) });
     await assert.rejects(readAll(part, sealBody(plain, part, key)), /does not open/);
   });
 });

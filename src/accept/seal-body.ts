@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import type { PartName, StoredBody } from "./stored-part.ts";
 
 /**
@@ -8,11 +15,14 @@ import type { PartName, StoredBody } from "./stored-part.ts";
  * share a key and a nonce, also where a part is written anew in its place (docs/decisions/0027-secrets-and-sealed-payloads.md).
  */
 
-/** A data key. `keyId` is a random UUID, so that keys of two installations are never taken for each other. */
+/**
+ * A data key. `keyId` is a random UUID, so that keys of two installations are never taken for each other. A KeyObject, as one made
+ * for each use of plain bytes costs more than the use: 41 instead of 14 µs a chunk of 2 kB, 39 instead of 6 µs an HMAC.
+ */
 export interface PayloadKey {
   readonly keyId: string;
   /** 32 bytes. */
-  readonly key: Buffer;
+  readonly key: KeyObject;
 }
 
 /** A part does not open: another key, or bytes that were changed or lie in another's place. */
@@ -60,11 +70,22 @@ export function sealedUnder(layout: Buffer): string | undefined {
 }
 
 /** The key of a sealed part, of its data key, its name and its layout as stored. */
-export function partKeyOf(key: Buffer, { bucket, requestId }: PartName, layout: Buffer): Buffer {
+export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layout: Buffer): KeyObject {
   const name = Buffer.alloc(18);
   bytesOfUuid(requestId).copy(name);
   name.writeUInt16LE(bucket, 16);
-  return createHmac("sha256", key).update(PURPOSE).update(name).update(layout).digest();
+  return createSecretKey(createHmac("sha256", key).update(PURPOSE).update(name).update(layout).digest());
+}
+
+/** Random bytes are drawn for some hundred salts at once: by itself each would cost 7 µs. */
+const SALTS_BYTES = 4_096;
+let salts = Buffer.alloc(0);
+
+function newSalt(): Buffer {
+  if (salts.length === 0) salts = randomBytes(SALTS_BYTES);
+  const salt = salts.subarray(0, SALT_BYTES);
+  salts = salts.subarray(SALT_BYTES);
+  return salt;
 }
 
 function nonceOf(chunk: number): Buffer {
@@ -77,7 +98,7 @@ function sealSection(keyId: string): Buffer {
   const head = Buffer.alloc(2 * WORD_BYTES);
   head.writeUInt32LE(SEAL_SECTION);
   head.writeUInt32LE((KEY_ID_BYTES + SALT_BYTES) / WORD_BYTES, WORD_BYTES);
-  return Buffer.concat([head, bytesOfUuid(keyId), randomBytes(SALT_BYTES)]);
+  return Buffer.concat([head, bytesOfUuid(keyId), newSalt()]);
 }
 
 /** Seals what `packBody` packed, for its place in the log: 16 bytes more a chunk and 40 a part. */
@@ -106,7 +127,7 @@ export function sealBody(packed: StoredBody, part: PartName, { keyId, key }: Pay
 }
 
 /** Opens one chunk of a sealed part. Throws SealError. */
-export function openChunk(partKey: Buffer | undefined, chunk: number, stored: Buffer): Buffer {
+export function openChunk(partKey: KeyObject | undefined, chunk: number, stored: Buffer): Buffer {
   if (partKey === undefined) throw new SealError("A sealed part is read by openLayout, which finds its key.");
   try {
     const decipher = createDecipheriv("aes-256-gcm", partKey, nonceOf(chunk), { authTagLength: TAG_BYTES });

@@ -10,7 +10,7 @@ const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", impor
  * session (src/threads/node-presence.ts) tells by shared advisory locks, which end with it and which a version that knows
  * nothing of this does not hold. The class of these locks; any constant will do, as long as nothing else takes it.
  */
-const KNOWLEDGE_LOCKS = 73_020_270;
+export const KNOWLEDGE_LOCKS = 73_020_270;
 
 /** Locks are named by 31 bits: what is told of a key is of no use to whoever reads it. */
 function lockOf(text: string | Buffer): number {

@@ -40,7 +40,11 @@ async function summarize(on: Queryable, { current, keys }: Peppers): Promise<Pep
 }
 
 /** The peppers that there are, the current one first, and what hangs on each. */
-export async function listPeppers({ internals }: AuthAdmin): Promise<PepperSummary[]> {
+export async function listPeppers({
+  internals,
+}: {
+  readonly internals: Pick<AuthAdmin["internals"], "pool" | "sealer">;
+}): Promise<PepperSummary[]> {
   const { pool, sealer } = internals;
   return summarize(pool, await requirePeppers(pool, sealer));
 }

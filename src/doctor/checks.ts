@@ -12,6 +12,7 @@ import { partitions } from "./checks/partitions.ts";
 import { quarantine } from "./checks/quarantine.ts";
 import { replication } from "./checks/replication.ts";
 import { rights } from "./checks/rights.ts";
+import { secrets } from "./checks/secrets.ts";
 import { server } from "./checks/server.ts";
 import { settings } from "./checks/settings.ts";
 import { tables } from "./checks/tables.ts";
@@ -42,6 +43,7 @@ export const SCHEMA_CHECKS: readonly Check<DatabaseSubject>[] = [
   tables,
   partitions,
   keys,
+  secrets,
   appliers,
   lanes,
   quarantine,

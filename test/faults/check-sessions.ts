@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { KNOWLEDGE_LOCKS } from "../../src/auth/node-knowledge.ts";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
@@ -29,7 +30,8 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
   "locks waited for": `select pid, locktype, mode from pg_locks where not granted`,
-  "advisory locks held": `select pid, mode from pg_locks where locktype = 'advisory'`,
+  // Less those by which a node tells what it knows, as long as it lives.
+  "advisory locks held": `select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS}`,
   "prepared transactions": `select gid from pg_prepared_xacts`,
   "lanes that are neither the open one nor retired": `
     select lane_id from bellhop.lane where retired_at is null

@@ -44,6 +44,7 @@ interface Parts {
   readonly nodes: readonly ServiceProcess[];
   /** Settings of each node at its next start. */
   readonly environments: readonly Record<string, string>[];
+  readonly balancer: Balancer;
   readonly askers: TokenAskers;
   readonly keys: KeyRotations;
   readonly told: (line: string) => void;
@@ -113,7 +114,7 @@ class Rotator {
 
   /** Node by node, each with the former key beside the new one; over when nothing lies under the former one any more. */
   async #rotateKeyEncryptionKey(): Promise<void> {
-    const { nodes, environments } = this.#parts;
+    const { nodes, environments, balancer } = this.#parts;
     const key = newKey();
     for (const [at, node] of nodes.entries()) {
       const environment = environments[at] as Record<string, string>;
@@ -122,6 +123,7 @@ class Rotator {
       await node.end("SIGTERM");
       node.start();
       await node.untilReady(READY_MS_MAX);
+      await until(() => balancer.isRouted(node.address), READY_MS_MAX);
     }
     await until(async () => (await this.#command("key", "reseal"))["resealed"] === 0, READY_MS_MAX);
   }
@@ -159,7 +161,7 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
     askers = new TokenAskers(client, route, ASKERS);
     await untilShared(database.pool, options.nodes);
     const keys = new KeyRotations(nodes, ledger, source, client);
-    const rotator = new Rotator({ nodes, environments, askers, keys, told }, options.only);
+    const rotator = new Rotator({ nodes, environments, balancer, askers, keys, told }, options.only);
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => rotator.one());
     await askers.stop();
     await senders.stop();

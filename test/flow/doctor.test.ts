@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { makePayloadKey } from "../../src/accept/payload-keys.ts";
+import { retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
+import { createSealer } from "../../src/auth/seal.ts";
 import { readConfig } from "../../src/config.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { oldestTransactions } from "../../src/doctor/checks/transactions.ts";
@@ -49,7 +52,7 @@ describe("beside a running service", () => {
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication rights settings tables webhooks".split(
+        ..."apply buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication rights secrets settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),
@@ -96,6 +99,26 @@ describe("beside a running service", () => {
     );
     assert.equal(healthOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "fail");
     await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
+  });
+
+  test("a rotation of the pepper that is not over is told, and batches that are to be sealed and are not", async () => {
+    const { url, pool } = service.database;
+    const healths = async (settings: Readonly<Record<string, string>> = {}) => {
+      const findings = await look(url, settings);
+      return ["secrets.pepper", "secrets.payloads"].map((id) => healthOf(findings, id));
+    };
+    const sealed = { KEY_ENCRYPTION_KEY: KEY, ENCRYPT_PAYLOADS: "yes" };
+    assert.deepEqual(await healths(), ["ok", "ok"]);
+    assert.deepEqual(await healths(sealed), ["ok", "warn"]);
+    const admin = { internals: service.service.authenticator.internals, who: "cli:test" };
+    await rotatePepper(admin);
+    await makePayloadKey(pool, createSealer(KEY));
+    assert.deepEqual(await healths(), ["warn", "warn"]);
+    assert.deepEqual(await healths(sealed), ["warn", "ok"]);
+    await pool.query("update bellhop.payload_key set created_at = created_at - interval '94 days'");
+    await retirePepper(admin, { force: true });
+    assert.deepEqual(await healths(sealed), ["ok", "warn"]);
+    await pool.query("delete from bellhop.payload_key");
   });
 
   test("a transaction that stays open is found with who has it", async () => {

@@ -5,6 +5,8 @@ import { zstdDecompressSync } from "node:zlib";
 import { sealedUnder } from "../../src/accept/seal-body.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { payloadKeyCommand } from "../../src/cli/payload-key-command.ts";
+import { withTransaction } from "../../src/db/transaction.ts";
+import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type LooseRecord, reservationRecord } from "../support/records.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
@@ -138,6 +140,30 @@ describe("batches that are sealed in the log", () => {
     const report = await replay({ clientConfig: database.clientConfig, pool: database.pool, swap: false });
     assert.equal(report.equal, true);
     assert.ok(report.parts >= 6);
+  });
+
+  test("stay sealed where they are written anew: what an erasure leaves is under the key of before", async () => {
+    const requestId = await post(service, batch("ANEW", 70));
+    const { rows } = await database.pool.query<PartKey>(
+      `select bucket, lane_id::text as "laneId", request_id as "requestId" from bellhop.accept_log where request_id = $1`,
+      [requestId],
+    );
+    const [part = assert.fail()] = rows;
+    const former = (await keysOfLog()).at(-1);
+    const kept = JSON.stringify(reservationRecord({ reservationId: "ANEW-3" }));
+    const isRewritten = await withTransaction(database.pool, (client) =>
+      rewritePart(client, part, ({ index }) =>
+        index === 3
+          ? { bytes: Buffer.from(kept), contentHash: "0".repeat(32) }
+          : index === 4
+            ? "drop"
+            : "keep",
+      ),
+    );
+    assert.equal(isRewritten, true);
+    assert.equal((await keysOfLog()).at(-1), former);
+    assert.deepEqual((await readOne("ANEW-3")).json()["items"], [JSON.parse(kept)]);
+    assert.ok((await readOne("ANEW-5")).text.includes(NAME));
   });
 
   test("are not opened in another's place: the record of a part that was exchanged is not given out", async () => {
