@@ -17,18 +17,13 @@ told as materialized (
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2
 ),
-cell as materialized (
-  select unit, currency, row_number() over (order by unit, currency) as cell
-  from (select distinct unit, currency from told where holds or not is_off) as named
-),
 kind as materialized (
-  select dimension, cell, deducts, is_off, holds
+  select dimension, dense_rank() over (order by unit, currency) as cell, unit, currency, deducts, is_off, holds
   from told
-  -- Written so that it can be hashed.
-  join cell
-    on coalesce(told.unit, '') = coalesce(cell.unit, '') and (told.unit is null) = (cell.unit is null)
-    and coalesce(told.currency, '') = coalesce(cell.currency, '') and (told.currency is null) = (cell.currency is null)
   where holds or not is_off
+),
+cell as (
+  select distinct cell, unit, currency from kind
 ),
 change_of_all as (
   select
