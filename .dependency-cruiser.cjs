@@ -18,6 +18,7 @@ const allowed = {
   certify: ["auth", "contract", "read", "db", "errors"],
   retention: ["auth", "contract", "accept", "apply", "state", "ledger", "read", "settings", "feed", "db", "errors", "observe", "memory"],
   settings: ["db", "errors"],
+  survey: ["contract", "settings", "db", "errors", "observe"],
   db: ["errors", "observe"],
   simulate: [],
   contract: [],

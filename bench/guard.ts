@@ -3,13 +3,10 @@
  * revision (guard-baseline): both services take the same bodies in turn, round by round, and the median of the ratios of
  * CPU time a record may be at most 1.1, for accepting (ROLE=accept,read) and for accepting and applying. Never absolute times.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
+import { checkOut } from "./checked-out.ts";
 import { Closers } from "./closers.ts";
 import { type Figures, measureContestant } from "./contestant.ts";
 import { LoadProcess } from "./load-process.ts";
@@ -19,7 +16,6 @@ import { spreadOf } from "./statistics.ts";
 const RATIO_MAX = 1.1;
 const ROUND_SHARE = 0.3;
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
-const root = fileURLToPath(new URL("../", import.meta.url));
 
 const USAGE = `npm run bench:guard [-- --rounds N] [--baseline REVISION]
 
@@ -31,22 +27,6 @@ const values = readOptions(USAGE, {
   baseline: { type: "string" },
 });
 const revision = values.baseline ?? readFileSync(new URL("./guard-baseline", import.meta.url), "utf8").trim();
-
-/** A checkout of the baseline beside nothing of ours; its packages are ours where the lock files say the same. */
-function checkOut(): string {
-  const checkout = join(mkdtempSync(join(tmpdir(), "bellhop-guard-")), "baseline");
-  execFileSync("git", ["worktree", "add", "--detach", checkout, revision], { cwd: root, stdio: "ignore" });
-  const lockOf = (folder: string) => readFileSync(join(folder, "package-lock.json"), "utf8");
-  if (lockOf(root) === lockOf(checkout))
-    symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
-  else execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: checkout, stdio: "ignore" });
-  return checkout;
-}
-
-function removeCheckout(checkout: string): void {
-  execFileSync("git", ["worktree", "remove", "--force", checkout], { cwd: root, stdio: "ignore" });
-  rmSync(join(checkout, ".."), { recursive: true, force: true });
-}
 
 /** Many short rounds tell more than few long ones: what disturbs one of a pair rarely disturbs most. */
 function shortened(benchCase: BenchCase): BenchCase {
@@ -106,8 +86,7 @@ async function ratiosOf(
 }
 
 let worst = 0;
-const checkout = checkOut();
-closers.add(() => removeCheckout(checkout));
+const { folder: checkout } = closers.kept(checkOut(revision));
 try {
   const load = closers.kept(new LoadProcess());
   const pairs = await startPairs(checkout);

@@ -26,6 +26,7 @@ create table bellhop.accept_log (
   layout bytea storage external,
   body bytea storage external,
   backfill_id uuid,
+  trace_context bytea,
   constraint accept_log_pkey PRIMARY KEY (bucket, lane_id, request_id)
 ) partition by RANGE (request_id);
 

@@ -1,3 +1,5 @@
+import { TELEMETRY_SETTINGS } from "./observe/otlp/settings.ts";
+
 /** A setting of a service, as the environment names it. `docs/configuration.md` is the table for people; a test holds it to SETTINGS. */
 export interface Setting {
   readonly name: string;
@@ -254,12 +256,26 @@ export const SETTINGS = [
       "How long the windows of time are (minutes, hours or days: 30m, 12h, 7d) in which the log, outcomes and versions are kept and go; 1m to 31d.",
   },
   {
+    name: "SLOW_REQUEST_MS",
+    kind: "whole number",
+    fallback: "1000",
+    meaning:
+      "A request that takes longer, less what it asked to wait for, is told in the log with what it waited for; 0: none is.",
+  },
+  {
+    name: "SLOW_QUERY_MS",
+    kind: "whole number",
+    fallback: "1000",
+    meaning: "A statement that takes the database longer is told in the log by its name; 0: none is.",
+  },
+  {
     name: "METRICS_TOKEN",
     kind: "text",
     fallback: undefined,
     meaning: "When set, /metrics asks for this bearer token.",
     isSecret: true,
   },
+  ...TELEMETRY_SETTINGS,
 ] as const satisfies readonly Setting[];
 
 export type SettingName = (typeof SETTINGS)[number]["name"];

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./db/presence.ts";
 import { NetworkError, readNetworks } from "./network/networks.ts";
+import { readTelemetry, type Telemetry } from "./observe/otlp/settings.ts";
 
 const MIB = 1_048_576;
 
@@ -55,6 +56,12 @@ export interface Config {
   readonly stopGraceMs: number;
   readonly retentionWindowMs: number;
   readonly metricsToken: string | undefined;
+  /** 0: no request is told of as slow. */
+  readonly slowRequestMs: number;
+  /** 0: no statement is told of as slow. */
+  readonly slowQueryMs: number;
+  /** Where traces and metrics are sent; undefined: nowhere. */
+  readonly telemetry: Telemetry | undefined;
   /** Networks that webhooks may go to although they are not public. */
   readonly webhookAllowedNetworks: readonly string[];
   readonly webhookPauseHours: number;
@@ -272,6 +279,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
         : number("STOP_GRACE_MS", STOP_GRACE_MS_MAX),
     retentionWindowMs: readWindow(text("RETENTION_WINDOW") ?? ""),
     metricsToken: text("METRICS_TOKEN"),
+    slowRequestMs: number("SLOW_REQUEST_MS"),
+    slowQueryMs: number("SLOW_QUERY_MS"),
+    telemetry: readTelemetry({ text, number, refusal: (reason) => new ConfigError(reason) }),
     webhookAllowedNetworks: readNetworksOf("WEBHOOK_ALLOWED_NETWORKS", text("WEBHOOK_ALLOWED_NETWORKS")),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),

@@ -8,8 +8,11 @@ import type { Role } from "./db/presence.ts";
 import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import type { Tracer } from "./observe/otlp/tracer.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
 import { VERSION_WINDOWS } from "./state/version-windows.ts";
+import { startSurvey } from "./survey/survey.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { startDeliverer } from "./threads/deliver-webhooks.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
@@ -22,7 +25,9 @@ import { openSealedPayloads } from "./threads/payload-sealing.ts";
 import type { Ports } from "./threads/serve-http.ts";
 import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
 import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
+import { tellSlowStatements } from "./threads/slow-statements.ts";
 import { Stops } from "./threads/stops.ts";
+import { startMetricExporter, startTracer } from "./threads/telemetry.ts";
 import { threadLogOf } from "./threads/thread-log.ts";
 import { WholeProcess } from "./threads/whole-process.ts";
 
@@ -71,6 +76,8 @@ export async function startService(
 interface Start {
   readonly config: Config;
   readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
   readonly stops: Stops;
   readonly shared: SharedState;
   readonly threads: Threads;
@@ -87,10 +94,12 @@ async function startInOrder(
 ): Promise<Service> {
   const threads = await startThreads(config, log, logOptions, stops);
   const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
+  const metrics = createMetrics();
   const database = await openDatabase(config, log, {
     role: "service",
     poolSize,
     answerMsMax: POOL_ANSWER_MS_MAX,
+    watch: tellSlowStatements(config.slowQueryMs, log, metrics),
   });
   stops.push(() => database.close());
   const { pool } = database;
@@ -99,7 +108,8 @@ async function startInOrder(
   const leaving = new SharedCounter(shared.leaving);
   threads.whole.add({
     blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
-    metrics: async () => [],
+    // Where it serves HTTP itself, they are told with that.
+    metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
   await enterNode(config, log, database, shared, threads.whole, stops);
   const authenticator = createAuthenticator({
@@ -117,17 +127,36 @@ async function startInOrder(
     );
     stops.push(() => outsiders.stop());
   }
-  const start: Start = { config, log, stops, shared, threads, database, authenticator, addresses };
+  const tracer = await startTracer(config.telemetry, { log, metrics });
+  stops.push(() => tracer?.stop());
+  const start: Start = {
+    config,
+    log,
+    metrics,
+    tracer,
+    stops,
+    shared,
+    threads,
+    database,
+    authenticator,
+    addresses,
+  };
   await startToApply(start);
   if (config.roles.includes("apply")) {
     startToDeliver(start);
     const packer = keepLedgersPacked(pool, (error) => log.warn({ err: error }, "packing ledgers failed"));
     stops.push(() => packer.stop());
   }
+  startToSurvey(start);
   const { port, authPort } = await (threads.http === undefined
     ? serveOnThisThread(start)
     : serveOnThreads(start, threads.http));
   addresses.set({ base: port, auth: authPort ?? port });
+  const exporter = await startMetricExporter(config.telemetry, { log, metrics }, () =>
+    threads.whole.readMetrics(),
+  );
+  // First of all: a thread that has stopped answers nothing.
+  stops.push(() => exporter?.stop());
   return {
     address: addresses.base,
     authAddress: addresses.auth,
@@ -233,14 +262,15 @@ async function startThreads(
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { applyPollMs, minFreeDiskBytes, keyEncryptionKey, keyEncryptionKeysPrevious } = config;
+  const { applyPollMs, slowQueryMs, telemetry, minFreeDiskBytes } = config;
+  const { keyEncryptionKey, keyEncryptionKeysPrevious } = config;
   const { session, embedded, dataDirectory } = database;
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(
     threads.apply.map((thread, writer) =>
       thread.call("start", {
         ...{ session, embedded, dataDirectory, minFreeDiskBytes },
-        ...{ writer, applyPollMs, hints: shared.hints },
+        ...{ writer, applyPollMs, slowQueryMs, telemetry, hints: shared.hints },
         ...{ keyEncryptionKey, keyEncryptionKeysPrevious },
       }),
     ),
@@ -248,15 +278,25 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 }
 
 /** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
-function startToDeliver({ config, log, stops, threads, database, authenticator }: Start): void {
+function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
   const { sealer, cursorKey } = authenticator.internals;
-  const deliverer = startDeliverer({ config, log, clientConfig, sealer, cursorKey });
+  const deliverer = startDeliverer({ config, log, tracer, clientConfig, sealer, cursorKey });
   stops.push(() => deliverer.stop());
   threads.whole.add({
     blockedReason: async () => undefined,
     metrics: async () => [await deliverer.metrics()],
   });
+}
+
+function startToSurvey({ log, stops, threads, database }: Start): void {
+  const { pool, dataDirectory } = database;
+  const survey = startSurvey({
+    ...{ on: pool, dataDirectory },
+    failed: (error) => log.debug({ err: error }, "a look at the installation failed"),
+  });
+  stops.push(() => survey.stop());
+  threads.whole.add({ metrics: async () => [await survey.metrics()] });
 }
 
 async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
@@ -268,18 +308,18 @@ async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
 }
 
 async function serveOnThisThread(start: Start): Promise<Ports> {
-  const { config, log, stops, shared, threads, database, authenticator, addresses } = start;
+  const { config, log, metrics, tracer, stops, shared, threads, database, authenticator, addresses } = start;
   const { pool, clientConfig, dataDirectory } = database;
-  const { blockedReason, metrics } = threads.whole.calls;
+  const { calls } = threads.whole;
   const process = {
-    processBlockedReason: () => blockedReason(undefined),
-    processMetrics: () => metrics(undefined),
+    processBlockedReason: () => calls.blockedReason(undefined),
+    processMetrics: () => calls.metrics(undefined),
   };
   // Only where it is needed: with threads of their own, they load it beside each other.
   const { prepareHttp } = await import("./threads/serve-http.ts");
   const serving = await prepareHttp(
     {
-      ...{ thread: "main", config, log, pool, clientConfig, dataDirectory },
+      ...{ thread: "main", config, log, metrics, tracer, pool, clientConfig, dataDirectory },
       ...{ authenticator, addresses, shared, process },
     },
     stops,

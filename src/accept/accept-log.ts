@@ -20,9 +20,15 @@ const RETRY_AFTER_SECONDS = 2;
 /** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
 const CLOSE_LOOK_MS = 5;
 
+/** What became of an append, and when the flush began that it was part of. */
+interface Flushed {
+  readonly result: FlushResult;
+  readonly flushedAt: number;
+}
+
 interface Waiting {
   readonly append: PendingAppend;
-  readonly resolve: (result: FlushResult) => void;
+  readonly resolve: (flushed: Flushed) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -115,18 +121,18 @@ export class AcceptLog {
     // A record that is stored as it came may be a view of the body.
     if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
       submission.packed?.(append.bytes);
-    const result = await this.#enqueue(append);
-    if (result.kind === "written") return { requestId: result.requestId, repeated: false };
+    const { result, flushedAt } = await this.#enqueue(append);
+    if (result.kind === "written") return { requestId: result.requestId, repeated: false, flushedAt };
     if (result.fingerprint !== submission.idempotency?.fingerprint) {
       throw new ServiceError("bellhop.accept.IdempotencyKeyReused");
     }
-    return { requestId: result.requestId, repeated: true };
+    return { requestId: result.requestId, repeated: true, flushedAt };
   }
 
   /** Writes an operator's release or discard; answers its own id. */
   async appendResolution(resolution: Resolution): Promise<string> {
     if (!this.#roomFor(0)) throw unavailable(new Error("The accept queue is full or no lane is open."));
-    return (await this.#enqueue(entryOfResolution(resolution))).requestId;
+    return (await this.#enqueue(entryOfResolution(resolution))).result.requestId;
   }
 
   /** Lets what waits be written, then closes the lanes. */
@@ -147,7 +153,7 @@ export class AcceptLog {
     );
   }
 
-  #enqueue(append: PendingAppend): Promise<FlushResult> {
+  #enqueue(append: PendingAppend): Promise<Flushed> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ append, resolve, reject });
       this.#waitingBytes += append.bytes;
@@ -194,7 +200,7 @@ export class AcceptLog {
         new Set(flush.flatMap(({ append }) => append.entries.map((entry) => entry.bucket))),
       );
       flush.forEach((waiting, at) => {
-        waiting.resolve(results[at] as FlushResult);
+        waiting.resolve({ result: results[at] as FlushResult, flushedAt: startedAt });
       });
     } catch (error) {
       if (isDataError(error) && flush.length > 1) {

@@ -79,6 +79,7 @@ export function entriesOf(submission: Submission): PendingAppend {
         correlation_id: submission.correlationId ?? undefined,
         reply_to: submission.replyTo ?? undefined,
         backfill_id: submission.backfillId ?? undefined,
+        trace_context: submission.traceContext ?? undefined,
         rejections:
           rejected.length === 0
             ? undefined

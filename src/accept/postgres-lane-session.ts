@@ -2,6 +2,7 @@ import pg from "pg";
 import { endWithClient } from "../db/connection.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import { type StatementWatch, watchStatements } from "../db/watch-statements.ts";
 import { appendDistributed } from "./append-distributed.ts";
 import type {
   AppendedRow,
@@ -37,6 +38,8 @@ export interface LaneSettings {
   /** Appliers read them after the others. */
   readonly isBackfill?: boolean;
   readonly sealingKey?: SealingKey;
+  /** Hears of slow statements. */
+  readonly watch?: StatementWatch;
 }
 
 class PostgresLaneSession implements LaneSession {
@@ -121,6 +124,7 @@ export function laneSessions(clientConfig: pg.ClientConfig, settings: LaneSettin
     });
     client.on("error", lost);
     client.on("end", () => lost(new Error("The lane's connection ended.")));
+    if (settings.watch !== undefined) watchStatements(client, settings.watch);
     await client.connect();
     try {
       await endWithClient(client);

@@ -33,6 +33,8 @@ export interface Submission {
   readonly replyTo: string | null;
   /** The backfill that the batch belongs to. */
   readonly backfillId?: string | null;
+  /** The span that it is accepted in, packed (src/observe/otlp/trace-context.ts), where it is traced. */
+  readonly traceContext?: string | undefined;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
   /**
    * Called when nothing refers to `body` any more, before the batch is written, with the bytes that were made of it and wait
@@ -55,4 +57,6 @@ export interface Resolution {
 export interface Acceptance {
   readonly requestId: string;
   readonly repeated: boolean;
+  /** When the flush that wrote it began, by the clock of the log. */
+  readonly flushedAt: number;
 }

@@ -26,8 +26,13 @@ const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 const AHEAD_RECORDS_MIN = 1_000;
 
 export interface ApplierEvents {
-  /** After each transaction: what its records became, when its oldest part was received, and milliseconds. */
-  applied?(counts: OutcomeCounts, oldestReceivedAt: Date, durationMs: number): void;
+  /** After each transaction: what its records became, when its oldest part was received, milliseconds, and its parts. */
+  applied?(
+    counts: OutcomeCounts,
+    oldestReceivedAt: Date,
+    durationMs: number,
+    parts: readonly LogPart[],
+  ): void;
   failed?(error: unknown): void;
   /** Which buckets are applied here from now on. */
   owns?(buckets: readonly number[]): void;
@@ -335,7 +340,7 @@ export class Applier {
     if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
     const durationMs = this.#time.now() - startedAt;
     runSize.committed(durationMs);
-    this.#options.events.applied?.(counts, first.receivedAt, durationMs);
+    this.#options.events.applied?.(counts, first.receivedAt, durationMs, run.parts);
   }
 
   #sleep(ms: number): Promise<void> {

@@ -36,6 +36,8 @@ export interface LogPart {
   readonly rejectedIndexes: ReadonlySet<number>;
   /** It belongs to a backfill, so that others go first. */
   readonly isBackfill?: boolean;
+  /** The span that it was accepted in, where that is traced. */
+  readonly traceContext?: Buffer | null;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
@@ -52,6 +54,7 @@ export interface LogRow {
   target_index: number | null;
   rejections: { index: number }[] | null;
   backfill_id?: string | null;
+  trace_context?: Buffer | null;
   layout: Buffer | null;
   body: Buffer | null;
 }
@@ -71,6 +74,7 @@ export function partOf(row: LogRow): LogPart {
         : { requestId: row.target_request_id, index: row.target_index },
     rejectedIndexes: new Set((row.rejections ?? []).map(({ index }) => index)),
     isBackfill: (row.backfill_id ?? null) !== null,
+    traceContext: row.trace_context ?? null,
     layout: row.layout,
     body: row.body,
   };

@@ -7,6 +7,7 @@ import { endWithClient } from "../db/connection.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
 import { isMissingWindow } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
+import { type StatementWatch, watchStatements } from "../db/watch-statements.ts";
 import { STATE_SCHEMA } from "../state/state-schema.ts";
 import { openStateSession, planByKeys } from "../state/state-session.ts";
 import { SHORT } from "./answer-bounds.ts";
@@ -39,6 +40,8 @@ export interface ApplySessionParts {
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
   readonly isLongWay?: boolean;
+  /** Hears of slow statements. */
+  readonly watch?: StatementWatch;
   /** A session was opened; its process on the database's machine. */
   connected?(processId: number): void;
 }
@@ -161,6 +164,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
       statement_timeout: STATEMENT_TIMEOUT_MS,
     });
     client.on("error", failed);
+    if (parts.watch !== undefined) watchStatements(client, parts.watch);
     await client.connect();
     const { processID } = client as unknown as { readonly processID: number | null };
     if (processID !== null) parts.connected?.(processID);

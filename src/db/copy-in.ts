@@ -16,10 +16,13 @@ const STATEMENT_BYTES_TARGET = 1_048_576;
 class CopyIn {
   // pg takes the place of this function where queries have a timeout, so that its clock stops.
   callback: (error?: Error) => void;
+  /** What it is called where it was slow: `copy` and the table. */
+  readonly name: string;
   readonly #text: string;
   readonly #rows: Buffer;
 
   constructor(text: string, rows: Buffer, settle: (error?: Error) => void) {
+    this.name = text.split(" ", 2).join(" ");
     this.#text = text;
     this.#rows = rows;
     this.callback = settle;

@@ -7,6 +7,7 @@ import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts
 import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
 import { checkServer, UnusableDatabaseError } from "./server-checks.ts";
+import type { StatementWatch } from "./watch-statements.ts";
 import { durabilityGapsOf, readWorkers } from "./workers.ts";
 
 /** What of the configuration (src/config.ts) the database needs. */
@@ -25,6 +26,8 @@ export interface DatabaseOptions {
   readonly answerMsMax?: number;
   /** Leaves the schema as it is found, for whoever only looks. */
   readonly leavesSchema?: boolean;
+  /** Hears of slow statements of the pool. */
+  readonly watch?: StatementWatch;
 }
 
 export interface Database {
@@ -87,7 +90,7 @@ async function openServer(
   const level = await checkServer(address, config.allowUnsafeDurability, log);
   const sessionConfig = clientConfig(address, level);
   if (options.leavesSchema !== true) await migrate(sessionConfig, log);
-  const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax);
+  const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
   await checkWorkers(pool, config.allowUnsafeDurability).catch(async (error) => {
     await pool.end();
     throw error;

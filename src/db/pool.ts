@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Logger } from "../observe/log.ts";
+import { countWaits, type StatementWatch, watchStatements } from "./watch-statements.ts";
 
 /**
  * A statement of a pool that is not answered within this time fails, and its connection is given up. A network that has forgotten
@@ -20,12 +21,14 @@ interface Connected {
 /**
  * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
  * taken out fails the statements of whoever has it. `answerMsMax`: how long a statement may take; by default as long as it likes.
+ * `watch` hears of slow ones.
  */
 export function createPool(
   config: pg.ClientConfig,
   log: Logger,
   size: number,
   answerMsMax?: number,
+  watch?: StatementWatch,
 ): pg.Pool {
   const bound = answerMsMax === undefined ? {} : { query_timeout: answerMsMax };
   const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
@@ -34,6 +37,10 @@ export function createPool(
   // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
   // the process: a PostgreSQL killed during a transaction did.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  if (watch !== undefined) {
+    pool.on("connect", (client) => watchStatements(client, watch));
+    countWaits(pool);
+  }
   pool.on("acquire", (client) => idle.delete(client));
   pool.on("remove", (client) => idle.delete(client));
   pool.on("release", (error, client) => {

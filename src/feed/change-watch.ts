@@ -1,5 +1,6 @@
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import type { Queryable } from "../db/transaction.ts";
+import { currentWaits } from "../observe/request-waits.ts";
 import { readChangeEnds } from "./change-ends.ts";
 import type { Positions } from "./positions.ts";
 
@@ -61,7 +62,10 @@ export class ChangeWatch {
     signal?.addEventListener("abort", waiter.wake);
     this.#waiters.add(waiter);
     this.#lookLater();
+    const waits = currentWaits();
+    const beganAt = performance.now();
     await promise;
+    if (waits !== undefined) waits.asked += performance.now() - beganAt;
     clearTimeout(timeout);
     signal?.removeEventListener("abort", waiter.wake);
     this.#waiters.delete(waiter);

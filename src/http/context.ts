@@ -9,6 +9,7 @@ import type { RateLimiter } from "../auth/rate-limiter.ts";
 import type { BackfillAdmission } from "../backfill/admission.ts";
 import type { WireNotes } from "../certify/wire-notes.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Tracer } from "../observe/otlp/tracer.ts";
 import type { BatchMeters } from "./batch-meters.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { BodyLimits } from "./body-collector.ts";
@@ -18,6 +19,10 @@ export interface HttpContext {
   readonly pool: pg.Pool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** A request that takes so many milliseconds is told of; 0: none is. */
+  readonly slowRequestMs: number;
+  /** Undefined where nothing is traced. */
+  readonly tracer: Tracer | undefined;
   readonly batchMeters: BatchMeters;
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;

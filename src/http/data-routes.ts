@@ -2,12 +2,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Principal } from "../auth/principal.ts";
 import { RESOURCES, type Resource } from "../contract/resource.ts";
+import { noWaits } from "../observe/request-waits.ts";
 import { acceptedAnswer } from "./accepted-answer.ts";
 import { announceRate, authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
 import type { HeaderParameters } from "./header-parameters.ts";
 import type { RequestLog } from "./request-log.ts";
+import { beginTrace } from "./request-trace.ts";
 import { AheadOfFramework } from "./take-ahead.ts";
 import { type DataRequest, type TakenBatch, takeBatch, writeScopeOf } from "./take-batch.ts";
 
@@ -33,8 +35,10 @@ function registerDataRoute(app: FastifyInstance, context: HttpContext, resource:
       const { raw } = request;
       const early = earlyRequestOf(raw)?.taken;
       const data: DataRequest = early?.request ?? {
-        ...{ resource, raw, principal: request.principal as Principal },
+        ...{ resource, raw, principal: request.principal as Principal, waits: request.waits ?? noWaits() },
+        trace: beginTrace(context.tracer, raw.headers["traceparent"]),
       };
+      request.trace = data.trace;
       let taken: TakenBatch;
       try {
         taken = await (early?.batch ?? takeBatch(context, data));

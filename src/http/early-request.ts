@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { BearerResult } from "../auth/authenticator.ts";
 import type { RateResult } from "../auth/rate-limiter.ts";
+import type { RequestWaits } from "../observe/request-waits.ts";
 import type { DataRequest, TakenBatch } from "./take-batch.ts";
 
 /**
@@ -10,6 +11,7 @@ import type { DataRequest, TakenBatch } from "./take-batch.ts";
 export interface EarlyRequest {
   /** When its headers had come, in milliseconds of `performance.now`. */
   readonly startedAtMs: number;
+  readonly waits: RequestWaits;
   readonly bearer: BearerResult;
   /** Undefined where the bearer token did not allow to ask for it. */
   readonly rate?: RateResult;

@@ -1,12 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import {
+  longestWait,
+  noWaits,
+  type RequestWaits,
+  runWithWaits,
+  shownWaits,
+  type Wait,
+} from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
+import { beginTrace, endTrace, type MaybeTrace } from "./request-trace.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** When its headers had come, in milliseconds of `performance.now`. Not a number where no hook ran. */
     startedAtMs: number;
+    /** Undefined where no hook ran. */
+    waits: RequestWaits | undefined;
+    /** Of a batch, once it was let in. */
+    trace: MaybeTrace;
   }
 }
 
@@ -17,6 +30,10 @@ export interface LoggedRequest {
   /** The route, never the address: an address can carry a key or a code. */
   readonly route: string;
   readonly startedAtMs: number;
+  readonly waits: RequestWaits | undefined;
+  /** Undefined where it has not begun: it then does as the request ends. */
+  readonly trace: MaybeTrace;
+  readonly traceparent: string | string[] | undefined;
   readonly clientId: string | undefined;
   /** The UUID a batch was answered with. */
   readonly acceptedRequestId: string | undefined;
@@ -27,6 +44,8 @@ export interface LoggedRequest {
 
 /** Whoever is answered so may be guessing, or a partner who has to be told. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
 
 interface Meters {
   count(): void;
@@ -39,11 +58,11 @@ interface Meters {
  * is on disk all the same.
  */
 export class RequestLog {
-  readonly #context: Pick<HttpContext, "log" | "metrics" | "clientAddress">;
+  readonly #context: LogContext;
   /** By method, route and status, of which there are so many. */
   readonly #meters = new Map<string, Meters>();
 
-  constructor(context: Pick<HttpContext, "log" | "metrics" | "clientAddress">) {
+  constructor(context: LogContext) {
     this.#context = context;
   }
 
@@ -54,7 +73,12 @@ export class RequestLog {
 
   /** `describe` is called when the response is over: soon after, when it was already. */
   whenOver(response: ServerResponse, describe: () => LoggedRequest): void {
-    const over = () => this.#write(response, describe());
+    const sentAtMs = performance.now();
+    const over = () => {
+      const request = describe();
+      if (request.waits !== undefined) request.waits.answer = waitForClient(request, sentAtMs);
+      this.#write(response, request);
+    };
     if (response.closed) setImmediate(over);
     else response.once("close", over);
   }
@@ -66,6 +90,7 @@ export class RequestLog {
     const meters = this.#metersOf(method, route, statusCode);
     meters.count();
     meters.time(elapsedMs / 1000);
+    const traceId = this.#trace(response, request);
     const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
     this.#context.log[level](
       {
@@ -79,8 +104,39 @@ export class RequestLog {
         ...(acceptedRequestId === undefined ? {} : { requestId: acceptedRequestId }),
         ...(address === undefined || !REFUSALS.has(statusCode) ? {} : { address }),
         ...(correlationId === undefined ? {} : { correlationId: String(correlationId).slice(0, 128) }),
+        ...(traceId === undefined ? {} : { traceId }),
       },
       "request",
+    );
+    this.#noteSlow(request, statusCode, elapsedMs);
+  }
+
+  /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
+  #trace(response: ServerResponse, request: LoggedRequest): string | undefined {
+    const { tracer } = this.#context;
+    if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
+    const { clientId, traceparent } = request;
+    const trace =
+      request.trace ?? (request.trace === undefined && beginTrace(tracer, clientId && traceparent));
+    if (!trace) return undefined;
+    endTrace(tracer, trace, request, response.statusCode, !response.writableFinished);
+    return trace.context.traceId;
+  }
+
+  /** What a request had asked to wait for does not make it slow. */
+  #noteSlow(
+    { id, method, route, waits = noWaits() }: LoggedRequest,
+    status: number,
+    elapsedMs: number,
+  ): void {
+    const { log, metrics, slowRequestMs } = this.#context;
+    if (slowRequestMs === 0 || elapsedMs - waits.asked < slowRequestMs) return;
+    const waited = longestWait(waits, elapsedMs);
+    metrics.slowRequests.inc({ route, waited });
+    const ms = Math.round(elapsedMs * 10) / 10;
+    log.warn(
+      { httpRequestId: id, method, route, status, ms, waited, waits: shownWaits(waits) },
+      "slow request",
     );
   }
 
@@ -97,14 +153,25 @@ export class RequestLog {
   }
 }
 
+/** From when it was given its answer until that was taken, less what else it waited for meanwhile (pages are read as they are sent). */
+function waitForClient({ startedAtMs, waits = noWaits() }: LoggedRequest, sentAtMs: number): number {
+  const others = (Object.keys(waits) as Wait[]).reduce((sum, wait) => sum + waits[wait], 0);
+  const overAtMs = performance.now();
+  return Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - others));
+}
+
 /** Logs and counts what the framework answers. */
 export function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   const seen = new WeakSet<ServerResponse>();
   // Fastify measures `reply.elapsedTime` only where it has an `onResponse` hook: it is 0 otherwise.
   app.decorateRequest("startedAtMs", Number.NaN);
+  app.decorateRequest("waits", undefined);
+  app.decorateRequest("trace", undefined);
   app.addHook("onRequest", (request, _reply, done) => {
-    request.startedAtMs = earlyRequestOf(request.raw)?.startedAtMs ?? performance.now();
-    done();
+    const early = earlyRequestOf(request.raw);
+    request.startedAtMs = early?.startedAtMs ?? performance.now();
+    request.waits = early?.waits ?? noWaits();
+    runWithWaits(request.waits, done);
   });
   app.addHook("onSend", (request, reply, payload, done) => {
     // A fault while an answer is made sends another one in its place.
@@ -119,13 +186,16 @@ export function logRequests(app: FastifyInstance, requestLog: RequestLog): void 
 }
 
 function describe(request: FastifyRequest): LoggedRequest {
-  const { id, method, startedAtMs } = request;
+  const { id, method, startedAtMs, waits } = request;
   return {
     id,
     method,
     route: request.routeOptions.url ?? "unknown",
     // The router refuses an address that it cannot decode before any hook has run.
     startedAtMs: Number.isNaN(startedAtMs) ? performance.now() : startedAtMs,
+    waits,
+    trace: request.trace,
+    traceparent: request.headers["traceparent"],
     clientId: request.principal?.clientId,
     acceptedRequestId: request.acceptedRequestId,
     correlationId: request.headers["x-correlation-id"],

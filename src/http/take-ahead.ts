@@ -4,12 +4,14 @@ import type { BearerResult } from "../auth/authenticator.ts";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import type { RateResult } from "../auth/rate-limiter.ts";
 import { RESOURCES, type Resource } from "../contract/resource.ts";
+import { noWaits, type RequestWaits } from "../observe/request-waits.ts";
 import { acceptedAnswer } from "./accepted-answer.ts";
 import { rateFields, takeRate, verifyBearer } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
 import { keepEarlyRequest } from "./early-request.ts";
 import { followsLast, isLast } from "./refuse-connection.ts";
 import type { RequestLog } from "./request-log.ts";
+import { beginTrace } from "./request-trace.ts";
 import { COMMON_HEADERS } from "./security-headers.ts";
 import { type DataRequest, type TakenBatch, takeBatch, writeScopeOf } from "./take-batch.ts";
 
@@ -27,6 +29,12 @@ const ENDPOINTS: ReadonlyMap<string | undefined, Endpoint> = new Map(
   }),
 );
 const COMMON_FIELDS: readonly string[] = Object.entries(COMMON_HEADERS).flat();
+
+/** When a request began, and what it has waited for since. */
+interface Begun {
+  readonly startedAtMs: number;
+  readonly waits: RequestWaits;
+}
 
 /** A data request that was let in. */
 interface LetIn {
@@ -66,16 +74,24 @@ export class AheadOfFramework {
       return;
     }
     const startedAtMs = performance.now();
+    const waits = noWaits();
     const bearer = verifyBearer(this.#context, raw.headers);
-    const letIn = (known: BearerResult) => this.#letIn(endpoint, startedAtMs, known, raw, response);
-    if (!(bearer instanceof Promise)) letIn(bearer);
+    const begun = { startedAtMs, waits };
+    if (!(bearer instanceof Promise)) {
+      this.#letIn(endpoint, begun, bearer, raw, response);
+      return;
+    }
+    const letIn = (known: BearerResult) => {
+      waits.authentication = performance.now() - startedAtMs;
+      this.#letIn(endpoint, begun, known, raw, response);
+    };
     // The database cannot be asked: the framework's way tells so.
-    else bearer.then(letIn, () => this.#framework(raw, response));
+    bearer.then(letIn, () => this.#framework(raw, response));
   }
 
   #letIn(
     { route, resource, scope }: Endpoint,
-    startedAtMs: number,
+    { startedAtMs, waits }: Begun,
     bearer: BearerResult,
     raw: IncomingMessage,
     response: ServerResponse,
@@ -85,10 +101,11 @@ export class AheadOfFramework {
         ? this.#rateOf(bearer.principal, scope)
         : undefined;
     if (bearer.kind === "ok" && rate?.allowed === true) {
-      const request = { resource, raw, principal: bearer.principal };
+      const trace = beginTrace(this.#context.tracer, raw.headers["traceparent"]);
+      const request = { resource, raw, waits, trace, principal: bearer.principal };
       this.#finish({ route, startedAtMs, request, rate }, response);
     } else {
-      keepEarlyRequest(raw, { startedAtMs, bearer, ...(rate === undefined ? {} : { rate }) });
+      keepEarlyRequest(raw, { startedAtMs, waits, bearer, ...(rate === undefined ? {} : { rate }) });
       this.#framework(raw, response);
     }
   }
@@ -109,6 +126,7 @@ export class AheadOfFramework {
     const handOn = () => {
       keepEarlyRequest(raw, {
         startedAtMs,
+        waits: request.waits,
         bearer: { kind: "ok", principal },
         rate,
         taken: { request, batch },
@@ -141,8 +159,10 @@ export class AheadOfFramework {
     if (preferenceApplied !== null) fields.push("preference-applied", preferenceApplied);
     if (this.#draining || this.#context.isLeaving()) fields.push("connection", "close");
     this.#requestLog.whenOver(response, () => ({
-      ...{ id, method: "POST", route, startedAtMs, clientId: principal.clientId, acceptedRequestId },
+      ...{ id, method: "POST", route, startedAtMs, waits: request.waits, trace: request.trace },
+      ...{ clientId: principal.clientId, acceptedRequestId },
       correlationId: raw.headers["x-correlation-id"],
+      traceparent: undefined,
     }));
     response.writeHead(202, fields).end(body);
   }

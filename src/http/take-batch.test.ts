@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Principal } from "../auth/principal.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { createLoggerTo } from "../observe/log.ts";
+import { noWaits } from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { takeBatch } from "./take-batch.ts";
 
@@ -13,9 +14,8 @@ test("what is refused for want of room takes little room in the log, which may l
   raw.headers["content-type"] = "application/json";
   const context = { blockedReason: () => "The disk is almost full." } as HttpContext;
   const principal = { clientId: "a client" } as Principal;
-  const error: unknown = await takeBatch(context, { resource: "inventories", raw, principal }).catch(
-    (thrown: unknown) => thrown,
-  );
+  const request = { resource: "inventories", raw, principal, waits: noWaits(), trace: undefined } as const;
+  const error: unknown = await takeBatch(context, request).catch((thrown: unknown) => thrown);
   assert.ok(error instanceof ServiceError);
   assert.equal(error.code, "bellhop.accept.Unavailable");
   let line = "";

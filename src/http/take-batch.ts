@@ -7,12 +7,15 @@ import type { Admitted } from "../backfill/admission.ts";
 import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
+import { packTraceContext } from "../observe/otlp/trace-context.ts";
+import { currentWaits, type RequestWaits } from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
 import { BatchJudge } from "./judge-batch.ts";
 import { noteAccepted, noteRefusal } from "./note-wire.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "./receive-body.ts";
+import type { MaybeTrace } from "./request-trace.ts";
 import { stripBatch } from "./strip-batch.ts";
 import { BatchWeight } from "./weigh-batch.ts";
 
@@ -25,6 +28,8 @@ export interface DataRequest {
   readonly resource: Resource;
   readonly raw: IncomingMessage;
   readonly principal: Principal;
+  readonly waits: RequestWaits;
+  readonly trace: MaybeTrace;
   /** Once they were read: every answer tells what became of them, an error's too. */
   parameters?: HeaderParameters;
   /** How the client's rate stands, once the batch counted as more than one request of it. */
@@ -68,9 +73,14 @@ async function receiveAndAccept(context: HttpContext, request: DataRequest): Pro
   const backfill =
     parameters.backfillId === null
       ? undefined
-      : await context.backfills.admit(principal.clientId, parameters.backfillId, request.resource);
+      : await countDatabase(
+          request.waits,
+          context.backfills.admit(principal.clientId, parameters.backfillId, request.resource),
+        );
   try {
+    const receivingAt = performance.now();
     const body = await receiveBody(raw, principal.clientId, context.limits, context.budget);
+    request.waits.body = performance.now() - receivingAt;
     try {
       return await acceptBody(context, request, parameters, body, backfill);
     } finally {
@@ -88,7 +98,7 @@ async function acceptBody(
   received: ReceivedBody,
   backfill: Admitted | undefined,
 ): Promise<TakenBatch> {
-  const { resource, principal } = request;
+  const { resource, principal, waits, trace } = request;
   const body = received.bytes;
   // Its memory may be gone once the batch was packed.
   const bodyBytes = body.length;
@@ -98,6 +108,7 @@ async function acceptBody(
   let foreign: ForeignRecord | undefined;
   let seen = 0;
   const weight = new BatchWeight(context, principal);
+  const readingAt = performance.now();
   // Before the work that it makes: what comes beside it is to find it counted.
   request.rate = weight.count(bodyBytes, 0, 0) ?? request.rate;
   const reading = readBatchInTurns(body, context.limits, resource, (record) => {
@@ -113,6 +124,7 @@ async function acceptBody(
   });
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
+  waits.records = performance.now() - readingAt;
   request.rate = weight.count(bodyBytes, seen, judge.invalid) ?? request.rate;
   if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
@@ -122,13 +134,19 @@ async function acceptBody(
   if (misplaced !== undefined) throw misplacedError(misplaced, backfill);
   const judged = judge.judgement();
   const registering = context.properties.register(principal.clientId, judged.records);
-  if (registering !== undefined) await registering;
-  const idempotency = idempotencyOf(parameters, resource, body);
+  if (registering !== undefined) await countDatabase(waits, registering);
+  const fingerprinted = idempotencyOf(parameters, resource, body);
+  const idempotency = fingerprinted instanceof Promise ? await fingerprinted : fingerprinted;
   const known = context.strips.current();
   const strips = known instanceof Promise ? await known : known;
   const stripping = stripBatch(resource, { ...judged, body }, strips);
   const kept = stripping instanceof Promise ? await stripping : stripping;
   const log = backfill === undefined ? context.acceptLog : await context.backfillLog();
+  const appendingAt = performance.now();
+  if (trace) {
+    trace.recordsAtMs = readingAt;
+    trace.appendAtMs = appendingAt;
+  }
   const acceptance = await log.append({
     clientId: principal.clientId,
     resource: letterOf(resource),
@@ -139,15 +157,29 @@ async function acceptBody(
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
     backfillId: parameters.backfillId,
-    idempotency: idempotency instanceof Promise ? await idempotency : idempotency,
+    traceContext: trace ? packTraceContext(trace.context) : undefined,
+    idempotency,
     packed: (bytes) => received.keepOnly(bytes),
   });
-  const { requestId, repeated } = acceptance;
+  const { requestId, repeated, flushedAt } = acceptance;
+  waits.lane = flushedAt - appendingAt;
+  waits.flush = performance.now() - flushedAt;
   noteAccepted(context, request, acceptance);
   const meters = context.batchMeters[resource];
   if (repeated) meters.repeated();
   else meters.accepted(judged.records.length, judged.rejected.length, bodyBytes);
   return { kind: "accepted", requestId };
+}
+
+/** Counts a wait for the database, which of a request in the framework's hands the pool counts by itself. */
+async function countDatabase<Result>(waits: RequestWaits, asked: Promise<Result>): Promise<Result> {
+  if (currentWaits() !== undefined) return asked;
+  const askedAt = performance.now();
+  try {
+    return await asked;
+  } finally {
+    waits.database += performance.now() - askedAt;
+  }
 }
 
 /** A refused code was not checked, and may be as long as the body. A character that the cut halves cannot be stored. */

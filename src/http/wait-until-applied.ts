@@ -45,7 +45,9 @@ export function createWait(app: FastifyInstance): WaitAsked {
     while (!draining && !request.raw.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
       const left = until - performance.now();
       if (left <= 0) break;
+      const pausedAt = performance.now();
       await pause(Math.min(pauseMs, left));
+      if (request.waits !== undefined) request.waits.asked += performance.now() - pausedAt;
       pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
     }
     return `wait=${seconds}`;

@@ -10,6 +10,9 @@ export interface Metrics {
   readonly registry: Registry;
   readonly requests: Counter<"method" | "route" | "status">;
   readonly requestSeconds: Histogram<"route">;
+  readonly slowRequests: Counter<"route" | "waited">;
+  readonly slowStatements: Counter<"statement">;
+  readonly telemetryLost: Counter<"signal">;
   readonly errors: Counter<"code">;
   readonly acceptedBatches: Counter<"resource">;
   readonly acceptedRecords: Counter<"resource">;
@@ -44,6 +47,11 @@ export function renderMetrics(ofThreads: readonly MetricValues[]): Promise<strin
   return AggregatorRegistry.aggregate([...ofThreads]).metrics();
 }
 
+/** As renderMetrics, as values. */
+export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricValues> {
+  return AggregatorRegistry.aggregate([...ofThreads]).getMetricsAsJSON();
+}
+
 /** What prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
 export function createProcessMetrics(): Registry {
   const registry = new Registry();
@@ -51,40 +59,57 @@ export function createProcessMetrics(): Registry {
   return registry;
 }
 
-/** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
-export function createMetrics(): Metrics {
-  const registry = new Registry();
+/** How metrics of one registry are made, under names that begin alike. */
+function makersOf(registry: Registry) {
   const registers = [registry];
-  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
-    new Counter({ name: `bellhop_${name}`, help, labelNames, registers });
-  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>
-    new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers });
-  const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
-    new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
   return {
-    registry,
+    counter: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Counter({ name: `bellhop_${name}`, help, labelNames, registers }),
+    histogram: <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>
+      new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers }),
+    gauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Gauge({ name: `bellhop_${name}`, help, labelNames, registers }),
+    /** Of which each thread tells what holds for all: the greatest counts, not the sum. */
+    sharedGauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Gauge({ name: `bellhop_${name}`, help, labelNames, registers, aggregator: "max" }),
+  };
+}
+
+type Makers = ReturnType<typeof makersOf>;
+
+function requestMetrics({ counter, histogram }: Makers) {
+  return {
     requests: counter("http_requests_total", "Requests answered.", ["method", "route", "status"]),
     requestSeconds: histogram("http_request_seconds", "Time from headers to answer.", REQUEST_SECONDS, [
       "route",
     ]),
+    slowRequests: counter(
+      "slow_requests_total",
+      "Requests that took longer than SLOW_REQUEST_MS, by what they waited for most.",
+      ["route", "waited"],
+    ),
     errors: counter("errors_total", "Errors answered, by the registry's code.", ["code"]),
+  };
+}
+
+function acceptMetrics({ counter, histogram, sharedGauge }: Makers) {
+  return {
     acceptedBatches: counter("accepted_batches_total", "Batches answered 202 and durable.", ["resource"]),
     acceptedRecords: counter("accepted_records_total", "Records of those batches.", ["resource"]),
     rejectedRecords: counter("rejected_records_total", "Records rejected in lenient batches.", ["resource"]),
     violations: counter("violations_total", "Violations found, by code.", ["code"]),
     bodyBytes: histogram("body_bytes", "Decompressed bytes of batches.", BYTES, ["resource"]),
-    bodyBytesInFlight: new Gauge({
-      name: "bellhop_body_bytes_in_flight",
-      help: "Bytes of bodies being handled now.",
-      registers,
-      // Each thread that serves HTTP tells those of all.
-      aggregator: "max",
-    }),
+    bodyBytesInFlight: sharedGauge("body_bytes_in_flight", "Bytes of bodies being handled now."),
     repeatedKeys: counter("idempotent_repeats_total", "Batches answered again by their Idempotency-Key."),
     flushAppends: histogram("flush_appends", "Batches sharing one commit.", FLUSH_APPENDS),
     flushBytes: histogram("flush_bytes", "Stored bytes of one commit.", BYTES),
     flushSeconds: histogram("flush_seconds", "Time of one durable commit.", REQUEST_SECONDS),
     laneFailures: counter("lane_failures_total", "Accept connections lost or flushes failed."),
+  };
+}
+
+function applyMetrics({ counter, histogram, gauge }: Makers) {
+  return {
     appliedRecords: counter("applied_records_total", "Records applied, by outcome.", ["outcome"]),
     applySeconds: histogram("apply_seconds", "Time of one apply transaction.", REQUEST_SECONDS),
     applyLagSeconds: gauge(
@@ -93,14 +118,6 @@ export function createMetrics(): Metrics {
     ),
     applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
     bucketsOwned: gauge("buckets_owned", "Buckets that this node applies."),
-    nodesPresent: new Gauge({
-      name: "bellhop_nodes_present",
-      help: "Nodes that serve requests of a kind, this one among them.",
-      labelNames: ["role"],
-      registers,
-      // Each thread that serves HTTP tells the same.
-      aggregator: "max",
-    }),
     silentSessionsEnded: counter(
       "silent_sessions_ended_total",
       "Sessions of other nodes ended because they held something and hung.",
@@ -113,11 +130,38 @@ export function createMetrics(): Metrics {
       "Time from queueing a webhook to its delivery.",
       WEBHOOK_SECONDS,
     ),
+  };
+}
+
+function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
+  return {
+    nodesPresent: sharedGauge("nodes_present", "Nodes that serve requests of a kind, this one among them.", [
+      "role",
+    ]),
     poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
+    slowStatements: counter("slow_statements_total", "Statements that took longer than SLOW_QUERY_MS.", [
+      "statement",
+    ]),
+    telemetryLost: counter("telemetry_lost_total", "Spans and sendings of metrics that no collector took.", [
+      "signal",
+    ]),
     threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [
       "thread",
     ]),
     threadHeapBytes: gauge("thread_heap_bytes", "JavaScript heap in use by a thread.", ["thread"]),
+  };
+}
+
+/** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const makers = makersOf(registry);
+  return {
+    registry,
+    ...requestMetrics(makers),
+    ...acceptMetrics(makers),
+    ...applyMetrics(makers),
+    ...nodeMetrics(makers),
   };
 }
 

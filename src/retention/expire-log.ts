@@ -21,7 +21,7 @@ const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /** Columns that say something of a request, and nothing of where its records lie. */
-const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id"];
+const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id", "trace_context"];
 
 /** What became of a window. */
 export interface Expired {

@@ -8,11 +8,16 @@ import { DiskWatch } from "../db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import type { Telemetry } from "../observe/otlp/settings.ts";
+import type { Tracer } from "../observe/otlp/tracer.ts";
 import { outcomeName } from "../read/outcome.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import { giveWay, letGiveWay } from "./give-way.ts";
 import { openSealedPayloads } from "./payload-sealing.ts";
+import { tellSlowStatements } from "./slow-statements.ts";
+import { startTracer } from "./telemetry.ts";
 import type { ThreadContext } from "./thread-data.ts";
+import { traceApplied } from "./trace-applied.ts";
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
@@ -28,6 +33,8 @@ export interface ApplyOrder {
   /** What payload keys are kept under, for parts that are sealed. */
   readonly keyEncryptionKey: string | undefined;
   readonly keyEncryptionKeysPrevious: readonly string[];
+  readonly slowQueryMs: number;
+  readonly telemetry: Telemetry | undefined;
   /** Memory of the BucketHints that the accepting threads tell. */
   readonly hints: SharedArrayBuffer;
 }
@@ -35,7 +42,7 @@ export interface ApplyOrder {
 /** What the applying thread answers. */
 export interface ApplyCalls {
   readonly [name: string]: (argument: never) => unknown;
-  start(order: ApplyOrder): void;
+  start(order: ApplyOrder): Promise<void>;
   /** Why it can apply nothing now. */
   blockedReason(_: undefined): string | undefined;
   /** Values of the thread's own metrics. */
@@ -47,11 +54,19 @@ export interface ApplyCalls {
 /** Of the free space below which nothing is accepted, applying leaves this to PostgreSQL's write-ahead log and checkpoints. */
 const LEFT_BY_APPLYING = 0.5;
 
-function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, log: Logger) {
+interface ApplyParts {
+  readonly hints: BucketHints;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly tracer: Tracer | undefined;
+}
+
+function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
   const { writer } = order;
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
   // It asks for a property's number and for a client's labels, perhaps at the same time.
-  const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX);
+  const watch = tellSlowStatements(order.slowQueryMs, log, metrics);
+  const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX, watch);
   const sealer = createSealer(order.keyEncryptionKey, order.keyEncryptionKeysPrevious);
   const closePayloads = openSealedPayloads(pool, sealer);
   const properties = new PropertyDirectory(pool);
@@ -60,6 +75,7 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
     clientConfig: config,
     pool,
     properties,
+    watch,
     connected(processId) {
       if (order.embedded) letGiveWay(processId);
     },
@@ -71,10 +87,13 @@ function startApplier(order: ApplyOrder, hints: BucketHints, metrics: Metrics, l
     owner: `${hostname()}/${process.pid}/${writer + 1}`,
     pollMs: order.applyPollMs,
     events: {
-      applied(counts, oldestReceivedAt, durationMs) {
+      applied(counts, oldestReceivedAt, durationMs, parts) {
+        let records = 0;
         for (const [letter, count] of Object.entries(counts)) {
           metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
+          records += count;
         }
+        if (tracer !== undefined) traceApplied(tracer, parts, records, durationMs);
         metrics.applySeconds.observe(durationMs / 1000);
         metrics.applyLagSeconds.set(Math.max(0, (Date.now() - oldestReceivedAt.getTime()) / 1000));
       },
@@ -104,9 +123,11 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   let stop = async (): Promise<void> => undefined;
   let blocked = (): string | undefined => `The thread ${name} has not been started.`;
   return {
-    start(order) {
+    async start(order) {
       const hints = new BucketHints(order.hints);
-      const { applier, pool, diskWatch, closePayloads } = startApplier(order, hints, metrics, log);
+      const tracer = await startTracer(order.telemetry, { log, metrics });
+      const parts = { hints, metrics, log, tracer };
+      const { applier, pool, diskWatch, closePayloads } = startApplier(order, parts);
       blocked = () =>
         diskWatch.blocked ?? (applier.ready ? undefined : `The thread ${name} has no database connection.`);
       void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
@@ -117,6 +138,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
         diskWatch.stop();
         closePayloads();
         await pool.end();
+        await tracer?.stop();
       };
     },
     blockedReason: () => blocked(),

@@ -9,6 +9,8 @@ import { standardPlan } from "../feed/webhooks/retry-plan.ts";
 import type { SecretSealer } from "../feed/webhooks/secrets.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type MetricValues } from "../observe/metrics.ts";
+import type { Tracer } from "../observe/otlp/tracer.ts";
+import { tellSlowStatements } from "./slow-statements.ts";
 
 /** Connections for what is noticed, loaded and settled; each statement takes some milliseconds. */
 const POOL_SIZE = 4;
@@ -17,6 +19,7 @@ const HOUR_SECONDS = 3_600;
 export interface DelivererParts {
   readonly config: Config;
   readonly log: Logger;
+  readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
   readonly sealer: SecretSealer;
   /** What cursors of the change feed are sealed with. */
@@ -32,14 +35,16 @@ export interface RunningDeliverer {
 export function startDeliverer({
   config,
   log,
+  tracer,
   clientConfig,
   sealer,
   cursorKey,
 }: DelivererParts): RunningDeliverer {
   const metrics = createMetrics();
-  const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX);
+  const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+  const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
-    ...{ clientConfig, pool, sealer },
+    ...{ clientConfig, pool, sealer, tracer },
     cursorKey,
     owner: `${hostname()}/${process.pid}`,
     plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),

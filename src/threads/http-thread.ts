@@ -2,11 +2,13 @@ import { createAuthenticator } from "../auth/authenticator.ts";
 import type { Config } from "../config.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
-import type { MetricValues } from "../observe/metrics.ts";
+import { createMetrics, type MetricValues } from "../observe/metrics.ts";
 import { ListeningAddresses } from "./listening-addresses.ts";
 import { type HttpServing, type Ports, prepareHttp } from "./serve-http.ts";
 import type { SharedState } from "./shared-state.ts";
+import { tellSlowStatements } from "./slow-statements.ts";
 import { Stops } from "./stops.ts";
+import { startTracer } from "./telemetry.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
 /** What a thread that serves HTTP needs to know. */
@@ -41,8 +43,12 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
   };
   async function prepare({ config, session, dataDirectory, poolSize, shared }: HttpOrder) {
     const connection = clientConfig(session.address, session.synchronousCommit);
-    const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX);
+    const metrics = createMetrics();
+    const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+    const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX, watch);
     stops.push(() => pool.end());
+    const tracer = await startTracer(config.telemetry, { log, metrics });
+    stops.push(() => tracer?.stop());
     const addresses = new ListeningAddresses(config);
     const authenticator = createAuthenticator({
       ...{ pool, config, log, addresses: addresses.read, changes: shared.authChanges },
@@ -54,7 +60,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
     };
     serving = await prepareHttp(
       {
-        ...{ thread: name, config, log, pool, clientConfig: connection, dataDirectory },
+        ...{ thread: name, config, log, metrics, tracer, pool, clientConfig: connection, dataDirectory },
         ...{ authenticator, addresses, shared, process },
       },
       stops,

@@ -36,13 +36,15 @@ import { RequestLog } from "../http/request-log.ts";
 import { registerWebhookRoutes } from "../http/webhook-routes.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
-import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import { type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
+import type { Tracer } from "../observe/otlp/tracer.ts";
 import { BackfillLog } from "./backfill-log.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ListeningAddresses } from "./listening-addresses.ts";
 import { NodeCounts } from "./node-counts.ts";
 import { openSealedPayloads, PayloadSealing } from "./payload-sealing.ts";
 import type { SharedState } from "./shared-state.ts";
+import { tellSlowStatements } from "./slow-statements.ts";
 import type { Stops } from "./stops.ts";
 
 /** One lane a thread: batches of backfills that wait for it share its next flush. */
@@ -55,6 +57,9 @@ export interface HttpParts {
   readonly thread: string;
   readonly config: Config;
   readonly log: Logger;
+  /** The thread's own. */
+  readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
   readonly pool: pg.Pool;
   /** For the lanes, which have connections of their own. */
   readonly clientConfig: pg.ClientConfig;
@@ -85,18 +90,17 @@ export interface Ports {
 
 /** Makes everything that HTTP needs on this thread, and listens to nothing yet. What it starts is pushed to `stops`. */
 export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
-  const { config } = parts;
-  const metrics = createMetrics();
+  const { config, metrics } = parts;
   const roles = new Set<Role>(config.roles);
   const sealingKey = await followSealing(parts, stops);
-  const openLog = (backfillWriters?: number) => openAcceptLog(parts, metrics, sealingKey, backfillWriters);
+  const openLog = (backfillWriters?: number) => openAcceptLog(parts, sealingKey, backfillWriters);
   const acceptLog = roles.has("accept") ? await openLog() : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
   const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
   stops.push(() => backfillLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
-  const context = createContext(parts, metrics, acceptLog, backfillLog, diskWatch);
+  const context = createContext(parts, acceptLog, backfillLog, diskWatch);
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
@@ -172,13 +176,8 @@ async function followSealing(
 }
 
 /** `backfillWriters`: so many lanes for batches of backfills instead of the others. */
-function openAcceptLog(
-  parts: HttpParts,
-  metrics: Metrics,
-  sealingKey: SealingKey,
-  backfillWriters = 0,
-): Promise<AcceptLog> {
-  const { config, clientConfig, log, shared } = parts;
+function openAcceptLog(parts: HttpParts, sealingKey: SealingKey, backfillWriters = 0): Promise<AcceptLog> {
+  const { config, clientConfig, log, metrics, shared } = parts;
   const hints = new BucketHints(shared.hints);
   const stamp = new RequestIdStamp(shared.stamp);
   const events = {
@@ -199,6 +198,7 @@ function openAcceptLog(
   return AcceptLog.open(clientConfig, writers, events, stamp, {
     isBackfill: backfillWriters > 0,
     sealingKey,
+    watch: tellSlowStatements(config.slowQueryMs, log, metrics),
   });
 }
 
@@ -217,12 +217,11 @@ function openWireNotes({ pool, log, authenticator }: HttpParts): WireNotes {
 
 function createContext(
   parts: HttpParts,
-  metrics: Metrics,
   acceptLog: AcceptLog | undefined,
   backfillLog: BackfillLog,
   diskWatch: DiskWatch,
 ): HttpContext {
-  const { config, log, pool, authenticator, shared } = parts;
+  const { config, log, metrics, tracer, pool, authenticator, shared } = parts;
   const { limits } = config;
   const nodes = new NodeCounts(shared.nodes);
   const leaving = new SharedCounter(shared.leaving);
@@ -230,6 +229,8 @@ function createContext(
     pool,
     log,
     metrics,
+    tracer,
+    slowRequestMs: config.slowRequestMs,
     batchMeters: createBatchMeters(metrics),
     authenticator,
     rateLimiter: createRateLimiter(undefined, shared.rates),

@@ -1,4 +1,4 @@
-import { createProcessMetrics, type MetricValues, renderMetrics } from "../observe/metrics.ts";
+import { createProcessMetrics, type MetricValues, renderMetrics, sumMetrics } from "../observe/metrics.ts";
 import type { MainCalls } from "./thread-data.ts";
 
 /** A thread, or several that do the same, as far as the whole process can be asked about it. */
@@ -20,11 +20,18 @@ export class WholeProcess {
       const reasons = await Promise.all(this.#parts.map((part) => part.blockedReason?.()));
       return reasons.find((reason) => reason !== undefined);
     },
-    metrics: async () => {
-      const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
-      return renderMetrics([await this.#metrics.getMetricsAsJSON(), ...ofParts.flat()]);
-    },
+    metrics: async () => renderMetrics(await this.#readParts()),
   };
+
+  /** Values of the metrics of all its threads, added up. */
+  async readMetrics(): Promise<MetricValues> {
+    return sumMetrics(await this.#readParts());
+  }
+
+  async #readParts(): Promise<MetricValues[]> {
+    const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
+    return [await this.#metrics.getMetricsAsJSON(), ...ofParts.flat()];
+  }
 
   add(part: ProcessPart): void {
     this.#parts.push(part);

@@ -18,6 +18,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
 import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
 import { FAULTS } from "../../src/simulate/faults.ts";
+import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
 import { errorSections, withSections } from "../support/errors-document.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -165,9 +166,8 @@ describe("configuration.md is the table of settings", () => {
 
 describe("operations.md knows the service", () => {
   test("every metric of the service, and no other", async () => {
-    const { registry } = createMetrics();
-    const ours = registry
-      .getMetricsAsArray()
+    const ours = [createMetrics(), createSurveyMetrics()]
+      .flatMap(({ registry }) => registry.getMetricsAsArray())
       .flatMap(({ name }) => (name.startsWith("bellhop_") ? [name] : []));
     assert.deepEqual(column(await checkedRows("docs/operations.md", "metrics"), 0), ours.sort());
   });

@@ -32,7 +32,7 @@ export interface Host {
 }
 
 interface Request {
-  readonly done: (acceptance: Acceptance) => void;
+  readonly done: (acceptance: Pick<Acceptance, "requestId" | "repeated">) => void;
   readonly failed: (error: unknown) => void;
 }
 

@@ -89,7 +89,7 @@ export class Senders {
     const lost = () => over(() => this.#retry(batch));
     const timeout = scheduler.after(CLIENT_TIMEOUT_MS, lost);
     const request = {
-      done: (acceptance: Acceptance) => {
+      done: (acceptance: Pick<Acceptance, "requestId" | "repeated">) => {
         // Answered is what the node has said, whether or not it is heard.
         if (acceptance.requestId > host.answeredUpTo) host.answeredUpTo = acceptance.requestId;
         scheduler.after(LATENCY_MS, () => over(() => this.#answered(attempt, acceptance)));
@@ -105,7 +105,7 @@ export class Senders {
     });
   }
 
-  #answered(attempt: Attempt, { requestId, repeated }: Acceptance): void {
+  #answered(attempt: Attempt, { requestId, repeated }: Pick<Acceptance, "requestId" | "repeated">): void {
     const { checker, trace } = this.#database;
     trace.add("client", `has 202 ${requestId}${repeated ? " again" : ""} for batch`, attempt.batch.number);
     checker.answered(this.#database, attempt, requestId, repeated);

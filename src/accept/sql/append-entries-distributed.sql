@@ -1,15 +1,15 @@
 -- As append-entries without the keys, of any buckets: the coordinator sends each row to its worker, and all in two phases.
 insert into bellhop.accept_log (
   bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, layout, body
+  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
 )
 select
   bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id,
+  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, decode(trace_context, 'hex'),
   substring($2::bytea from layout_from for layout_bytes), substring($2::bytea from body_from for body_bytes)
 from json_to_recordset($1::json) as e (
   bucket smallint, lane_id bigint, request_id uuid, kind "char", resource "char", client_id text,
   received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
   lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
-  rejections json, backfill_id uuid, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
+  rejections json, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
 )

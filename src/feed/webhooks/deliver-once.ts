@@ -1,5 +1,7 @@
 import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
+import type { Tracer } from "../../observe/otlp/tracer.ts";
+import { beginDelivery, type DeliveryTrace } from "./delivery-trace.ts";
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
 import { type RetryPlan, secondsEndpointRests, secondsUntilNextTry } from "./retry-plan.ts";
 import { readLiveSecrets, type SecretSealer } from "./secrets.ts";
@@ -27,6 +29,8 @@ export interface DeliveryParts {
   readonly sealer: SecretSealer;
   readonly plan: RetryPlan;
   readonly send: SendParts;
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What is told of a try. */
@@ -47,6 +51,7 @@ export interface Tried {
 interface LoadedMessage {
   readonly body: string;
   readonly event: string;
+  readonly cause: string;
   readonly url: string;
   readonly attempts: number;
   readonly nowSeconds: number;
@@ -57,6 +62,7 @@ async function send(
   { pool, sealer, send: parts }: DeliveryParts,
   due: DueMessage,
   { url, body, nowSeconds }: LoadedMessage,
+  trace: DeliveryTrace | undefined,
 ): Promise<TryResult> {
   let secrets: readonly string[];
   try {
@@ -67,7 +73,8 @@ async function send(
     return { status: null, failure: "SecretNotReadable", retryAfterSeconds: 0, answer: "" };
   }
   const signed = { id: webhookIdOf(due.messageId), timestampSeconds: Math.floor(nowSeconds), body };
-  return await sendMessage({ url, body, headers: signedHeaders(signed, secrets) }, parts);
+  const headers = { ...signedHeaders(signed, secrets), ...trace?.headers };
+  return await sendMessage({ url, body, headers }, parts);
 }
 
 /**
@@ -80,10 +87,12 @@ export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promis
   const message = (await pool.query<LoadedMessage>({ ...LOAD, values: [messageId] })).rows[0];
   if (message === undefined) return undefined;
   const startedAt = performance.now();
-  const result = await send(parts, due, message);
+  const trace = await beginDelivery(parts, message);
+  const result = await send(parts, due, message, trace);
   if (result.failure === "Stopped") return undefined;
   const durationMs = Math.round(performance.now() - startedAt);
   const attempt = message.attempts + 1;
+  trace?.end(result, { endpointId, messageId, attempt });
   const { event, url } = message;
   const { status, failure, answer, retryAfterSeconds } = result;
   const noted = [messageId, endpointId, attempt, event, url, durationMs, status, answer];

@@ -68,9 +68,9 @@ export class WebhookDeliverer {
   };
 
   constructor(options: DelivererOptions) {
-    const { clientConfig, owner, events, pool, sealer, plan, send } = options;
+    const { clientConfig, owner, events, pool, sealer, plan, tracer, send } = options;
     this.#options = options;
-    this.#delivery = { pool, sealer, plan, send: { ...send, stopping: this.#stopping.signal } };
+    this.#delivery = { pool, sealer, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
     this.#noticer = new ChangeNoticer(pool, options.cursorKey);
     this.#leases = new ShardLeases(clientConfig, owner, events.failed);
     const repeat = (work: () => Promise<void>, everyMs: number) => new Repeat(work, everyMs, events.failed);

@@ -85,6 +85,7 @@ const SECTIONS: readonly {
       ["docs/operations.md", "Operations"],
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Settings"],
+      ["docs/telemetry.md", "Telemetry"],
       ["docs/console.md", "The console"],
       ["docs/security.md", "Security"],
       ["docs/privacy.md", "Privacy"],

@@ -1,5 +1,5 @@
 -- One message as it is sent; nothing when it was delivered, given up or removed meanwhile.
-select message.body, message.event, coalesce(message.url, endpoint.url) as url, message.attempts,
+select message.body, message.event, message.cause, coalesce(message.url, endpoint.url) as url, message.attempts,
   extract(epoch from clock_timestamp())::float8 as "nowSeconds",
   extract(epoch from clock_timestamp() - message.created_at)::float8 as "ageSeconds"
 from bellhop.webhook_message as message

@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** A worktree of another revision, to be compared with. */
+export interface CheckedOut {
+  readonly folder: string;
+  stop(): void;
+}
+
+/** Checks a revision out beside nothing of ours; its packages are ours where the lock files say the same. */
+export function checkOut(revision: string): CheckedOut {
+  const folder = join(mkdtempSync(join(tmpdir(), "bellhop-guard-")), "baseline");
+  execFileSync("git", ["worktree", "add", "--detach", folder, revision], { cwd: root, stdio: "ignore" });
+  const lockOf = (checkout: string) => readFileSync(join(checkout, "package-lock.json"), "utf8");
+  if (lockOf(root) === lockOf(folder)) symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  else execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder, stdio: "ignore" });
+  return {
+    folder,
+    stop() {
+      execFileSync("git", ["worktree", "remove", "--force", folder], { cwd: root, stdio: "ignore" });
+      rmSync(join(folder, ".."), { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { SAMPLERS, type SamplerName } from "./sampler.ts";
+
+/**
+ * The settings of telemetry, under the names that OpenTelemetry has for them ("Environment Variable Specification"); read by
+ * src/config.ts with all others.
+ */
+export const TELEMETRY_SETTINGS = [
+  {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    kind: "text",
+    fallback: undefined,
+    meaning:
+      "Address of an OpenTelemetry collector that takes OTLP/HTTP, such as `http://127.0.0.1:4318`: traces and metrics are sent there. Without it none are.",
+  },
+  {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    kind: "text",
+    fallback: undefined,
+    meaning: "Headers for the collector, `name=value,name=value`, values percent-encoded.",
+    isSecret: true,
+  },
+  {
+    name: "OTEL_SERVICE_NAME",
+    kind: "text",
+    fallback: "bellhop",
+    meaning: "What this service is called in traces and metrics.",
+  },
+  {
+    name: "OTEL_RESOURCE_ATTRIBUTES",
+    kind: "text",
+    fallback: undefined,
+    meaning: "What else is said of it there, `name=value,name=value`, values percent-encoded.",
+  },
+  {
+    name: "OTEL_TRACES_SAMPLER",
+    kind: "text",
+    fallback: "parentbased_always_on",
+    meaning: `Which traces are sent: ${SAMPLERS.join(", ")}.`,
+  },
+  {
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    kind: "text",
+    fallback: "1",
+    meaning: "Of a sampler by ratio: how many, 0 to 1.",
+  },
+  {
+    name: "OTEL_METRIC_EXPORT_INTERVAL",
+    kind: "whole number",
+    fallback: "60000",
+    meaning: "Milliseconds between two sendings of metrics; 0: none are sent (they are at /metrics, too).",
+  },
+] as const;
+
+type TelemetrySettingName = (typeof TELEMETRY_SETTINGS)[number]["name"];
+
+/** Where traces and metrics go, and which. */
+export interface Telemetry {
+  /** Without a slash at the end; `/v1/traces` and `/v1/metrics` are put behind it. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  readonly resource: Readonly<Record<string, string>>;
+  readonly sampler: SamplerName;
+  readonly samplerRatio: number;
+  /** 0: none are sent. */
+  readonly metricIntervalMs: number;
+}
+
+/** How settings are read; `refusal` makes what is thrown for one that cannot be used. */
+export interface TelemetryReader {
+  text(name: TelemetrySettingName): string | undefined;
+  number(name: TelemetrySettingName, most?: number): number;
+  refusal(reason: string): Error;
+}
+
+/** A timer takes no more. */
+const INTERVAL_MS_MAX = 2 ** 31 - 1;
+const INTERVAL_MS_LEAST = 100;
+
+function decode(value: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(value);
+    return /\p{Cc}/u.test(decoded) ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+/** W3C Baggage's list of names and values. */
+function readPairs(name: TelemetrySettingName, { text, refusal }: TelemetryReader): Record<string, string> {
+  const pairs = (text(name) ?? "").split(",").filter((pair) => pair.trim() !== "");
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, key, value] = /^\s*([^\s=]+)\s*=\s*(\S(?:.*\S)?)\s*$/.exec(pair) ?? [];
+      // The value is not repeated: it may be a secret.
+      if (key === undefined || value === undefined || !/^[\x20-\x7e]*$/.test(pair))
+        throw refusal(`${name} must be name=value,name=value.`);
+      const decoded = decode(value);
+      if (decoded === undefined)
+        throw refusal(`${name} has a value that is not percent-encoded text in one line.`);
+      return [key, decoded];
+    }),
+  );
+}
+
+function readEndpoint(text: string, { refusal }: TelemetryReader): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    `${url.search}${url.hash}${url.username}` !== ""
+  )
+    throw refusal(
+      "OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address such as http://127.0.0.1:4318.",
+    );
+  return text.replace(/\/+$/, "");
+}
+
+/** Reads and checks them; undefined when no collector is named, whatever else is set. */
+export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
+  const { text, number, refusal } = reader;
+  const endpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT");
+  if (endpoint === undefined) return undefined;
+  const sampler = SAMPLERS.find((name) => name === text("OTEL_TRACES_SAMPLER"));
+  if (sampler === undefined) throw refusal(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}.`);
+  const ratio = text("OTEL_TRACES_SAMPLER_ARG") ?? "1";
+  if (!/^\d+(\.\d+)?$/.test(ratio) || Number(ratio) > 1)
+    throw refusal("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1.");
+  const metricIntervalMs = number("OTEL_METRIC_EXPORT_INTERVAL", INTERVAL_MS_MAX);
+  if (metricIntervalMs !== 0 && metricIntervalMs < INTERVAL_MS_LEAST)
+    throw refusal(`OTEL_METRIC_EXPORT_INTERVAL must be 0 or at least ${INTERVAL_MS_LEAST}.`);
+  return {
+    endpoint: readEndpoint(endpoint, reader),
+    headers: readPairs("OTEL_EXPORTER_OTLP_HEADERS", reader),
+    serviceName: text("OTEL_SERVICE_NAME") ?? "bellhop",
+    resource: readPairs("OTEL_RESOURCE_ATTRIBUTES", reader),
+    sampler,
+    samplerRatio: Number(ratio),
+    metricIntervalMs,
+  };
+}

@@ -1,0 +1,19 @@
+-- Of all buckets what is accepted and not applied in the lanes $1: how many of them have something, and how long the oldest of
+-- it has waited. For each bucket and lane the end of an index of cursors and the next entry of the log's primary key.
+select count(distinct home.bucket)::integer as buckets,
+  coalesce(extract(epoch from clock_timestamp() - min(part.received_at)), 0)::float8 as oldest_seconds
+from bellhop.bucket_lease as home
+cross join unnest($1::bigint[]) as lane (lane_id)
+left join lateral (
+  select passed.request_id from bellhop_state.apply_cursor as passed
+  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
+) as cursor on true
+cross join lateral (
+  select log.request_id, log.received_at
+  from bellhop.accept_log as log
+  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.request_id
+  limit 1
+) as part

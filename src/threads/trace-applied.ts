@@ -1,0 +1,29 @@
+import type { LogPart } from "../apply/backlog.ts";
+import { unpackTraceContext } from "../observe/otlp/trace-context.ts";
+import type { Tracer } from "../observe/otlp/tracer.ts";
+
+/**
+ * Tells of an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
+ * the request that brought it, from whichever node that was.
+ */
+export function traceApplied(
+  tracer: Tracer,
+  parts: readonly LogPart[],
+  records: number,
+  durationMs: number,
+): void {
+  const endMs = performance.now();
+  for (const part of parts) {
+    const request = unpackTraceContext(part.traceContext);
+    if (request === undefined) continue;
+    const { context, parentSpanId } = tracer.beginWithin(request);
+    const attributes = {
+      "bellhop.request_id": part.requestId,
+      "bellhop.bucket": part.bucket,
+      "bellhop.run.parts": parts.length,
+      "bellhop.run.records": records,
+    };
+    const startMs = endMs - durationMs;
+    tracer.end({ context, parentSpanId, name: "apply", kind: "consumer", startMs, endMs, attributes });
+  }
+}

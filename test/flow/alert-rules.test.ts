@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { parse } from "yaml";
+import { lowestIdAt } from "../../src/accept/request-id.ts";
+import { createMetrics, renderMetrics } from "../../src/observe/metrics.ts";
+import { type Survey, startSurvey } from "../../src/survey/survey.ts";
+import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
+import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const WAIT_MS_MAX = 60_000;
+/** Two scrapes are as far apart as the shortest window of a rule is long, whatever time has passed. */
+const STEP_SECONDS = 300;
+const TARGET = { job: "bellhop", instance: "node-1:8080" };
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
+}
+
+const fileOf = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+const { groups } = parse(await fileOf("deploy/prometheus/alerts.yaml")) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const dashboard = JSON.parse(await fileOf("deploy/grafana/bellhop.json")) as {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+};
+const panels = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ title, expr: expr.replaceAll("$__rate_interval", "5m") })),
+);
+
+/** They are of how fast this machine is, which is busy with other tests. */
+const OF_THE_MACHINE = new Set([
+  "BellhopAnswersSlow",
+  "BellhopFlushSlow",
+  "BellhopThreadBusy",
+  "BellhopMemoryGrows",
+  "BellhopDiskFills",
+  "BellhopPoolWaits",
+  "BellhopStatementsSlow",
+  "BellhopLongTransaction",
+]);
+
+describe("alert rules and dashboard, on scrapes of a running service", () => {
+  let service: TestService;
+  let survey: Survey;
+  let scrapes = 0;
+  let healthy: Scrape;
+  before(async () => {
+    service = await startTestService();
+    // The service's own looks every minute.
+    survey = startSurvey({
+      ...{ on: service.pool, dataDirectory: process.cwd(), failed: () => undefined },
+      pace: { first: 1, often: 20, seldom: 20 },
+    });
+    assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
+    await seen("bellhop_feeds", (value) => value === 1);
+    await scrape();
+    assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
+    healthy = await scrape();
+  });
+  after(async () => {
+    survey.stop();
+    await service.stop();
+  });
+
+  async function textNow(): Promise<string> {
+    const { text } = await service.get("/metrics");
+    const looked = await renderMetrics([await survey.metrics()]);
+    const names = new Set([...looked.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    const others = text.split("\n").filter((line) => !names.has(/^(?:# \w+ )?([\w:]+)/.exec(line)?.[1]));
+    return `${others.join("\n")}\n${looked}`;
+  }
+
+  async function scrape(): Promise<Scrape> {
+    scrapes += 1;
+    return readScrape(await textNow(), scrapes * STEP_SECONDS, TARGET);
+  }
+
+  /** Waits until the survey has seen something. */
+  async function seen(metric: string, wanted: (value: number) => boolean): Promise<void> {
+    await until(async () => {
+      const values = (await survey.metrics()).find(({ name }) => name === metric)?.values ?? [];
+      return values.some(({ value }) => wanted(value));
+    }, WAIT_MS_MAX);
+  }
+
+  const firing = (on: readonly Scrape[]): string[] => {
+    const evaluator = new Evaluator(on);
+    return rules.filter(({ expr }) => evaluator.evaluate(expr).length > 0).map(({ alert }) => alert);
+  };
+
+  test("every expression is PromQL, of metrics and labels that a scrape has", async () => {
+    const types = [...(await textNow()).matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    const known = new Set(["up"]);
+    for (const [, name = "", type] of types)
+      for (const suffix of type === "histogram" ? ["_bucket", "_sum", "_count"] : [""])
+        known.add(name + suffix);
+    const labelsOf = new Map<string, readonly string[]>();
+    for (const { registry } of [createMetrics(), createSurveyMetrics()])
+      for (const { name } of registry.getMetricsAsArray())
+        labelsOf.set(
+          name,
+          (registry.getSingleMetric(name) as unknown as { labelNames: string[] }).labelNames,
+        );
+    assert.ok(rules.length > 20 && panels.length > 40, `${rules.length} rules, ${panels.length} targets`);
+    for (const { expr, ...of } of [...rules, ...panels]) {
+      for (const { metric, labels } of namesIn(expr)) {
+        const what = JSON.stringify({ ...of, metric });
+        assert.ok(known.has(metric), `not scraped: ${what}`);
+        const own = labelsOf.get(metric.replace(/_(bucket|sum|count)$/, "")) ?? labelsOf.get(metric) ?? [];
+        for (const label of labels)
+          assert.ok([...own, ...Object.keys(TARGET), "le"].includes(label), `no label ${label}: ${what}`);
+      }
+    }
+  });
+
+  test("every metric of ours is named as Prometheus has it, and its labels are of few values", () => {
+    const few = new Set(
+      ["method", "route", "status", "code", "resource", "outcome", "role", "result", "state"].concat(
+        ...["thread", "waited", "statement", "signal"],
+      ),
+    );
+    for (const { registry } of [createMetrics(), createSurveyMetrics()]) {
+      for (const { name } of registry.getMetricsAsArray()) {
+        const { type, labelNames } = registry.getSingleMetric(name) as unknown as {
+          readonly type: string;
+          readonly labelNames: readonly string[];
+        };
+        assert.match(name, /^bellhop_[a-z]+(_[a-z]+)*$/);
+        assert.equal(name.endsWith("_total"), type === "counter", name);
+        assert.doesNotMatch(name, /_(ms|milliseconds|minutes|hours|kb|mb|percent)(_|$)/);
+        for (const label of labelNames) assert.ok(few.has(label), `${name} has the label ${label}`);
+      }
+    }
+  });
+
+  test("every alert says how bad it is, and its runbook is there under its own name", async () => {
+    const operations = await fileOf("docs/operations.md");
+    for (const { alert, labels, annotations } of rules) {
+      assert.ok(["page", "ticket"].includes(labels.severity), alert);
+      assert.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`);
+      assert.ok(operations.includes(`\n### ${alert}\n`), `docs/operations.md has no ### ${alert}`);
+      assert.ok(annotations.summary !== "", alert);
+    }
+    const headings = [...operations.matchAll(/^### (Bellhop\w+)$/gm)].map(([, name]) => name);
+    assert.deepEqual(headings.sort(), rules.map(({ alert }) => alert).sort());
+  });
+
+  test("nothing fires while all is well", async () => {
+    const fired = firing([healthy, await scrape()]).filter((alert) => !OF_THE_MACHINE.has(alert));
+    assert.deepEqual(fired, []);
+  });
+
+  test("feeds that fall silent fire, and many at once wake somebody", async () => {
+    const { pool } = service;
+    const old = lowestIdAt(Date.now() - 30 * 3_600_000);
+    // One arrival of the feed, that of thirty hours ago.
+    await pool.query(
+      "delete from bellhop.feed_arrival where last_request_id < (select max(last_request_id::text)::uuid from bellhop.feed_arrival)",
+    );
+    await pool.query("update bellhop.feed_arrival set last_request_id = $1", [old]);
+    await seen("bellhop_feeds_silent", (value) => value === 1);
+    assert.deepEqual(
+      firing([healthy, await scrape()]).filter((alert) => alert.includes("Silent")),
+      ["BellhopFeedsSilent"],
+    );
+    const hotels = Array.from({ length: 12 }, (_, at) => inventoryRecord({ propertyCode: `H${at}` }));
+    assert.equal((await service.post("inventories", hotels)).status, 202);
+    await seen("bellhop_feeds", (value) => value === 13);
+    await pool.query("update bellhop.feed_arrival set last_request_id = $1 where last_request_id <> $1", [
+      old,
+    ]);
+    await seen("bellhop_feeds_silent", (value) => value === 13);
+    assert.deepEqual(
+      firing([healthy, await scrape()]).filter((alert) => alert.includes("Silent")),
+      ["BellhopFeedsSilent", "BellhopManyFeedsSilent"],
+    );
+    await pool.query("delete from bellhop.feed_arrival");
+    await seen("bellhop_feeds", (value) => value === 0);
+  });
+
+  test("records that are held fire as they become many, and as they stay", async () => {
+    const held = Array.from({ length: 120 }, (_, at) =>
+      inventoryRecord({
+        createDateTime: "2099-01-01T00:00:00Z",
+        occupancyDate: `2026-${String(4 + Math.floor(at / 28)).padStart(2, "0")}-${String(1 + (at % 28)).padStart(2, "0")}`,
+      }),
+    );
+    assert.equal((await service.post("inventories", held)).status, 202);
+    await seen("bellhop_quarantine_held_records", (value) => value === 120);
+    const first = await scrape();
+    const quarantine = (on: readonly Scrape[]) => firing(on).filter((alert) => alert.includes("Quarantine"));
+    assert.deepEqual(quarantine([healthy, first]), ["BellhopQuarantineGrows"]);
+    assert.deepEqual(quarantine([first, await scrape()]), ["BellhopQuarantineStands"]);
+  });
+
+  test("a batch that nobody applies fires by its age", async () => {
+    const holder = await service.pool.connect();
+    try {
+      await holder.query(
+        "begin; set local idle_in_transaction_session_timeout = 0; select from bellhop.bucket_lease for update",
+      );
+      assert.equal(
+        (await service.post("inventories", [inventoryRecord({ propertyCode: "LATE" })])).status,
+        202,
+      );
+      await service.pool.query(
+        "update bellhop.accept_log set received_at = received_at - interval '10 minutes' where request_id = (select max(request_id::text)::uuid from bellhop.accept_log)",
+      );
+      await seen("bellhop_oldest_unapplied_seconds", (value) => value > 500);
+      assert.ok(firing([healthy, await scrape()]).includes("BellhopApplyLags"));
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    await seen("bellhop_oldest_unapplied_seconds", (value) => value === 0);
+  });
+
+  test("requests that fail because connections do fire, and so do invalid records of lenient batches", async () => {
+    const lenient = { headers: { prefer: "handling=lenient" } };
+    const sendInvalid = () =>
+      until(
+        async () => (await service.post("inventories", [inventoryRecord(), {}], lenient)).status === 202,
+        WAIT_MS_MAX,
+      );
+    /** Ends the lane's connection and sends, until so many batches were refused for it and so many lanes lost. */
+    const failUntil = async (refusedMin: number, lostMin: number) => {
+      let refused = 0;
+      await until(async () => {
+        await service.pool.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bellhop accept'",
+        );
+        if ((await service.post("inventories", [inventoryRecord()])).status === 503) refused += 1;
+        const lost = /^bellhop_lane_failures_total (\d+)$/m.exec((await service.get("/metrics")).text)?.[1];
+        return refused >= refusedMin && Number(lost) >= lostMin;
+      }, WAIT_MS_MAX);
+    };
+    // A counter is there once it has counted, and rises from then on.
+    await sendInvalid();
+    await failUntil(1, 1);
+    const began = await scrape();
+    await sendInvalid();
+    await failUntil(3, 30);
+    const fired = firing([began, await scrape()]);
+    for (const alert of [
+      "BellhopLanesFail",
+      "BellhopErrorBudgetFast",
+      "BellhopErrorBudgetSlow",
+      "BellhopRecordsRejected",
+    ])
+      assert.ok(fired.includes(alert), `${alert} did not fire`);
+    // Another file's test waits for nothing of this service: it is let to come back.
+    await until(async () => (await service.get("/readyz")).status === 200, WAIT_MS_MAX);
+  });
+
+  test("those that take a failing machine fire on a scrape that says so", async () => {
+    const GIB = 1024 ** 3;
+    const said: Readonly<
+      Record<string, readonly [metric: string, value: number, labels?: Record<string, string>]>
+    > = {
+      BellhopNodeDown: ["up", 0],
+      BellhopAnswersSlow: [
+        "bellhop_http_request_seconds_bucket",
+        1e6,
+        { le: "+Inf", route: "/api/public/v1/inventories" },
+      ],
+      BellhopFlushSlow: ["bellhop_flush_seconds_bucket", 1e6, { le: "+Inf" }],
+      BellhopPoolWaits: ["bellhop_pool_connections", 3, { state: "waiting" }],
+      BellhopApplyFails: ["bellhop_apply_failures_total", 1_000],
+      BellhopBucketsUnowned: ["bellhop_buckets_unowned", 7],
+      BellhopNodeHung: ["bellhop_silent_sessions_ended_total", 9],
+      BellhopWebhooksGivenUp: ["bellhop_webhook_tries_total", 2, { result: "given up" }],
+      BellhopDiskAlmostFull: ["bellhop_disk_free_bytes", GIB],
+      BellhopDiskFills: ["bellhop_disk_free_bytes", 2 ** 20],
+      BellhopWalGrows: ["bellhop_wal_files_bytes", 9 * GIB],
+      BellhopCheckpointLate: ["bellhop_wal_since_checkpoint_bytes", 9 * GIB],
+      BellhopLongTransaction: ["bellhop_oldest_transaction_seconds", 4_000],
+      BellhopStatementsSlow: ["bellhop_slow_statements_total", 50, { statement: "read-history" }],
+      BellhopSurveyFails: ["bellhop_survey_failures_total", 50],
+      BellhopThreadBusy: ["bellhop_thread_busy_seconds_total", 1e6, { thread: "apply-1" }],
+      BellhopMemoryGrows: ["process_resident_memory_bytes", 3 * GIB],
+    };
+    const now = await scrape();
+    const shown = new Set<string>(Object.keys(said));
+    for (const alert of [
+      "ErrorBudgetFast",
+      "ErrorBudgetSlow",
+      "LanesFail",
+      "ApplyLags",
+      "FeedsSilent",
+      "ManyFeedsSilent",
+      "QuarantineGrows",
+      "QuarantineStands",
+      "RecordsRejected",
+    ])
+      shown.add(`Bellhop${alert}`);
+    assert.deepEqual(
+      [...shown].sort(),
+      rules.map(({ alert }) => alert).sort(),
+      "an alert that no test has seen firing",
+    );
+    for (const [alert, [metric, value, labels = {}]] of Object.entries(said)) {
+      const wanted = { ...TARGET, ...labels, __name__: metric };
+      const isIt = (of: Readonly<Record<string, string>>) =>
+        Object.entries(wanted).every(([name, text]) => of[name] === text);
+      const failing = (scraped: Scrape, to: number): Scrape => ({
+        at: scraped.at,
+        samples: [...scraped.samples.filter((sample) => !isIt(sample.labels)), { labels: wanted, value: to }],
+      });
+      const before = metric.endsWith("_total") ? failing(healthy, 0) : healthy;
+      const fired = firing([{ ...before, at: now.at - STEP_SECONDS }, failing(now, value)]);
+      assert.ok(fired.includes(alert), `${alert} did not fire on ${metric} ${value}`);
+    }
+  });
+});
