@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parse, parseAllDocuments } from "yaml";
 import { SETTINGS } from "../../src/config-table.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
 import { contextRules, environmentOf, lastOf, readDockerfile } from "./dockerfile.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -180,8 +181,8 @@ describe("what refers to another part finds it", () => {
 
   test("the metric that the number of appliers follows is one of the service's", () => {
     const ours = new Set(
-      createMetrics()
-        .registry.getMetricsAsArray()
+      [createMetrics(), createSurveyMetrics()]
+        .flatMap(({ registry }) => registry.getMetricsAsArray())
         .map(({ name }) => name),
     );
     const followed = ofKind("HorizontalPodAutoscaler").flatMap(({ spec }) =>
