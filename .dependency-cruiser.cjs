@@ -20,6 +20,7 @@ const allowed = {
   settings: ["db", "errors"],
   survey: ["contract", "settings", "db", "errors", "observe"],
   db: ["errors", "observe"],
+  backup: ["accept", "apply", "state", "retention", "feed", "db", "errors", "observe"],
   simulate: [],
   contract: [],
   errors: [],

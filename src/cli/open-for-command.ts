@@ -14,6 +14,11 @@ export interface CommandContext {
   readonly who: string;
 }
 
+/** Who runs a command, for the audit. */
+export function currentUser(): string {
+  return `cli:${userInfo().username}`;
+}
+
 /**
  * Opens the service's database for one command, whether the service runs or not, and closes it afterwards. The log goes
  * to standard error, warnings and worse only, so that standard output is the command's own.
@@ -28,7 +33,7 @@ export async function openForCommand(
   const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const closePayloads = openSealedPayloads(database.pool, sealer);
   try {
-    return await work({ config, database, log, who: `cli:${userInfo().username}` });
+    return await work({ config, database, log, who: currentUser() });
   } finally {
     closePayloads();
     await database.close();

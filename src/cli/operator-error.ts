@@ -1,11 +1,14 @@
 import { AuthInputError } from "../auth/admin.ts";
 import { AuthSetupError } from "../auth/seal.ts";
+import { BackupError } from "../backup/backup-error.ts";
 import { ConfigError } from "../config.ts";
 import { DistributionError } from "../db/distribute.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
+import { WorkUnderWay } from "../db/exclusive-work.ts";
 import { MigrationError } from "../db/migrate.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
 import { WebhookInputError, WebhookNotFound } from "../feed/webhooks/webhook-input-error.ts";
+import { ErasureError } from "../retention/erasure/erasure-error.ts";
 
 /** Errors whose message was written for the operator. */
 const WRITTEN_FOR_OPERATORS = [
@@ -13,6 +16,9 @@ const WRITTEN_FOR_OPERATORS = [
   EmbeddedPostgresError,
   MigrationError,
   DistributionError,
+  BackupError,
+  WorkUnderWay,
+  ErasureError,
   UnusableDatabaseError,
   AuthInputError,
   AuthSetupError,

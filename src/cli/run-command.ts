@@ -1,4 +1,5 @@
 import { backfillCommand } from "./backfill-command.ts";
+import { backupCommand } from "./backup-command.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { citusCommand } from "./citus-command.ts";
 import { clientCommand } from "./client-commands.ts";
@@ -7,12 +8,14 @@ import { doctorCommand } from "./doctor-command.ts";
 import { erasureCommand } from "./erasure-command.ts";
 import { keyCommand } from "./key-commands.ts";
 import { labelCommand } from "./label-command.ts";
+import { moveCommand } from "./move-command.ts";
 import { operatorCommand } from "./operator-command.ts";
 import { operatorMessage } from "./operator-error.ts";
 import { payloadKeyCommand } from "./payload-key-command.ts";
 import { pepperCommand } from "./pepper-command.ts";
 import { quarantineCommand } from "./quarantine-command.ts";
 import { replayCommand } from "./replay-command.ts";
+import { restoreCommand } from "./restore-command.ts";
 import { retentionCommand } from "./retention-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serve } from "./serve-command.ts";
@@ -48,6 +51,9 @@ const HELP = `bellhop: hotel data ingestion
   backfill list|show|gaps|sign|abandon         cold starts as sessions
   retention set|unset|list|run                 how long payloads, outcomes and versions are kept
   replay [--swap]                              rebuild the state from the log and compare
+  backup FILE|DIRECTORY|-                      a consistent copy of the service's data, while it runs
+  restore FILE                                 an empty database is filled from a backup, and compared
+  move --to DATABASE_URL                       everything into another database, compared
   simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
   citus distribute                             spread the tables by bucket over the workers of Citus
   send FILE|-                                  for partners: send a file of records, and what became of them
@@ -78,6 +84,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   delete: deleteCommand,
   retention: retentionCommand,
   replay: replayCommand,
+  backup: backupCommand,
+  restore: restoreCommand,
+  move: moveCommand,
   simulate: simulateCommand,
   citus: citusCommand,
   send: sendCommand,

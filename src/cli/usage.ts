@@ -2,7 +2,7 @@ import { BellhopError } from "#client";
 import { UsageError } from "./verb.ts";
 
 /**
- * Runs a partner's command: `--help` on standard output, a wrong line (2) and what cannot be done (1) in one line on standard
+ * Runs a command that has no verbs: `--help` on standard output, a wrong line (2) and what cannot be done (1) in one line on standard
  * error. Whatever is none of these is thrown on.
  */
 export async function usageOf(

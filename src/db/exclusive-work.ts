@@ -7,8 +7,22 @@ import type pg from "pg";
  */
 const EXCLUSIVE_WORK_LOCK = 7_302_021;
 
-/** Another replay, erasure, deletion or retention run is under way; the message says so, for whoever asked. */
+/** Another replay, erasure, deletion or retention run, or a backup, is under way; the message says so, for whoever asked. */
 export class WorkUnderWay extends Error {}
+
+const UNDER_WAY =
+  "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.";
+
+/**
+ * Has the log stay as it is, but for what is added, until the client's session ends: others may read it so at the same time. Throws
+ * WorkUnderWay at once where somebody rewrites or replays it.
+ */
+export async function holdOffExclusiveWork(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock_shared($1) as taken", [
+    EXCLUSIVE_WORK_LOCK,
+  ]);
+  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
+}
 
 /**
  * Runs `work` while nobody else rewrites or replays the log. The lock is the session's: it ends with the client's connection.
@@ -21,10 +35,7 @@ export async function withExclusiveWork<Result>(
   const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
     EXCLUSIVE_WORK_LOCK,
   ]);
-  if (rows[0]?.taken !== true)
-    throw new WorkUnderWay(
-      "A replay, an erasure, a deletion or a run of retention is under way: try again when it is done.",
-    );
+  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
   try {
     return await work();
   } finally {

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
 import type { Logger } from "../observe/log.ts";
 import { withTransaction } from "./transaction.ts";
+import { readUnfinished } from "./unfinished.ts";
 
 interface Migration {
   readonly name: string;
@@ -20,6 +21,12 @@ export class MigrationError extends Error {}
 
 const MIGRATIONS_DIRECTORY = new URL("../../sql/migrations/", import.meta.url);
 
+export interface MigrationOptions {
+  readonly directory?: URL;
+  /** Of a database that a restore or move is filling: which ones run now, by name, and that it is not finished is no fault. */
+  readonly filling?: ReadonlySet<string>;
+}
+
 /** Any constant will do, as long as every version of the service takes the same: "bellhop" in ASCII. */
 const MIGRATION_LOCK = "27707136475951984";
 
@@ -27,20 +34,22 @@ const MIGRATION_LOCK = "27707136475951984";
  * Brings the database to the schema of this code: runs the files of sql/migrations that it has not had, forward only,
  * each in a transaction of its own together with its record. An advisory lock lets several nodes start at once: one
  * migrates, the others wait and find nothing to do. Throws MigrationError for a database that a newer version has
- * migrated, or whose applied migrations were edited since.
+ * migrated, whose applied migrations were edited since, or that is not finished (unfinished.ts).
  */
 export async function migrate(
   config: pg.ClientConfig,
   log: Logger,
-  directory: URL = MIGRATIONS_DIRECTORY,
+  { directory = MIGRATIONS_DIRECTORY, filling }: MigrationOptions = {},
 ): Promise<void> {
-  const migrations = await readMigrations(directory);
+  const migrations = (await readMigrations(directory)).filter(({ name }) => filling?.has(name) ?? true);
   const client = new pg.Client(config);
   // Without a listener a lost connection would end the process; the statement under way reports it.
   client.on("error", () => undefined);
   await client.connect();
   try {
     await takeMigrationLock(client, log);
+    const unfinished = filling === undefined ? await readUnfinished(client) : undefined;
+    if (unfinished !== undefined) throw new MigrationError(unfinished.note);
     const applied = await readApplied(client);
     checkApplied(migrations, applied);
     for (const migration of migrations.slice(applied.length)) {

@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long a statement of the pool may take (ms); by default as long as it likes. */
   readonly answerMsMax?: number;
-  /** Leaves the schema as it is found, for whoever only looks. */
+  /** Leaves the schema as it is found, for whoever only looks, or is about to fill it. */
   readonly leavesSchema?: boolean;
   /** Hears of slow statements of the pool. */
   readonly watch?: StatementWatch;

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
+import { ServiceError } from "../errors/registry.ts";
 import { type CursorOwner, readChangeCursor, writeChangeCursor } from "../feed/change-cursor.ts";
 import { readChangeEnds } from "../feed/change-ends.ts";
 import { bucketsOf, type ChangeFilter } from "../feed/change-filter.ts";
 import { ChangeWatch } from "../feed/change-watch.ts";
+import { readCursorEpoch } from "../feed/cursor-epoch.ts";
 import { awaitChanges, type FollowedEnd, followChanges } from "../feed/follow-changes.ts";
 import { BEGINNING, type Positions } from "../feed/positions.ts";
 import { authorize, refuseForbidden, verifyBearer } from "./authorize.ts";
@@ -19,16 +21,19 @@ const SCOPE = "read";
 
 /** Reads and writes the cursors of one question. */
 interface Cursors {
-  read(cursor: string): Positions | undefined;
+  read(cursor: string): Positions | "former" | undefined;
   write(positions: Positions): string;
 }
 
 /** Cursors are sealed with a key that is the same on all nodes, and of this installation alone. */
-async function cursorsOf({ authenticator }: HttpContext, owner: CursorOwner): Promise<Cursors> {
-  const key = await authenticator.internals.cursorKey();
+async function cursorsOf({ authenticator, pool }: HttpContext, owner: CursorOwner): Promise<Cursors> {
+  const seal = {
+    key: await authenticator.internals.cursorKey(),
+    epoch: await readCursorEpoch(pool),
+  };
   return {
-    read: (cursor) => readChangeCursor(key, owner, cursor),
-    write: (positions) => writeChangeCursor(key, owner, positions),
+    read: (cursor) => readChangeCursor(seal, owner, cursor),
+    write: (positions) => writeChangeCursor(seal, owner, positions),
   };
 }
 
@@ -66,6 +71,7 @@ async function startOf(
   const start = cursors.read(cursor);
   if (start === undefined)
     throw invalidParameter("cursor takes the cursor of a line that answered this same query.");
+  if (start === "former") throw new ServiceError("bellhop.feed.CursorGone");
   return start;
 }
 

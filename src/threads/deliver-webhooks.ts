@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
+import { readCursorEpoch } from "../feed/cursor-epoch.ts";
 import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { WebhookDeliverer } from "../feed/webhooks/deliverer.ts";
 import { resolveByDns } from "../feed/webhooks/resolve-host.ts";
@@ -45,7 +46,7 @@ export function startDeliverer({
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
     ...{ clientConfig, pool, sealer, tracer },
-    cursorKey,
+    cursorSeal: async () => ({ key: await cursorKey(), epoch: await readCursorEpoch(pool) }),
     owner: `${hostname()}/${process.pid}`,
     plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),
     send: { rules: new AddressRules(config.webhookAllowedNetworks), resolve: resolveByDns },

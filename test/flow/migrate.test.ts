@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const run = () => migrate(clientConfig({ connectionString: database.url }), log, migrations);
+const run = () => migrate(clientConfig({ connectionString: database.url }), log, { directory: migrations });
 
 async function rowsOf(sql: string): Promise<unknown[]> {
   const client = new pg.Client(clientConfig({ connectionString: database.url }));

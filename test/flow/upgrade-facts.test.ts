@@ -83,7 +83,7 @@ describe("a database whose facts are columns", () => {
     for (const name of (await readdir(MIGRATIONS)).filter((name) => name < "0005"))
       await cp(fileURLToPath(new URL(name, MIGRATIONS)), join(directory, name));
     const config = clientConfig({ connectionString: database.url });
-    await migrate(config, log, pathToFileURL(`${directory}/`));
+    await migrate(config, log, { directory: pathToFileURL(`${directory}/`) });
     client = new pg.Client(config);
     await client.connect();
     await client.query(FORMER_ROWS);

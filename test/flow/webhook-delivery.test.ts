@@ -53,7 +53,7 @@ function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & 
   const failures: unknown[] = [];
   const node = new WebhookDeliverer({
     ...{ clientConfig: database.clientConfig, pool: database.pool, sealer, plan, owner },
-    cursorKey: async () => Buffer.alloc(32),
+    cursorSeal: async () => ({ key: Buffer.alloc(32), epoch: 0 }),
     send: { rules, resolve: resolveByDns },
     events: { tried: () => undefined, failed: (error) => void failures.push(error) },
   });

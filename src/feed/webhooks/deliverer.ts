@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
+import type { CursorSeal } from "../change-cursor.ts";
 import { type DeliveryParts, type DueMessage, deliverOnce, type Tried } from "./deliver-once.ts";
 import { noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
@@ -33,7 +34,7 @@ export interface DelivererOptions extends Omit<DeliveryParts, "send"> {
   readonly clientConfig: pg.ClientConfig;
   readonly send: Omit<DeliveryParts["send"], "stopping">;
   /** What the change feed's cursors are sealed with. */
-  readonly cursorKey: () => Promise<Buffer>;
+  readonly cursorSeal: () => Promise<CursorSeal>;
   /** Names the node, for people. */
   readonly owner: string;
   readonly events: {
@@ -71,7 +72,7 @@ export class WebhookDeliverer {
     const { clientConfig, owner, events, pool, sealer, plan, tracer, send } = options;
     this.#options = options;
     this.#delivery = { pool, sealer, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
-    this.#noticer = new ChangeNoticer(pool, options.cursorKey);
+    this.#noticer = new ChangeNoticer(pool, options.cursorSeal);
     this.#leases = new ShardLeases(clientConfig, owner, events.failed);
     const repeat = (work: () => Promise<void>, everyMs: number) => new Repeat(work, everyMs, events.failed);
     this.#loops = {

@@ -4,7 +4,7 @@ import { letterOf, type Resource } from "../../contract/resource.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import { ServiceError } from "../../errors/registry.ts";
-import { writeChangeCursor } from "../change-cursor.ts";
+import { type CursorSeal, writeChangeCursor } from "../change-cursor.ts";
 import { bucketsOf, type ChangeFilter, type GrantedProperties } from "../change-filter.ts";
 import { changeObjects } from "../change-lines.ts";
 import type { Positions } from "../positions.ts";
@@ -105,13 +105,13 @@ async function takeChanges(
  */
 export class ChangeNoticer {
   readonly #pool: pg.Pool;
-  readonly #cursorKey: () => Promise<Buffer>;
+  readonly #cursorSeal: () => Promise<CursorSeal>;
   readonly #known = new Map<string, Known>();
 
-  /** `cursorKey`: what the change feed's cursors are sealed with. */
-  constructor(pool: pg.Pool, cursorKey: () => Promise<Buffer>) {
+  /** `cursorSeal`: what the change feed's cursors are written by. */
+  constructor(pool: pg.Pool, cursorSeal: () => Promise<CursorSeal>) {
     this.#pool = pool;
-    this.#cursorKey = cursorKey;
+    this.#cursorSeal = cursorSeal;
   }
 
   /** Looks once for every endpoint of these shards. Answers whether messages were queued. */
@@ -168,13 +168,13 @@ export class ChangeNoticer {
   async #queue(endpoint: ChangeEndpoint, page: ChangePage): Promise<boolean> {
     const { endpointId, clientId } = endpoint;
     const { changes, positions, caughtUp } = await takeChanges(this.#pool, page);
-    const key = await this.#cursorKey();
+    const seal = await this.#cursorSeal();
     const owner = { clientId, filters: filtersOf(endpoint) };
-    const from = writeChangeCursor(key, owner, page.before);
+    const from = writeChangeCursor(seal, owner, page.before);
     const head = JSON.stringify({
       type: EVENT,
       timestamp: new Date().toISOString(),
-      data: { from, to: writeChangeCursor(key, owner, positions), caughtUp },
+      data: { from, to: writeChangeCursor(seal, owner, positions), caughtUp },
     });
     const body = `${head.slice(0, -2)},"changes":[${Buffer.concat(changes.flatMap((change, at) => (at === 0 ? [change] : [Buffer.from(","), change]))).toString("utf8")}]}}`;
     return withTransaction(this.#pool, async (on) => {

@@ -1,0 +1,117 @@
+import { BackupError } from "./backup-error.ts";
+
+/**
+ * The outer form of a backup: a tar archive (POSIX.1-1988 `ustar`), so that any tar lists and takes apart what is in it. Only
+ * what is needed of it: plain files with short names, each held in memory whole, and so of bounded size.
+ */
+
+const BLOCK_BYTES = 512;
+const NAME_BYTES_MAX = 100;
+/** A part of a table and what compressing may add to it; a file that says more is no backup. */
+const ENTRY_BYTES_MAX = 8 * 1_048_576;
+
+/** The file is no backup, or not a whole one, or was changed since it was written; the message says what of it. */
+export class DamagedBackupError extends BackupError {}
+
+export interface ArchiveEntry {
+  readonly name: string;
+  readonly content: Buffer;
+}
+
+function checksumOf(header: Buffer): number {
+  let sum = 0;
+  // The place of the sum itself counts as blanks.
+  for (let at = 0; at < BLOCK_BYTES; at += 1) sum += at >= 148 && at < 156 ? 0x20 : (header[at] ?? 0);
+  return sum;
+}
+
+const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
+
+const checksumField = (header: Buffer): string => `${octal(checksumOf(header), 6)}\0 `;
+
+/** The bytes of one entry: its header, its content, and zeros to the next block. `atMs`: since 1970. */
+export function entryBytes({ name, content }: ArchiveEntry, atMs: number): Buffer {
+  if (Buffer.byteLength(name) > NAME_BYTES_MAX || content.length > ENTRY_BYTES_MAX)
+    throw new RangeError(`An entry ${name} of ${content.length} bytes does not fit a backup.`);
+  const bytes = Buffer.alloc(BLOCK_BYTES + Math.ceil(content.length / BLOCK_BYTES) * BLOCK_BYTES);
+  bytes.write(name, 0);
+  bytes.write(`${octal(0o600, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
+  bytes.write(`${octal(content.length, 11)}\0${octal(Math.floor(atMs / 1000), 11)}\0`, 124);
+  bytes.write("0", 156);
+  bytes.write("ustar\x0000", 257);
+  bytes.write(checksumField(bytes), 148);
+  content.copy(bytes, BLOCK_BYTES);
+  return bytes;
+}
+
+/** What ends an archive: two blocks of zeros. */
+export const ARCHIVE_END: Buffer = Buffer.alloc(2 * BLOCK_BYTES);
+
+function readHeader(header: Buffer): { readonly name: string; readonly size: number } {
+  const field = (from: number, to: number) => header.toString("latin1", from, to).replace(/[\0 ]+$/, "");
+  const size = field(124, 136);
+  const isWhole =
+    field(257, 262) === "ustar" &&
+    header.toString("latin1", 148, 156) === checksumField(header) &&
+    /^[0-7]{1,11}$/.test(size);
+  if (!isWhole) throw new DamagedBackupError("it is not a backup of Bellhop, or a damaged one.");
+  const bytes = Number.parseInt(size, 8);
+  const name = field(0, NAME_BYTES_MAX);
+  if (bytes > ENTRY_BYTES_MAX) throw new DamagedBackupError(`its part ${name} is too large to be one.`);
+  return { name, size: bytes };
+}
+
+/** Gathers bytes that come in chunks of any length. */
+class Chunks {
+  readonly #source: AsyncIterator<Buffer>;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** The next so many bytes; fewer only at the end. */
+  async take(bytes: number): Promise<Buffer> {
+    const chunks = [this.#held];
+    let held = this.#held.length;
+    while (held < bytes) {
+      const { value, done } = await this.#source.next();
+      if (done === true) break;
+      chunks.push(value);
+      held += value.length;
+    }
+    const all = chunks.length === 1 ? this.#held : Buffer.concat(chunks);
+    this.#held = all.subarray(bytes);
+    return all.subarray(0, bytes);
+  }
+}
+
+const isZero = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
+
+async function expectEnd(chunks: Chunks): Promise<void> {
+  const rest = await chunks.take(BLOCK_BYTES + 1);
+  if (rest.length < BLOCK_BYTES) throw endsTooEarly();
+  if (rest.length > BLOCK_BYTES || !isZero(rest)) throw new DamagedBackupError("something follows its end.");
+}
+
+function endsTooEarly(): DamagedBackupError {
+  return new DamagedBackupError("it is not whole: it ends too early.");
+}
+
+/**
+ * Reads the entries of an archive one after another. Throws DamagedBackupError for what is none, for one that ends before
+ * its end, and for one that has a byte where none should be.
+ */
+export async function* readEntries(source: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry> {
+  const chunks = new Chunks(source);
+  for (;;) {
+    const header = await chunks.take(BLOCK_BYTES);
+    if (header.length < BLOCK_BYTES) throw endsTooEarly();
+    if (isZero(header)) return await expectEnd(chunks);
+    const { name, size } = readHeader(header);
+    const content = await chunks.take(Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES);
+    if (content.length < size) throw endsTooEarly();
+    if (!isZero(content.subarray(size))) throw new DamagedBackupError(`something follows its part ${name}.`);
+    yield { name, content: content.subarray(0, size) };
+  }
+}

@@ -1,0 +1,2 @@
+/** A backup, restore or move cannot be done as it was asked for; the message says why and what to do, in one line. */
+export class BackupError extends Error {}

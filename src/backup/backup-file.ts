@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { BackupError } from "./backup-error.ts";
+
+/** Where a backup is written to. */
+export interface BackupSink {
+  /** For whoever is told where it lies. */
+  readonly name: string;
+  write(bytes: Buffer): Promise<void>;
+  /** All is written: it is to be on disk under its name when this returns. */
+  finish(): Promise<void>;
+  /** It will not be finished: nothing of it stays. */
+  abandon(): Promise<void>;
+}
+
+function cannotBeWritten(path: string, cause: unknown): BackupError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new BackupError(`The backup cannot be written to ${path} (${code ?? String(cause)}).`, { cause });
+}
+
+/** A directory stands for a file in it that is named after the moment. */
+async function fileIn(path: string, atMs: number): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined && !path.endsWith("/")) return path;
+  if (found !== undefined && !found.isDirectory())
+    throw new BackupError(`There is a file ${path} already: a backup does not replace it.`);
+  const moment = new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  return join(path, `bellhop-${moment}.tar`);
+}
+
+class FileSink implements BackupSink {
+  readonly name: string;
+  readonly #partial: string;
+  readonly #file: FileHandle;
+
+  constructor(name: string, partial: string, file: FileHandle) {
+    this.name = name;
+    this.#partial = partial;
+    this.#file = file;
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    await this.#file.writeFile(bytes).catch((error: unknown) => {
+      throw cannotBeWritten(this.#partial, error);
+    });
+  }
+
+  async finish(): Promise<void> {
+    try {
+      await this.#file.sync();
+      await this.#file.close();
+      await rename(this.#partial, this.name);
+      const directory = await open(dirname(this.name), "r");
+      await directory.sync();
+      await directory.close();
+    } catch (error) {
+      throw cannotBeWritten(this.name, error);
+    }
+  }
+
+  async abandon(): Promise<void> {
+    await this.#file.close().catch(() => undefined);
+    await rm(this.#partial, { force: true });
+  }
+}
+
+/**
+ * Opens a file for a backup; `path` may name a directory. It is written beside its place (mode 0600) and gets its name when it is whole, so what bears
+ * that name is a whole backup, whenever its writer is killed. Throws BackupError where it cannot be written, or there is one.
+ */
+export async function openBackupFile(path: string, atMs: number): Promise<BackupSink> {
+  const name = await fileIn(path, atMs);
+  const partial = `${name}.partial-${randomBytes(4).toString("hex")}`;
+  try {
+    return new FileSink(name, partial, await open(partial, "wx", 0o600));
+  } catch (error) {
+    throw cannotBeWritten(name, error);
+  }
+}
+
+/** Standard output, for whoever encrypts or sends it on. What it is led into has to notice itself that it ended early. */
+export function standardOutputSink(): BackupSink {
+  return {
+    name: "standard output",
+    async write(bytes) {
+      if (!process.stdout.write(bytes)) await once(process.stdout, "drain");
+    },
+    finish: async () => undefined,
+    abandon: async () => undefined,
+  };
+}

@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { promisify } from "node:util";
+import { zstdDecompress } from "node:zlib";
+import { type ArchiveEntry, DamagedBackupError, readEntries } from "./archive.ts";
+import { BackupError } from "./backup-error.ts";
+import type { TableDescription } from "./describe-tables.ts";
+import {
+  type BackupHeader,
+  type BackupManifest,
+  HEADER_NAME,
+  MANIFEST_NAME,
+  partName,
+  readHeader,
+  readManifest,
+  sha256,
+  type TableSum,
+} from "./manifest.ts";
+import { PART_BYTES } from "./write-backup.ts";
+
+const inflate = promisify(zstdDecompress) as (
+  bytes: Buffer,
+  options: { maxOutputLength: number },
+) => Promise<Buffer>;
+
+/** What a backup says of itself. */
+export interface BackupContent {
+  readonly header: BackupHeader;
+  readonly manifest: BackupManifest;
+}
+
+/** What is done with each table of a backup, in their order. */
+export interface BackupReader {
+  /** What comes first, before any table. */
+  begin(header: BackupHeader): Promise<void>;
+  /** Reads all parts of a table; answers how many rows they were, or undefined where it does not know. */
+  table(description: TableDescription, parts: AsyncIterable<Buffer>): Promise<number | undefined>;
+}
+
+/** Entries one after another, with a look at the next. */
+class Entries {
+  readonly #source: AsyncIterator<ArchiveEntry>;
+  #next: ArchiveEntry | undefined;
+
+  constructor(source: AsyncIterable<ArchiveEntry>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  async peek(): Promise<ArchiveEntry | undefined> {
+    if (this.#next === undefined) {
+      const { value, done } = await this.#source.next();
+      if (done !== true) this.#next = value;
+    }
+    return this.#next;
+  }
+
+  async take(name: string): Promise<Buffer> {
+    const entry = await this.peek();
+    if (entry?.name !== name)
+      throw new DamagedBackupError(
+        `it is not whole: where ${name} should be is ${entry?.name ?? "its end"}.`,
+      );
+    this.#next = undefined;
+    return entry.content;
+  }
+}
+
+/** The parts of one table, summed up as they pass. */
+class TableParts {
+  readonly #table: string;
+  readonly #entries: Entries;
+  readonly #sum = createHash("sha256");
+  #parts = 0;
+  #bytes = 0;
+
+  constructor(table: string, entries: Entries) {
+    this.#table = table;
+    this.#entries = entries;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    for (;;) {
+      const name = partName(this.#table, this.#parts + 1);
+      if ((await this.#entries.peek())?.name !== name) return;
+      const content = await this.#entries.take(name);
+      const part = await inflate(content, { maxOutputLength: PART_BYTES }).catch((cause: unknown) => {
+        throw new DamagedBackupError(`its part ${name} is damaged.`, { cause });
+      });
+      this.#parts += 1;
+      this.#bytes += part.length;
+      this.#sum.update(part);
+      yield part;
+    }
+  }
+
+  /** To be asked once all parts have passed. */
+  total(): Omit<TableSum, "rows"> {
+    return { table: this.#table, parts: this.#parts, bytes: this.#bytes, sha256: this.#sum.digest("hex") };
+  }
+}
+
+type Found = Omit<TableSum, "rows"> & { readonly rows: number | undefined };
+
+function compare(found: readonly Found[], said: readonly TableSum[]): void {
+  if (said.length !== found.length) throw new DamagedBackupError("its manifest is of other tables.");
+  for (const [at, sum] of said.entries()) {
+    const other = found[at];
+    const isSame =
+      other?.table === sum.table &&
+      other.parts === sum.parts &&
+      other.bytes === sum.bytes &&
+      other.sha256 === sum.sha256 &&
+      (other.rows ?? sum.rows) === sum.rows;
+    if (!isSame) throw new DamagedBackupError(`the rows of ${sum.table} are not those that were written.`);
+  }
+}
+
+async function readStream(source: AsyncIterable<Buffer>, reader: BackupReader): Promise<BackupContent> {
+  const entries = new Entries(readEntries(source));
+  const headerText = await entries.take(HEADER_NAME);
+  const header = readHeader(headerText);
+  await reader.begin(header);
+  const found: Found[] = [];
+  for (const description of header.tables) {
+    const parts = new TableParts(description.table, entries);
+    const rows = await reader.table(description, parts);
+    found.push({ ...parts.total(), rows });
+  }
+  const manifest = readManifest(await entries.take(MANIFEST_NAME));
+  if ((await entries.peek()) !== undefined) throw new DamagedBackupError("something follows its end.");
+  if (manifest.headerSha256 !== sha256(headerText))
+    throw new DamagedBackupError("its first entry was changed.");
+  compare(found, manifest.tables);
+  return { header, manifest };
+}
+
+/**
+ * Reads a backup once from its beginning to its end, and compares all that came with what its manifest says. Throws
+ * DamagedBackupError for one that is not whole or was changed, however that happened (the reader may have been given some of
+ * its tables by then), and BackupError for a file that cannot be read.
+ */
+export async function readBackup(path: string, reader: BackupReader): Promise<BackupContent> {
+  const source = createReadStream(path, { highWaterMark: 1_048_576 });
+  try {
+    return await readStream(source, reader);
+  } catch (error) {
+    if (error instanceof DamagedBackupError)
+      throw new DamagedBackupError(`${path} cannot be used: ${error.message}`, { cause: error });
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === "open" || syscall === "read")
+      throw new BackupError(`${path} cannot be read (${code}).`, { cause: error });
+    throw error;
+  } finally {
+    source.destroy();
+  }
+}
+
+/** Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. */
+export function verifyBackup(path: string): Promise<BackupContent> {
+  return readBackup(path, {
+    begin: async () => undefined,
+    async table(_description, parts) {
+      for await (const part of parts) void part;
+      return undefined;
+    },
+  });
+}

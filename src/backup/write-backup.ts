@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { constants, zstdCompress } from "node:zlib";
+import type pg from "pg";
+import { copyOut } from "../db/copy-out.ts";
+import { readReplayHorizon } from "../state/replay-base.ts";
+import { digestState, STATE_SCHEMA } from "../state/state-schema.ts";
+import { ARCHIVE_END, entryBytes } from "./archive.ts";
+import type { BackupSink } from "./backup-file.ts";
+import type { TableDescription } from "./describe-tables.ts";
+import { copyOutStatement } from "./fill-tables.ts";
+import {
+  type BackupHeader,
+  type BackupManifest,
+  HEADER_NAME,
+  MANIFEST_NAME,
+  newHeader,
+  partName,
+  sealText,
+  sha256,
+  type TableSum,
+} from "./manifest.ts";
+import { type Snapshot, withSnapshot } from "./snapshot.ts";
+import { TABLE_CLASSES, tablesOf } from "./table-class.ts";
+
+/** Some parts are held at once, raw and compressed; smaller ones compress worse and cost more calls. */
+export const PART_BYTES = 4 * 1_048_576;
+
+const compress = promisify(zstdCompress) as (
+  bytes: Buffer,
+  options: { params: Record<number, number> },
+) => Promise<Buffer>;
+/** Bodies are compressed already; of the rest level 1 leaves a fifth, and keeps up with what PostgreSQL sends. */
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+export interface BackupOptions {
+  readonly clientConfig: pg.ClientConfig;
+  /** The state, too; where a replay cannot make it again it is taken along in any case. */
+  readonly withState: boolean;
+  readonly sink: BackupSink;
+  /** Called with the process number of the session that reads, before it does. */
+  opened?(backendPid: number): void;
+  /** Called after each table: its name, and the bytes of the file so far. */
+  progress?(table: string, bytes: number): void;
+}
+
+/** What was written. */
+export interface BackupReport {
+  readonly name: string;
+  readonly bytes: number;
+  readonly header: BackupHeader;
+  readonly manifest: BackupManifest;
+}
+
+async function readVersion(): Promise<string> {
+  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Where retention has taken out of the log what the state was made of, a replay cannot make it again. */
+async function isStateNeeded(client: pg.ClientBase): Promise<boolean> {
+  const { logMs, versionsMs } = await readReplayHorizon(client);
+  return logMs !== null || versionsMs !== null;
+}
+
+async function describeSnapshot({ client, tables }: Snapshot, withState: boolean): Promise<BackupHeader> {
+  const { rows } = await client.query<Pick<BackupHeader, "takenAt" | "postgres">>(
+    `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt",
+      current_setting('server_version') as postgres`,
+  );
+  const migrations = await client.query<{ name: string; checksum: string }>(
+    "select name, checksum from bellhop_migration.applied order by name",
+  );
+  const { takenAt = "", postgres = "" } = rows[0] ?? {};
+  const version = await readVersion();
+  const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table]?.class === "kept");
+  return newHeader({ version, takenAt, postgres, migrations: migrations.rows, withState, tables: taken });
+}
+
+/** Writes entries and counts their bytes. */
+class Entries {
+  readonly #sink: BackupSink;
+  readonly #atMs: number;
+  bytes = 0;
+
+  constructor(sink: BackupSink, atMs: number) {
+    this.#sink = sink;
+    this.#atMs = atMs;
+  }
+
+  async add(name: string, content: Buffer): Promise<void> {
+    await this.raw(entryBytes({ name, content }, this.#atMs));
+  }
+
+  async raw(bytes: Buffer): Promise<void> {
+    await this.#sink.write(bytes);
+    this.bytes += bytes.length;
+  }
+}
+
+async function writeTable(
+  client: pg.Client,
+  description: TableDescription,
+  entries: Entries,
+): Promise<TableSum> {
+  const { table } = description;
+  const sum = createHash("sha256");
+  let [parts, bytes] = [0, 0];
+  const rows = await copyOut(client, copyOutStatement(description), PART_BYTES, async (part) => {
+    sum.update(part);
+    bytes += part.length;
+    parts += 1;
+    await entries.add(partName(table, parts), await compress(part, ZSTD));
+  });
+  return { table, rows, bytes, parts, sha256: sum.digest("hex") };
+}
+
+async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promise<BackupReport> {
+  const { sink, opened, progress } = options;
+  const withState = options.withState || (await isStateNeeded(snapshot.client));
+  const header = await describeSnapshot(snapshot, withState);
+  const session = await snapshot.client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  opened?.(session.rows[0]?.pid ?? 0);
+  const entries = new Entries(sink, Date.parse(header.takenAt));
+  const headerText = sealText(header);
+  await entries.add(HEADER_NAME, headerText);
+  const tables: TableSum[] = [];
+  for (const description of header.tables) {
+    tables.push(await writeTable(snapshot.client, description, entries));
+    progress?.(description.table, entries.bytes);
+  }
+  const state = await digestState(snapshot.client, STATE_SCHEMA);
+  const manifest = { headerSha256: sha256(headerText), tables, state };
+  await entries.add(MANIFEST_NAME, sealText(manifest));
+  await entries.raw(ARCHIVE_END);
+  return { name: sink.name, bytes: entries.bytes, header, manifest };
+}
+
+/**
+ * Writes one consistent copy of the service's data, from one snapshot, while the service goes on: what is kept (table-class.ts)
+ * and, where asked for or needed, the state; what is held in memory does not grow with it. Throws BackupError, and what PostgreSQL answers; then nothing
+ * of the backup stays.
+ */
+export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
+  const { clientConfig, sink } = options;
+  try {
+    const report = await withSnapshot(clientConfig, tablesOf("kept", "state"), (snapshot) =>
+      writeSnapshot(snapshot, options),
+    );
+    await sink.finish();
+    return report;
+  } catch (error) {
+    await sink.abandon();
+    throw error;
+  }
+}

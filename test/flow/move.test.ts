@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { openBackupFile } from "../../src/backup/backup-file.ts";
+import { move } from "../../src/backup/move.ts";
+import { restore } from "../../src/backup/restore.ts";
+import { writeBackup } from "../../src/backup/write-backup.ts";
+import { openDatabase } from "../../src/db/open-database.ts";
+import { createLogger } from "../../src/observe/log.ts";
+import { exportErasures } from "../../src/retention/erasure/list-file.ts";
+import { runErasure } from "../../src/retention/erasure/run-erasure.ts";
+import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { reservationRecord } from "../support/records.ts";
+import { searchEverywhere } from "../support/search-everywhere.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
+import { HeldProcess, openEmptyDatabase, sendOneOfEach, unappliedParts } from "./backup-fixture.ts";
+
+const WAIT_MS = 60_000;
+const log = createLogger({ level: "silent", pretty: false });
+const module = (path: string) => new URL(`../../src/${path}`, import.meta.url).href;
+const GUEST = "Zoë Unvergessen";
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+let service: TestService;
+let directory: string;
+let backup: string;
+before(async () => {
+  directory = await temporaryDirectory("move");
+  service = await startTestService();
+  await sendOneOfEach(service);
+  const named = reservationRecord({ reservationId: "NAMED", profiles: [{ id: "P-ZOE", name: GUEST }] });
+  assert.equal((await service.post("reservations", [named])).status, 202);
+  await until(async () => (await unappliedParts(service.database)) === 0, WAIT_MS);
+  const sink = await openBackupFile(join(directory, "before.tar"), Date.now());
+  await writeBackup({ clientConfig: service.database.clientConfig, withState: true, sink });
+  backup = sink.name;
+});
+after(async () => {
+  await service.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const moveFrom = (from: TestDatabase, to: TestDatabase, rehearsal = false) =>
+  move({ from: from.clientConfig, to: to.clientConfig, toName: "elsewhere/bellhop", rehearsal, log });
+const open = (database: TestDatabase) => openDatabase({ ...service.config, databaseUrl: database.url }, log);
+const digestOf = async ({ pool }: TestDatabase) => {
+  const client = await pool.connect();
+  try {
+    return await digestState(client, STATE_SCHEMA);
+  } finally {
+    client.release();
+  }
+};
+
+describe("bellhop move", () => {
+  let from: TestDatabase;
+  before(async () => {
+    from = await openEmptyDatabase();
+    const { clientConfig, pool } = from;
+    await restore({ path: backup, clientConfig, pool, log, acceptDifference: false, nothingLost: true });
+  });
+  after(() => from.drop());
+
+  test("is refused while a service runs, which goes on", async () => {
+    const to = await openEmptyDatabase();
+    await assert.rejects(moveFrom(service.database, to), /The service is running/);
+    await (await open(service.database)).close();
+    await to.drop();
+  });
+
+  test("leaves the former one in use when it is a rehearsal, and takes nothing into one that is not empty", async () => {
+    const to = await openEmptyDatabase();
+    await moveFrom(from, to, true);
+    await (await open(from)).close();
+    await (await open(to)).close();
+    await assert.rejects(moveFrom(from, to), /not empty/);
+    await (await open(from)).close();
+    await to.drop();
+  });
+
+  test("killed in the middle, is run again, and then nothing starts on the former one", async () => {
+    const to = await openEmptyDatabase();
+    const digest = await digestOf(from);
+    const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url });
+    assert.equal(await held.said(), "amid");
+    await held.kill();
+    await assert.rejects(open(from), /was cut off .*run it again/);
+    await assert.rejects(open(to), /run it again/);
+    await until(async () => {
+      const sessions = await to.pool.query(
+        "select from pg_stat_activity where datname = current_database() and application_name = 'bellhop move'",
+      );
+      return sessions.rowCount === 0;
+    }, WAIT_MS);
+    const { tables } = await moveFrom(from, to);
+    assert.ok(tables.some(({ table, rows }) => table === "bellhop_state.current_record" && rows > 0));
+    assert.deepEqual(await digestOf(to), digest);
+    await (await open(to)).close();
+    await assert.rejects(open(from), /was moved to elsewhere\/bellhop: use that one\. .*drop schema/);
+    await from.pool.query("drop schema bellhop_unfinished cascade");
+    await (await open(from)).close();
+    await to.drop();
+  });
+});
+
+/** Moves, and hangs amid its tables. */
+const KILLED_MOVE = `const { from, to } = JSON.parse(process.argv[1]);
+  const { move } = await import("${module("backup/move.ts")}");
+  const { clientConfig } = await import("${module("db/connection.ts")}");
+  const { createLogger } = await import("${module("observe/log.ts")}");
+  const { writeSync } = await import("node:fs");
+  const config = (connectionString) => clientConfig({ connectionString }, "on");
+  await move({ from: config(from), to: config(to), toName: "elsewhere", rehearsal: false,
+    log: createLogger({ level: "silent", pretty: false }),
+    progress(now) {
+      if (now !== "moving bellhop.quarantine") return;
+      writeSync(1, "amid\\n");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    } });`;
+
+/** Runs `bellhop …` on a data directory of its own. */
+async function bellhop(dataDir: string, ...args: string[]) {
+  const environment = { PATH: process.env["PATH"], DATA_DIR: dataDir };
+  const child = spawn(process.execPath, [main, ...args], {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.once("close", resolve)),
+  ]);
+  return { out, err, code };
+}
+
+/** Erases the guest, who is in the backup, from the first service; answers the path of the list. */
+async function eraseGuest(): Promise<string> {
+  const subject = {
+    resource: "reservations",
+    clientCode: "ACME",
+    propertyCode: "LON01",
+    key: "NAMED",
+  } as const;
+  const list = join(directory, "erasures");
+  const client = new pg.Client(service.database.clientConfig);
+  await client.connect();
+  try {
+    await runErasure(client, { subjects: [subject], reason: "ticket 1", who: "cli:test" });
+    await writeFile(list, await exportErasures(client));
+  } finally {
+    await client.end();
+  }
+  return list;
+}
+
+test("from a file to an embedded database, from that to a file, and from that to an external one: by commands; who was erased stays so", async () => {
+  const dataDir = join(directory, "data");
+  const to = await openEmptyDatabase();
+  assert.notDeepEqual(await searchEverywhere(service.pool, GUEST), []);
+  const list = await eraseGuest();
+  try {
+    const unsaid = await bellhop(dataDir, "restore", backup);
+    assert.equal(unsaid.code, 2, unsaid.err);
+    assert.match(unsaid.err, /--without-erasures/);
+    const restored = await bellhop(dataDir, "restore", backup, "--erasures", list);
+    assert.equal(restored.code, 0, restored.err);
+    assert.match(restored.out, /equal: the state is the one that was backed up/);
+    const taken = await bellhop(dataDir, "backup", `${directory}/`, "--verify", "--json");
+    assert.equal(taken.code, 0, taken.err);
+    const { file, state } = JSON.parse(taken.out) as { file: string; state: object };
+    assert.match(file, /\/bellhop-\d{8}T\d{6}Z\.tar$/);
+    const checked = await bellhop(dataDir, "restore", file, "--check", "--json");
+    assert.deepEqual((JSON.parse(checked.out) as { state: object }).state, state);
+    const moved = await bellhop(dataDir, "move", "--to", to.url);
+    assert.equal(moved.code, 0, moved.err);
+    assert.match(moved.out, /counts and digests of all tables are equal/);
+    assert.ok(!moved.out.includes(new URL(to.url).password));
+    assert.deepEqual(await digestOf(to), state);
+    assert.deepEqual(await searchEverywhere(to.pool, GUEST), []);
+    const listed = await to.pool.query("select reason from bellhop.erasure");
+    assert.deepEqual(listed.rows, [{ reason: "ticket 1" }]);
+    const former = await bellhop(dataDir, "client", "list");
+    assert.equal(former.code, 1);
+    assert.match(former.err, /^bellhop: This database was moved to /);
+  } finally {
+    await to.drop();
+  }
+});
