@@ -42,7 +42,7 @@ const SALT_BYTES = 16;
 
 const TAG_BYTES = 16;
 const NONCE_BYTES = 12;
-const PURPOSE = "bellhop part, version 1\0";
+const PURPOSE = Buffer.from("bellhop part, version 1\0");
 
 function wordAt(layout: Buffer, at: number): number {
   return layout.readUInt32LE(at * WORD_BYTES);
@@ -71,10 +71,10 @@ export function sealedUnder(layout: Buffer): string | undefined {
 
 /** The key of a sealed part, of its data key, its name and its layout as stored. */
 export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layout: Buffer): KeyObject {
-  const name = Buffer.alloc(18);
-  bytesOfUuid(requestId).copy(name);
-  name.writeUInt16LE(bucket, 16);
-  return createSecretKey(createHmac("sha256", key).update(PURPOSE).update(name).update(layout).digest());
+  const place = Buffer.alloc(2);
+  place.writeUInt16LE(bucket);
+  const bound = Buffer.concat([PURPOSE, bytesOfUuid(requestId), place, layout]);
+  return createSecretKey(createHmac("sha256", key).update(bound).digest());
 }
 
 /** Random bytes are drawn for some hundred salts at once: by itself each would cost 7 µs. */
