@@ -1,8 +1,8 @@
-import { createHmac } from "node:crypto";
 import { type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
 import { hashProfileNames, identityOnly, profileIdsOf, stripRecord } from "../contract/strip-record.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
+import { KeyedHash } from "./keyed-hash.ts";
 
 const readStripList = readStatement(new URL("./sql/read-strip-list.sql", import.meta.url));
 
@@ -51,10 +51,8 @@ interface PropertyRules {
 const NONE: ReadonlySet<string> = new Set();
 
 /** By which a profile is known in the erasure list: its id, under the installation's key, as hexadecimal digits. */
-export function profileDigest(listKey: string, clientCode: string, profileId: string): string {
-  return createHmac("sha256", Buffer.from(listKey, "hex"))
-    .update(JSON.stringify([clientCode, profileId]))
-    .digest("hex");
+export function profileDigest(listKey: KeyedHash, clientCode: string, profileId: string): string {
+  return listKey.digest(JSON.stringify([clientCode, profileId])).toString("hex");
 }
 
 const keyText = (resource: Resource, key: string) => `${resource}\0${key}`;
@@ -67,14 +65,18 @@ export class StripList {
   readonly version: string;
   /** Whether nothing at all is stripped, as nearly always. */
   readonly isEmpty: boolean;
-  readonly #row: ListRow;
+  readonly #settings: readonly NamesSetting[];
+  readonly #listKey: KeyedHash;
+  readonly #namesKey: KeyedHash;
   readonly #byProperty = new Map<string, PropertyRules | undefined>();
   readonly #subjects: ReadonlyMap<string, readonly Subject[]>;
   #last: { clientCode: string; propertyCode: string; rules: PropertyRules | undefined } | undefined;
 
   constructor(row: ListRow) {
     this.version = row.version;
-    this.#row = row;
+    this.#settings = row.settings;
+    this.#listKey = new KeyedHash(row.list_key);
+    this.#namesKey = new KeyedHash(row.names_key);
     this.#subjects = Map.groupBy(
       row.subjects.map((subject) => JSON.parse(subject) as Subject),
       ({ clientCode }) => clientCode,
@@ -122,11 +124,8 @@ export class StripList {
   }
 
   #namesHashed(clientCode: string, bytes: Buffer): Buffer {
-    const key = Buffer.from(this.#row.names_key, "hex");
     return hashProfileNames(bytes, (name) => {
-      const hash = createHmac("sha256", key)
-        .update(JSON.stringify([clientCode, name]))
-        .digest("base64url");
+      const hash = this.#namesKey.digest(JSON.stringify([clientCode, name])).toString("base64url");
       return `${HASHED}${hash.slice(0, HASH_CHARACTERS)}`;
     });
   }
@@ -134,8 +133,7 @@ export class StripList {
   #isSubject(rules: PropertyRules, { resource, clientCode, key }: RecordIdentity, bytes: Buffer): boolean {
     if (rules.keys.has(keyText(resource, key))) return true;
     if (rules.profiles.size === 0 || resource !== "reservations") return false;
-    const listKey = this.#row.list_key;
-    return profileIdsOf(bytes).some((id) => rules.profiles.has(profileDigest(listKey, clientCode, id)));
+    return profileIdsOf(bytes).some((id) => rules.profiles.has(profileDigest(this.#listKey, clientCode, id)));
   }
 
   /** Most batches name one property, which is looked up once. */
@@ -156,7 +154,7 @@ export class StripList {
       if (of === propertyCode && key !== null) keys.add(keyText(resourceOf(resource), key));
     const profiles = new Set(subjects.flatMap(({ profile }) => profile ?? []));
     const said = (code: string | null) =>
-      this.#row.settings.find((one) => one.clientCode === clientCode && one.propertyCode === code)?.value;
+      this.#settings.find((one) => one.clientCode === clientCode && one.propertyCode === code)?.value;
     const hashesNames = (said(propertyCode) ?? said(null)) === "strip";
     if (keys.size === 0 && profiles.size === 0 && !hashesNames) return undefined;
     return { keys, profiles: profiles.size === 0 ? NONE : profiles, hashesNames };

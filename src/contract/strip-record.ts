@@ -55,31 +55,42 @@ function ruleAt(path: readonly string[], rule: MemberRule): MemberRule {
   return step === "*" ? { items: inner } : { members: new Map([[step, inner]]) };
 }
 
-/** The texts that stand at a path of a record, whatever else it holds; a text that is no Unicode is left out. */
-function textsAt(bytes: Buffer, path: string): string[] {
-  const texts: string[] = [];
-  const note = (json: Buffer): Buffer => {
-    if (json[0] === QUOTE) texts.push(JSON.parse(json.toString("utf8")) as string);
-    return json;
-  };
-  rewriteMembers(bytes, ruleAt(path.split("/"), note));
-  return texts;
+/** Reads the texts that stand at one path of records, whatever else those hold. */
+class TextsAt {
+  readonly #rule: MemberRule;
+  #texts: string[] = [];
+
+  constructor(path: string) {
+    this.#rule = ruleAt(path.split("/"), (json) => {
+      if (json[0] === QUOTE) this.#texts.push(JSON.parse(json.toString("utf8")) as string);
+      return json;
+    });
+  }
+
+  of(bytes: Buffer): string[] {
+    this.#texts = [];
+    rewriteMembers(bytes, this.#rule);
+    return this.#texts;
+  }
 }
+
+const profileIds = new TextsAt(PROFILE_ID);
+const profileNames = new TextsAt(PROFILE_NAME);
 
 /** Ids of the profiles of a reservation. */
 export function profileIdsOf(bytes: Buffer): string[] {
-  return textsAt(bytes, PROFILE_ID);
+  return profileIds.of(bytes);
 }
 
 /** Names of the profiles of a reservation. */
 export function profileNamesOf(bytes: Buffer): string[] {
-  return textsAt(bytes, PROFILE_NAME);
+  return profileNames.of(bytes);
 }
 
 /** The texts of a record by which a person could be found elsewhere. */
 export function identifyingTextsOf(resource: Resource, bytes: Buffer): string[] {
   return PERSONAL_FIELDS[resource].flatMap(({ path, identifies }) =>
-    identifies === true ? textsAt(bytes, path) : [],
+    identifies === true ? new TextsAt(path).of(bytes) : [],
   );
 }
 

@@ -1,3 +1,4 @@
+import { KeyedHash } from "../../accept/keyed-hash.ts";
 import { profileDigest } from "../../accept/strip-list.ts";
 import { letterOf, type ResourceLetter } from "../../contract/resource.ts";
 import { readStatement } from "../../db/statement.ts";
@@ -44,7 +45,7 @@ export async function readProfileKey(on: Queryable): Promise<string> {
 export function listedSubject(subject: Subject, profileKey: string): ListedSubject {
   const { clientCode } = subject;
   if ("profileId" in subject) {
-    const profile = profileDigest(profileKey, clientCode, subject.profileId);
+    const profile = profileDigest(new KeyedHash(profileKey), clientCode, subject.profileId);
     return { clientCode, propertyCode: null, resource: "r", key: null, profile };
   }
   const { propertyCode, resource, key } = subject;
