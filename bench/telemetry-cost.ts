@@ -16,21 +16,22 @@ import { spreadOf } from "./statistics.ts";
 /** The last revision without telemetry. */
 const BEFORE = "e788921";
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
-const ROUND_SHARE = 0.3;
 const COMPARED = [
   { what: "off to before", of: "off", to: "before", goal: 1.005 },
   { what: "on to off", of: "on", to: "off", goal: 1.03 },
   { what: "off to off", of: "again", to: "off", goal: Number.NaN },
 ] as const;
 
-const USAGE = `npm run telemetry-cost [-- --rounds N] [--before REVISION] [--case NAME ...]
+const USAGE = `npm run telemetry-cost [-- --rounds N] [--before REVISION] [--case NAME ...] [--share S]
 
-CPU time a record with telemetry on and off, and before there was any (by default ${BEFORE}), as ratios within rounds.`;
+CPU time a record with telemetry on and off, and before there was any (by default ${BEFORE}), as ratios within rounds, each of the share S
+(by default 0.3) of a bench's round.`;
 
 const values = readOptions(USAGE, {
   rounds: { type: "string", default: "9" },
   before: { type: "string", default: BEFORE },
   case: { type: "string", multiple: true, default: CASES },
+  share: { type: "string", default: "0.3" },
 });
 
 const closers = new Closers();
@@ -66,6 +67,8 @@ async function measure(
       const { nodeMicros, postgresMicros } = await measureContestant(contestant, load, benchCase, prepared);
       if (round > 0) micros.get(name)?.push(nodeMicros + postgresMicros);
     }
+    const last = [...micros].map(([name, of]) => `${name} ${of.at(-1)?.toFixed(1) ?? "-"}`);
+    console.error(`round ${round || "(warm-up)"} ${benchCase.name}, µs a record: ${last.join(", ")}`);
   }
   return micros;
 }
@@ -74,7 +77,7 @@ try {
   const load = closers.kept(new LoadProcess());
   const services = await startAll();
   for (const chosen of chooseCases(values.case as string[], false)) {
-    const benchCase = { ...chosen, recordsPerRound: chosen.recordsPerRound * ROUND_SHARE };
+    const benchCase = { ...chosen, recordsPerRound: chosen.recordsPerRound * Number(values.share) };
     const micros = await measure(services, load, benchCase);
     for (const { what, of, to, goal } of COMPARED) {
       const base = micros.get(to) ?? [];
