@@ -1,12 +1,15 @@
 /**
- * Makes one thread of the service throw what nobody catches, once a file is there; with `how=heap` it fills its heap instead,
- * and with `how=stuck` it does nothing at all for as long as the file is there.
+ * Makes one thread of the service throw what nobody catches, once a file is there; where the file says `heap` it fills its heap
+ * instead, and with `how=stuck` it does nothing at all for as long as the file is there.
  * Loaded before the service by `--import crash-thread.ts?thread=<name>&file=<path>`, which each of its threads loads too.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 
 const LOOK_MS = 20;
+
+/** What a file says; nothing where it is a folder. */
+const wordOf = (path: string) => (statSync(path).isFile() ? readFileSync(path, "utf8") : "");
 
 const { searchParams } = new URL(import.meta.url);
 const file = searchParams.get("file") ?? "";
@@ -18,7 +21,7 @@ if ((workerData as { name?: string } | null)?.name === searchParams.get("thread"
       while (existsSync(file)) Atomics.wait(nothing, 0, 0, LOOK_MS);
       return;
     }
-    if (searchParams.get("how") !== "heap") throw new Error("a planted crash");
+    if (wordOf(file) !== "heap") throw new Error("a planted crash");
     const held: number[][] = [];
     for (;;) held.push(Array.from({ length: 100_000 }, (_, at) => at / 3));
   }, LOOK_MS).unref();

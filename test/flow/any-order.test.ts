@@ -13,13 +13,17 @@ const PLANTED = {
 
 describe("the same records in any order", () => {
   test("end in the same records, history and analysts' views, in random orders, repetitions and batches", async () => {
-    const problems = await runAnyOrder({ ...RUN, records: 2_500, orders: 3, httpEvery: 3 });
+    const problems = await runAnyOrder({ ...RUN, records: 1_500, orders: 3, httpEvery: 3 });
     assert.deepEqual(problems, []);
   });
 
-  for (const plant of ["race", "skip-unchanged"] as const) {
+  // Who skips is seen in few records; who races needs some to meet in.
+  for (const [plant, records] of [
+    ["race", 1_500],
+    ["skip-unchanged", 500],
+  ] as const) {
     test(`are found to differ within one order when ${PLANTED[plant]}`, async () => {
-      const problems = await runAnyOrder({ ...RUN, records: 1_500, orders: 1, plant });
+      const problems = await runAnyOrder({ ...RUN, records, orders: 1, plant });
       assert.ok(problems.some((problem) => problem.includes("not the workload's state")));
       assert.ok(problems.some((problem) => problem.includes("not the state of the log as received")));
     });

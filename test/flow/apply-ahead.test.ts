@@ -6,7 +6,7 @@ import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
-const BATCHES = 120;
+const BATCHES = 60;
 const RECORDS = 100;
 
 describe("a backlog of several transactions, read ahead", () => {

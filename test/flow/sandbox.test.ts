@@ -84,19 +84,15 @@ describe("the sandbox client", () => {
 
   const clients = async () => (await database.pool.query("select from bellhop.client")).rowCount;
 
-  test("is there with the embedded database on a loopback address, the same at every start, its secret for its owner's eyes", async () => {
+  test("is there with the embedded database on a loopback address, the same at every start; its secret and all else in DATA_DIR (password, keys, log of PostgreSQL, sockets) is for its owner's eyes", async () => {
     const ask = async ({ address, said }: Run) => {
       assert.equal(await tokenStatus(address, said), 200);
+      assert.deepEqual(await openToOthers(dataDir), []);
       return SANDBOX.exec(said)?.slice(1);
     };
     const first = await serve({ DATA_DIR: dataDir }, [], ask);
     assert.deepEqual(await serve({ DATA_DIR: dataDir, HOST: "127.0.0.1" }, [], ask), first);
     assert.equal((await stat(`${dataDir}/sandbox-client.json`)).mode & 0o777, 0o600);
-  });
-
-  test("and everything else in DATA_DIR is for its owner alone: password, keys, log of PostgreSQL, sockets", async () => {
-    const seen = await serve({ DATA_DIR: dataDir }, [], async () => openToOthers(dataDir));
-    assert.deepEqual(seen, []);
   });
 
   test("is not used on an address that others can reach, in production, or where it is switched off", async () => {
