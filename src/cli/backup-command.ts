@@ -12,7 +12,8 @@ import { readArgs, readOne, UsageError } from "./verb.ts";
 const HELP = `bellhop backup FILE|DIRECTORY|- [--with-state] [--verify] [--json]
 
 Writes one consistent copy of the service's data to a file, while the service goes on: the log, what became of it, clients,
-keys, operators, settings. Current records, versions and the ledger are not in it: a restore makes them of the log again.
+keys, operators, settings. Current records, versions and the ledger are not in it (unless retention has taken out of the log
+what they were made of): a restore makes them of the log again.
 What is named a directory gets a file that is named after the moment; - is standard output. Erasures are kept apart
 (bellhop erasure export), and so is KEY_ENCRYPTION_KEY: docs/backup.md.
 

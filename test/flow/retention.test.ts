@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import { REQUEST_OUTCOME, setWindowMs } from "../../src/accept/partitions.ts";
 import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
 import { replay } from "../../src/apply/replay.ts";
+import { openBackupFile } from "../../src/backup/backup-file.ts";
+import { restore } from "../../src/backup/restore.ts";
+import { writeBackup } from "../../src/backup/write-backup.ts";
 import { withExclusiveWork } from "../../src/db/exclusive-work.ts";
+import { createLogger } from "../../src/observe/log.ts";
 import { loadRecords } from "../../src/read/load-records.ts";
 import { readSummariesOf } from "../../src/read/request-summary.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
@@ -13,6 +19,10 @@ import { runRetention } from "../../src/retention/run-retention.ts";
 import { setTerm } from "../../src/retention/set-term.ts";
 import { readHeld } from "../../src/state/quarantine.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { openEmptyDatabase } from "./backup-fixture.ts";
+
+const silentLog = createLogger({ level: "silent", pretty: false });
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -225,5 +235,32 @@ describe("retention", () => {
     }
     assert.equal((await run()).state, "done");
     assert.ok(lowestIdAt(Date.now()) > idOf("first"));
+  });
+
+  test("a backup holds the state, of which the log is not whole any more, and is restored with its windows", async () => {
+    const directory = await temporaryDirectory("retained");
+    const restored = await openEmptyDatabase();
+    const windowsOf = async ({ pool }: Pick<ApplyBench["database"], "pool">) =>
+      (
+        await pool.query(
+          `select relname, pg_get_expr(relpartbound, oid) as bounds from pg_class
+          where relispartition and relkind = 'r' and relnamespace::regnamespace::text in ('bellhop', 'bellhop_state') order by 1`,
+        )
+      ).rows;
+    try {
+      const sink = await openBackupFile(join(directory, "retained.tar"), Date.now());
+      const { clientConfig } = bench.database;
+      const { header } = await writeBackup({ clientConfig, withState: false, sink });
+      assert.equal(header.withState, true);
+      const { equal } = await restore({
+        ...{ path: sink.name, clientConfig: restored.clientConfig, pool: restored.pool },
+        ...{ log: silentLog, acceptDifference: false, nothingLost: false },
+      });
+      assert.equal(equal, true);
+      assert.deepEqual(await windowsOf(restored), await windowsOf(bench.database));
+    } finally {
+      await restored.drop();
+      await rm(directory, { recursive: true, force: true });
+    }
   });
 });
