@@ -1,31 +1,22 @@
+import { Html, html, joined } from "../../markup/html.ts";
 import type { JudgedStep, Report } from "../report.ts";
 
 const RESULT_WORDS = { pass: "passed", fail: "failed", "not-yet": "not yet" } as const;
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? "");
-}
-
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
+const STYLE =
+  new Html(`body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin:1.5rem 0 .25rem}dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}
 dt{color:#55555f}dd{margin:0;overflow-wrap:anywhere}.result{font-weight:600}.pass .result{color:#0b6b2e}.fail .result{color:#a4161a}.not-yet .result{color:#6b5900}
 code{font-size:.85em}.requests{color:#55555f;font-size:.85rem;overflow-wrap:anywhere}
-@media (prefers-color-scheme:dark){body{color:#e8e8ec;background:#16161a}dt,.requests{color:#a9a9b4}.pass .result{color:#6fd08c}.fail .result{color:#ff8a8a}.not-yet .result{color:#e2c65a}}`;
+@media (prefers-color-scheme:dark){body{color:#e8e8ec;background:#16161a}dt,.requests{color:#a9a9b4}.pass .result{color:#6fd08c}.fail .result{color:#ff8a8a}.not-yet .result{color:#e2c65a}}`);
 
-function stepHtml({ step, title, result, reason, requestIds }: JudgedStep): string {
-  const requests =
-    requestIds.length === 0
-      ? ""
-      : `<p class="requests">Requests: ${requestIds.map((id) => `<code>${escaped(id)}</code>`).join(", ")}</p>`;
-  return `<section class="${result}" id="${step}"><h2>${escaped(title)}: <span class="result">${RESULT_WORDS[result]}</span></h2><p>${escaped(reason)}</p>${requests}</section>`;
+function stepHtml({ step, title, result, reason, requestIds }: JudgedStep): Html {
+  const ids = joined(
+    requestIds.map((id) => html`<code>${id}</code>`),
+    ", ",
+  );
+  const requests = requestIds.length > 0 && html`<p class="requests">Requests: ${ids}</p>`;
+  return html`<section class="${result}" id="${step}"><h2>${title}: <span class="result">${RESULT_WORDS[result]}</span></h2><p>${reason}</p>${requests}</section>`;
 }
 
 /** A report as a page of its own, without anything to load: it may be sent on as a file. */
@@ -44,10 +35,11 @@ export function htmlOf(report: Report): string {
     ],
   ];
   const title = `Certification ${report.certificationId}: ${report.verdict}`;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escaped(title)}</title><style>${STYLE}</style></head>
-<body><main><h1>${escaped(title)}</h1><dl>${facts.map(([name, value]) => `<dt>${name}</dt><dd>${escaped(value)}</dd>`).join("")}</dl>
-${report.steps.map(stepHtml).join("\n")}
+  const steps = joined(report.steps.map(stepHtml), "\n");
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title><style>${STYLE}</style></head>
+<body><main><h1>${title}</h1><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${steps}
 </main></body></html>
-`;
+`.markup;
 }

@@ -3,10 +3,10 @@ import { KNOWN_LABELS } from "../../contract/labels.ts";
 import { VIOLATION_CODES } from "../../contract/violation.ts";
 import { WARNING_CODES } from "../../contract/warning.ts";
 import { ERRORS } from "../../errors/registry.ts";
+import { anchorOf, type Html, html } from "../../markup/html.ts";
 import { ANYWHERE } from "../openapi/errors.ts";
 import { type Answer, type OpenApiDocument, resolved, type Schema } from "../openapi/model.ts";
 import { codeBlock, highlightedJson } from "../page/code-block.ts";
-import { anchorOf, type Html, html } from "../page/html.ts";
 import { headingAnchor, renderInline } from "../page/inline-markdown.ts";
 import { fieldsOfComponent } from "./field-list.ts";
 

@@ -1,6 +1,6 @@
+import { type Html, html, joined } from "../../markup/html.ts";
 import { type OpenApiDocument, type Operation, type Parameter, resolved } from "../openapi/model.ts";
 import { highlightedJson } from "../page/code-block.ts";
-import { type Html, html, joined } from "../page/html.ts";
 
 /** The parameters that an example shows beside those that are required. */
 const SHOWN_PARAMETERS = new Set(["limit"]);

@@ -1,6 +1,6 @@
 import { COMPONENT_NAMES } from "../../contract/component-schemas.ts";
+import { type Html, html, joined } from "../../markup/html.ts";
 import { type OpenApiDocument, resolveReference, type Schema } from "../openapi/model.ts";
-import { type Html, html, joined } from "../page/html.ts";
 import { renderInline } from "../page/inline-markdown.ts";
 
 /** Where the fields of a component are shown once, so that others link to it. */

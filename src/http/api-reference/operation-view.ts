@@ -1,5 +1,6 @@
 import { COMPONENT_NAMES } from "../../contract/component-schemas.ts";
 import { RESOURCES } from "../../contract/resource.ts";
+import { anchorOf, type Html, html } from "../../markup/html.ts";
 import { ANYWHERE } from "../openapi/errors.ts";
 import {
   type Answer,
@@ -11,7 +12,6 @@ import {
   resolved,
 } from "../openapi/model.ts";
 import { codeBlock, highlightedJson } from "../page/code-block.ts";
-import { anchorOf, type Html, html } from "../page/html.ts";
 import { renderInline } from "../page/inline-markdown.ts";
 import { renderMarkdown } from "../page/markdown.ts";
 import { curlOf } from "./curl.ts";

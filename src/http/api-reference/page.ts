@@ -1,7 +1,7 @@
+import { anchorOf, type Html, html } from "../../markup/html.ts";
 import { buildOpenApiDocument } from "../openapi/document.ts";
 import type { OpenApiDocument } from "../openapi/model.ts";
 import type { DocumentOptions } from "../openapi/options.ts";
-import { anchorOf, type Html, html } from "../page/html.ts";
 import { headingAnchor, renderInline } from "../page/inline-markdown.ts";
 import { renderMarkdown } from "../page/markdown.ts";
 import { type PageFiles, renderPage } from "../page/shell.ts";

@@ -1,8 +1,8 @@
+import { type Html, html } from "../../markup/html.ts";
 import type { DocumentOptions } from "../openapi/options.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../openapi/record-examples.ts";
 import { codeBlock } from "../page/code-block.ts";
 import { highlightedCode } from "../page/highlight.ts";
-import { type Html, html } from "../page/html.ts";
 
 function tokenCommand(authUrl: string): string {
   return `CLIENT_ID='your client id'

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import { type Html, html } from "../../markup/html.ts";
 import { codeBlock } from "../page/code-block.ts";
 import { highlightedCode } from "../page/highlight.ts";
-import { type Html, html } from "../page/html.ts";
 import type { Block } from "../page/markdown-blocks.ts";
 import { type Page, readText, repositoryUrl } from "./contents.ts";
 import { fileOf } from "./resolve-link.ts";

@@ -1,4 +1,4 @@
-import { Html, html } from "../page/html.ts";
+import { Html, html } from "../../markup/html.ts";
 import { plainText } from "../page/inline-markdown.ts";
 import { anchorsOf, renderBlocks } from "../page/markdown.ts";
 import { type Block, readBlocks } from "../page/markdown-blocks.ts";

@@ -1,5 +1,5 @@
+import { Html, html } from "../../markup/html.ts";
 import { colouredJson } from "./code-block.ts";
-import { Html, html } from "./html.ts";
 
 // Of each language: comments, texts, words of the language. What is none of them stays as it is. Within a heredoc of a shell
 // the texts of JSON are texts too, which is right.

@@ -1,4 +1,4 @@
-import { Html, html } from "./html.ts";
+import { Html, html } from "../../markup/html.ts";
 
 /** What an address in a text becomes; undefined where a reader cannot follow it, and then its text stands alone. */
 export type Resolve = (address: string) => string | undefined;

@@ -1,6 +1,6 @@
+import { Html, html } from "../../markup/html.ts";
 import { codeBlock } from "./code-block.ts";
 import { highlightedCode } from "./highlight.ts";
-import { Html, html } from "./html.ts";
 import { headingAnchor, type Resolve, renderInline } from "./inline-markdown.ts";
 import { type Block, readBlocks } from "./markdown-blocks.ts";
 

@@ -1,4 +1,4 @@
-import { Html, html } from "./html.ts";
+import { Html, html } from "../../markup/html.ts";
 
 /** The files that pages load and the places that every page links to, relative to the page. */
 export interface PageFiles {
