@@ -49,6 +49,7 @@ const ASSETS: Readonly<Record<string, readonly [type: string, file: string]>> = 
   "docs/page.css": ["text/css; charset=utf-8", "./page/page.css"],
   "docs/site.css": ["text/css; charset=utf-8", "./docs-site/site.css"],
   "docs/copy.js": ["text/javascript; charset=utf-8", "./page/copy.js"],
+  "docs/follow-reading.js": ["text/javascript; charset=utf-8", "./page/follow-reading.js"],
   "docs/reference.js": ["text/javascript; charset=utf-8", "./api-reference/reference.js"],
   "docs/site.js": ["text/javascript; charset=utf-8", "./docs-site/site.js"],
   "docs/search.js": ["text/javascript; charset=utf-8", "./docs-site/search.js"],

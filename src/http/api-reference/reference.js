@@ -1,5 +1,8 @@
 // Marks the place where you are among the contents of this long page, and opens what is folded around it.
 
+// All scripts are served from one folder (docs-routes.ts): it lies in page/.
+import { followReading } from "./follow-reading.js";
+
 const contents = document.getElementById("contents");
 const links = new Map(
   [...contents.querySelectorAll('a[href^="#"]')].map((link) => [link.hash.slice(1), link]),
@@ -20,29 +23,6 @@ addEventListener("hashchange", unfold);
 unfold();
 
 const headings = [...document.querySelectorAll("main [id]")].filter(({ id }) => links.has(id));
-let current;
-
-function mark() {
-  const passed = headings.filter((heading) => heading.getBoundingClientRect().top < 140);
-  const link = links.get((passed.at(-1) ?? headings[0]).id);
-  if (link === current) return;
-  current?.removeAttribute("aria-current");
-  link.setAttribute("aria-current", "location");
-  current = link;
+followReading(links, headings, (link) => {
   if (getComputedStyle(contents).position === "sticky") link.scrollIntoView({ block: "nearest" });
-}
-
-let waiting = false;
-addEventListener(
-  "scroll",
-  () => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      mark();
-    });
-  },
-  { passive: true },
-);
-mark();
+});

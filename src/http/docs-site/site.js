@@ -1,6 +1,9 @@
 // What a page can do without a script, it does; this makes tabs of programs that stand one below the other, and marks the
 // place where you are among the headings beside the text.
 
+// All scripts are served from one folder (docs-routes.ts): it lies in page/.
+import { followReading } from "./follow-reading.js";
+
 const KEPT = "bellhop-docs-language";
 
 /** The language that was chosen last, on whatever page; a browser that keeps nothing forgets it. */
@@ -80,33 +83,6 @@ const links = new Map(
   [...document.querySelectorAll(".beside a")].map((link) => [decodeURIComponent(link.hash.slice(1)), link]),
 );
 const headings = [...document.querySelectorAll("article :is(h2, h3)[id]")].filter(({ id }) => links.has(id));
-let current;
-
-function mark() {
-  const passed = headings.filter((heading) => heading.getBoundingClientRect().top < 140);
-  const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
-  const link = links.get((atEnd ? headings.at(-1) : (passed.at(-1) ?? headings[0])).id);
-  if (link === current) return;
-  current?.removeAttribute("aria-current");
-  link.setAttribute("aria-current", "location");
-  current = link;
-}
-
-let waiting = false;
-if (headings.length > 0) {
-  addEventListener(
-    "scroll",
-    () => {
-      if (waiting) return;
-      waiting = true;
-      requestAnimationFrame(() => {
-        waiting = false;
-        mark();
-      });
-    },
-    { passive: true },
-  );
-  mark();
-}
+followReading(links, headings);
 
 document.querySelector('#contents [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
