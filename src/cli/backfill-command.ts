@@ -9,6 +9,7 @@ import { ServiceError } from "../errors/registry.ts";
 import { backfillLines, gapLines, listLines } from "./backfill-output.ts";
 import { openForCommand } from "./open-for-command.ts";
 import {
+  JSON_OPTION,
   readArgs,
   readCount,
   readOne,
@@ -19,7 +20,6 @@ import {
   type Verbs,
 } from "./verb.ts";
 
-const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 const GAPS_AT_ONCE = 500;
 
 interface Opened {

@@ -15,6 +15,7 @@ import { instructionsOf, type Report } from "../certify/report.ts";
 import { isUtcTimestamp, microsecondTimestamp } from "../contract/calendar.ts";
 import { fieldLines, tableLines } from "./text-output.ts";
 import {
+  JSON_OPTION,
   readArgs,
   readCount,
   readOne,
@@ -25,8 +26,6 @@ import {
   type VerbContext,
   type Verbs,
 } from "./verb.ts";
-
-const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 
 const TERMS_OPTIONS = {
   client: { type: "string" },

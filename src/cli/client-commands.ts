@@ -6,6 +6,7 @@ import { rotateSecret } from "../auth/secret-admin.ts";
 import { clientFields, clientJson, grantText, secretLines } from "./client-output.ts";
 import { fieldLines, momentText, tableLines } from "./text-output.ts";
 import {
+  JSON_OPTION,
   readArgs,
   readCount,
   readDuration,
@@ -27,7 +28,6 @@ const SETTINGS = {
   "reply-to-origin": { type: "string", multiple: true },
 } as const;
 
-const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 const ID_OPTION = { "client-id": { type: "string" } } as const;
 
 const create: Verb = {

@@ -3,7 +3,7 @@ import { withTransaction } from "../db/transaction.ts";
 import { type LabelMeaning, type LabelOf, listLabels, mapLabel, unmapLabel } from "../state/label-mapping.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
-import { readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./verb.ts";
+import { JSON_OPTION, readArgs, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./verb.ts";
 
 const TEXT_CHARACTERS_MAX = 128;
 
@@ -37,7 +37,7 @@ function list(environment: NodeJS.ProcessEnv): Verb {
       const options = {
         client: { type: "string" },
         unmapped: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
+        ...JSON_OPTION,
       } as const;
       const { values } = readArgs({ args: [...args], options });
       return openForCommand(environment, async ({ database }) => {
@@ -62,7 +62,7 @@ function map(environment: NodeJS.ProcessEnv): Verb {
   return {
     usage: "bellhop label map CLIENTCODE reservations|groups LABEL --deducts yes|no [--json]",
     async run(args, { out }) {
-      const options = { deducts: { type: "string" }, json: { type: "boolean", default: false } } as const;
+      const options = { deducts: { type: "string" }, ...JSON_OPTION } as const;
       const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true });
       const of = readLabel(positionals);
       if (values.deducts !== "yes" && values.deducts !== "no")

@@ -9,13 +9,22 @@ import {
 import { newPassword } from "../auth/password.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { momentText, tableLines } from "./text-output.ts";
-import { readArgs, readOne, runVerb, shellContext, UsageError, type Verb, type Verbs } from "./verb.ts";
+import {
+  JSON_OPTION,
+  readArgs,
+  readOne,
+  runVerb,
+  shellContext,
+  UsageError,
+  type Verb,
+  type Verbs,
+} from "./verb.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 
 const OPTIONS = {
   "password-stdin": { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
+  ...JSON_OPTION,
 } as const;
 
 function withOperators(

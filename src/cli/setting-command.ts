@@ -18,6 +18,7 @@ import {
 import { type CommandContext, openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
 import {
+  JSON_OPTION,
   readArgs,
   runVerb,
   shellContext,
@@ -27,7 +28,7 @@ import {
   type Verbs,
 } from "./verb.ts";
 
-const CHANGE_OPTIONS = { property: { type: "string" }, json: { type: "boolean", default: false } } as const;
+const CHANGE_OPTIONS = { property: { type: "string" }, ...JSON_OPTION } as const;
 const NAMES = `\n\nSettings, of a client code or (--property) of one of its properties over that:\n${SETTINGS.map(
   ({ name, takes, fallback }) => `    ${name}  ${takes}; by default ${fallback ?? "none"}`,
 ).join("\n")}`;

@@ -1,5 +1,6 @@
 import { mintToken, revokeToken } from "../auth/token-admin.ts";
 import {
+  JSON_OPTION,
   readArgs,
   readDuration,
   readOne,
@@ -16,7 +17,7 @@ const mint: Verb = {
       "client-id": { type: "string" },
       scope: { type: "string", multiple: true },
       for: { type: "string" },
-      json: { type: "boolean", default: false },
+      ...JSON_OPTION,
     } as const;
     const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true });
     const clientId = readOne("--client-id", positionals, values["client-id"]);
@@ -53,8 +54,11 @@ const mint: Verb = {
 const revoke: Verb = {
   usage: "bellhop token revoke TOKEN|TOKEN_ID [--json]",
   async run(args, { out, withAdmin }) {
-    const options = { json: { type: "boolean", default: false } } as const;
-    const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true });
+    const { values, positionals } = readArgs({
+      args: [...args],
+      options: JSON_OPTION,
+      allowPositionals: true,
+    });
     const text = readOne("TOKEN", positionals);
     return withAdmin(async (admin) => {
       const { tokenId, clientId, already } = await revokeToken(admin, text);

@@ -98,6 +98,9 @@ export function readArgs<const Config extends ParseArgsConfig>(
   }
 }
 
+/** The option of verbs that answer in JSON when asked to. */
+export const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
+
 /** The one positional argument or the option in its place. Throws UsageError when there is none, or more than one. */
 export function readOne(what: string, positionals: readonly string[], option?: string): string {
   const given = option === undefined ? positionals : [option, ...positionals];

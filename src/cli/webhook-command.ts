@@ -16,6 +16,7 @@ import { listAttempts, listDeadLetters } from "../feed/webhooks/queue.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { fieldLines, momentText, tableLines } from "./text-output.ts";
 import {
+  JSON_OPTION,
   readArgs,
   readCount,
   readDuration,
@@ -29,7 +30,6 @@ import {
 } from "./verb.ts";
 import { attemptRow, endpointFields, endpointJson, waitForTry } from "./webhook-output.ts";
 
-const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 const TEXT = { type: "string" } as const;
 const TEXTS = { type: "string", multiple: true } as const;
 const ATTEMPTS_SHOWN = 50;
