@@ -1,6 +1,6 @@
 /** Backfills (cold starts as sessions) under `/console/api`; `contract.ts` says what holds for all of it. */
 
-type Resource = "inventories" | "reservations" | "groups";
+import type { RequestCounts, Resource } from "./contract-batches.ts";
 
 export type BackfillState = "open" | "closed" | "abandoned";
 
@@ -39,17 +39,7 @@ export interface BackfillResource {
   readonly to: string;
   readonly expectedRecords: number | null;
   readonly batches: number;
-  readonly counts: {
-    readonly records: number;
-    readonly pending: number;
-    readonly applied: number;
-    readonly unchanged: number;
-    readonly stale: number;
-    readonly duplicate: number;
-    readonly quarantined: number;
-    readonly discarded: number;
-    readonly rejected: number;
-  };
+  readonly counts: Omit<RequestCounts, "warned">;
   readonly distinctRecords: number;
   readonly missingRecords: number | null;
   /** Of inventories: dates of the manifest, and how many of them the property has a record of. */

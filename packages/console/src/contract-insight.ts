@@ -4,6 +4,8 @@
  * ErrorAnswer. With `accept: text/csv` an answer is CSV, its next page in the header `link`.
  */
 
+import type { Resource } from "./contract-batches.ts";
+
 export type GroupBy =
   | "none"
   | "roomType"
@@ -175,7 +177,7 @@ export interface Finding {
   readonly nights: number;
   readonly nightsExplained: number;
   readonly records: readonly {
-    readonly resource: "inventories" | "reservations" | "groups";
+    readonly resource: Resource;
     readonly key: string;
     readonly requestId: string;
     readonly index: number;
@@ -217,7 +219,7 @@ export interface NightReconciliationAnswer extends Omit<InsightPage<never>, "ite
 /** How one feed of a property does: an item for each resource. Hours have two places, rates are of 1 and have four. */
 export interface FeedHealthItem {
   readonly propertyCode: string;
-  readonly resource: "inventories" | "reservations" | "groups";
+  readonly resource: Resource;
   readonly lastReceivedAt: string | null;
   /** As observed; null: too few batches to tell. */
   readonly cadenceHours: number | null;

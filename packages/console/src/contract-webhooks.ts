@@ -1,5 +1,7 @@
 /** Webhooks under `/console/api`; `contract.ts` says what holds for all of it. */
 
+import type { Resource } from "./contract-batches.ts";
+
 export type WebhookEventName = "request.applied" | "changes.available";
 
 /** An endpoint and how it stands. */
@@ -13,7 +15,7 @@ export interface WebhookItem {
   readonly description: string;
   readonly events: readonly WebhookEventName[];
   /** These three narrow the changes; null: all. */
-  readonly resource: "inventories" | "reservations" | "groups" | null;
+  readonly resource: Resource | null;
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
   readonly state: "active" | "failing" | "paused";
@@ -82,7 +84,7 @@ export interface CreateWebhookRequest {
   readonly url: string;
   readonly description?: string;
   readonly events: readonly WebhookEventName[];
-  readonly resource?: "inventories" | "reservations" | "groups";
+  readonly resource?: Resource;
   readonly clientCode?: string;
   readonly propertyCode?: string;
 }

@@ -11,8 +11,11 @@
  * - A list is `{items, nextCursor}`; `limit` (1 to 1,000, default 100) and `cursor` (an answer's `nextCursor`, with the
  *   same other parameters) walk it. A page may be shorter than `limit`, even empty, and still have a next one.
  */
+import type { Outcome, RequestCounts, Resource } from "./contract-batches.ts";
+
 export type * from "./contract-administration.ts";
 export type * from "./contract-backfill.ts";
+export type * from "./contract-batches.ts";
 export type * from "./contract-insight.ts";
 export type * from "./contract-webhooks.ts";
 
@@ -36,16 +39,6 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }
-
-export type Resource = "inventories" | "reservations" | "groups";
-export type Outcome =
-  | "applied"
-  | "unchanged"
-  | "stale"
-  | "duplicate"
-  | "quarantined"
-  | "discarded"
-  | "rejected";
 
 // ---------------------------------------------------------------------------------------------------------- session
 
@@ -117,21 +110,6 @@ export interface IntakeAnswer {
 }
 
 // ---------------------------------------------------------------------------------------------------------- requests
-
-/** `records` is the sum of all others but `warned`. */
-export interface RequestCounts {
-  readonly records: number;
-  readonly pending: number;
-  readonly applied: number;
-  readonly unchanged: number;
-  readonly stale: number;
-  readonly duplicate: number;
-  readonly quarantined: number;
-  readonly discarded: number;
-  readonly rejected: number;
-  /** Records with warnings, whatever their outcome. */
-  readonly warned: number;
-}
 
 export interface RequestItem {
   readonly requestId: string;
