@@ -1,5 +1,5 @@
 import uPlot from "uplot";
-import type { ChartProps, Series } from "./chart.tsx";
+import type { ChartProps, Series } from "./chart-props.ts";
 import type { Ink } from "./ink.ts";
 
 /** Room for a mark of the x axis, in pixels. */

@@ -1,4 +1,5 @@
-import { Chart, type Series } from "../../charts/chart.tsx";
+import { Chart } from "../../charts/chart.tsx";
+import type { Series } from "../../charts/chart-props.ts";
 import type { OnTheBooksItem } from "../../contract.ts";
 import { writeMany } from "../../field/amounts.ts";
 import { datesBetween, weekdayOf, writeDate, writeDay } from "../../field/stay-date.ts";
