@@ -12,6 +12,7 @@ import { startTestServer } from "../test/support/test-server.ts";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const SUITES = [
   "src/**/*.test.ts",
+  "scripts/**/*.test.ts",
   "test/flow/**/*.test.ts",
   "test/manual/**/*.test.ts",
   "test/workload/**/*.test.ts",

@@ -5,7 +5,8 @@ import { ConfigError } from "../config.ts";
 import { DistributionError } from "../db/distribute.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { WorkUnderWay } from "../db/exclusive-work.ts";
-import { MigrationError } from "../db/migrate.ts";
+import { MigrationError } from "../db/migration-error.ts";
+import { OlderNodesPresent } from "../db/oldest-version.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
 import { WebhookInputError, WebhookNotFound } from "../feed/webhooks/webhook-input-error.ts";
 import { ErasureError } from "../retention/erasure/erasure-error.ts";
@@ -15,6 +16,7 @@ const WRITTEN_FOR_OPERATORS = [
   ConfigError,
   EmbeddedPostgresError,
   MigrationError,
+  OlderNodesPresent,
   DistributionError,
   BackupError,
   WorkUnderWay,

@@ -1,25 +1,12 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "../observe/log.ts";
+import { MigrationError } from "./migration-error.ts";
+import { MIGRATIONS_DIRECTORY, type Migration, readMigrations } from "./migration-files.ts";
+import { pendingMigrations, prepareRecords, readRecords, recordMigration } from "./migration-records.ts";
+import { sqlState } from "./sql-state.ts";
 import { withTransaction } from "./transaction.ts";
 import { readUnfinished } from "./unfinished.ts";
-
-interface Migration {
-  readonly name: string;
-  readonly checksum: string;
-  readonly sql: string;
-}
-
-interface AppliedMigration {
-  name: string;
-  checksum: string;
-}
-
-/** The database and this version of the code do not belong together; the message says how, in one line. */
-export class MigrationError extends Error {}
-
-const MIGRATIONS_DIRECTORY = new URL("../../sql/migrations/", import.meta.url);
 
 export interface MigrationOptions {
   readonly directory?: URL;
@@ -30,11 +17,28 @@ export interface MigrationOptions {
 /** Any constant will do, as long as every version of the service takes the same: "bellhop" in ASCII. */
 const MIGRATION_LOCK = "27707136475951984";
 
+/** How often a node asks whether another has done with migrating. */
+const ASK_AGAIN_MS = 200;
+
+/**
+ * How long a migration waits for a lock, and with it whoever comes to that table after it: as short as the first tries, so
+ * that batches are taken meanwhile; longer later, as under load there may be no gap that is found at once.
+ */
+const LOCK_WAITS_MS = [50, 50, 100, 100, 200, 200, 400] as const;
+const LOCK_WAIT_LONGEST_MS = 800;
+const TRY_AGAIN_MS = 500;
+/** Longer than any transaction of the service; what holds a table for longer is somebody's query. */
+const TRIES_MS_MAX = 300_000;
+
+const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK_DETECTED = "40P01";
+
 /**
  * Brings the database to the schema of this code: runs the files of sql/migrations that it has not had, forward only,
- * each in a transaction of its own together with its record. An advisory lock lets several nodes start at once: one
- * migrates, the others wait and find nothing to do. Throws MigrationError for a database that a newer version has
- * migrated, whose applied migrations were edited since, or that is not finished (unfinished.ts).
+ * each in a transaction of its own together with its record, while nodes of the version before go on (docs/upgrades.md).
+ * An advisory lock lets several nodes start at once: one migrates, the others wait and find nothing to do. A database that
+ * is ahead is taken as it is when all of that only adds. Throws MigrationError for one that needs a newer version, whose
+ * applied migrations were edited since, in which somebody holds a table for minutes, or that is not finished (unfinished.ts).
  */
 export async function migrate(
   config: pg.ClientConfig,
@@ -50,17 +54,20 @@ export async function migrate(
     await takeMigrationLock(client, log);
     const unfinished = filling === undefined ? await readUnfinished(client) : undefined;
     if (unfinished !== undefined) throw new MigrationError(unfinished.note);
-    const applied = await readApplied(client);
-    checkApplied(migrations, applied);
-    for (const migration of migrations.slice(applied.length)) {
-      await withTransaction(client, async () => {
-        await client.query(migration.sql);
-        await client.query("insert into bellhop_migration.applied (name, checksum) values ($1, $2)", [
-          migration.name,
-          migration.checksum,
-        ]);
-      });
-      log.info({ migration: migration.name }, "migrated");
+    await prepareRecords(client);
+    let patience = new Patience();
+    for (;;) {
+      const [next] = pendingMigrations(migrations, await readRecords(client));
+      if (next === undefined) return;
+      try {
+        await run(client, next, patience.lockWaitMs);
+      } catch (error) {
+        await patience.afterFailure(error, next.name, log);
+        await letOthersIn(client, log);
+        continue;
+      }
+      log.info({ migration: next.name }, "migrated");
+      patience = new Patience();
     }
   } finally {
     // Ending the session frees the lock.
@@ -68,64 +75,65 @@ export async function migrate(
   }
 }
 
-/** The names of the migrations of this code, in order. Throws MigrationError for a name or number out of order. */
-export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Promise<Migration[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
-  return await Promise.all(
-    names.map(async (name, index) => {
-      const number = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)+\.sql$/.exec(name)?.[1];
-      if (number === undefined || Number(number) !== index + 1) {
-        throw new MigrationError(
-          `The migration ${name} is not named NNNN-verb-noun.sql with the next number.`,
-        );
-      }
-      const sql = await readFile(new URL(name, directory), "utf8");
-      return { name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
-    }),
-  );
+/** The tries of one migration. */
+class Patience {
+  readonly #startedAt = performance.now();
+  #tries = 0;
+
+  get lockWaitMs(): number {
+    return LOCK_WAITS_MS[this.#tries] ?? LOCK_WAIT_LONGEST_MS;
+  }
+
+  /** Waits until it may be tried again. Throws what cannot be mended by waiting. */
+  async afterFailure(error: unknown, name: string, log: Logger): Promise<void> {
+    if (![LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED].includes(sqlState(error) ?? "")) throw error;
+    if (performance.now() - this.#startedAt > TRIES_MS_MAX)
+      throw new MigrationError(
+        `The migration ${name} found its tables in use for ${TRIES_MS_MAX / 60_000} minutes: look in pg_stat_activity for a transaction that lasts.`,
+        { cause: error },
+      );
+    if (this.#tries === 0) log.info({ migration: name }, "waiting for a table that is in use");
+    this.#tries += 1;
+    await delay(TRY_AGAIN_MS);
+  }
 }
 
+/**
+ * A node of version 0.1.0 that starts now waits for the lock of migrations in the server, where an index that is built concurrently
+ * would wait for it, and it for the index: it is let through.
+ */
+async function letOthersIn(client: pg.Client, log: Logger): Promise<void> {
+  await client.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+  await takeMigrationLock(client, log);
+}
+
+/** Asks again and again: a session that waits in the server would be waited for, in turn, by an index that is built concurrently. */
 async function takeMigrationLock(client: pg.Client, log: Logger): Promise<void> {
-  const { rows } = await client.query<{ taken: boolean }>(
-    `select pg_try_advisory_lock(${MIGRATION_LOCK}) as taken`,
-  );
-  if (rows[0]?.taken === true) return;
-  log.info("waiting for another node that is migrating the database");
-  await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+  for (let asked = 0; ; asked += 1) {
+    const { rows } = await client.query<{ taken: boolean }>(
+      `select pg_try_advisory_lock(${MIGRATION_LOCK}) as taken`,
+    );
+    if (rows[0]?.taken === true) return;
+    if (asked === 0) log.info("waiting for another node that is migrating the database");
+    await delay(ASK_AGAIN_MS);
+  }
 }
 
-async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  const { rows } = await client.query<{ known: boolean }>(
-    "select to_regclass('bellhop_migration.applied') is not null as known",
-  );
-  if (rows[0]?.known !== true) {
-    // A schema of its own: since PostgreSQL 15 an ordinary role may not create tables in public.
-    await client.query(`
-      create schema if not exists bellhop_migration;
-      create table bellhop_migration.applied (
-        name text primary key,
-        checksum text not null,
-        applied_at timestamptz not null default clock_timestamp()
-      )`);
+async function run(client: pg.Client, migration: Migration, lockWaitMs: number): Promise<void> {
+  if (migration.concurrentIndex !== null) {
+    // Its waits for other transactions block nobody.
+    await dropUnfinished(client, migration.concurrentIndex);
+    await client.query(migration.sql);
+    return await recordMigration(client, migration);
   }
-  const applied = await client.query<AppliedMigration>(
-    "select name, checksum from bellhop_migration.applied order by name",
-  );
-  return applied.rows;
+  await withTransaction(client, async () => {
+    await client.query(`set local lock_timeout = ${lockWaitMs}`);
+    await client.query(migration.sql);
+    await recordMigration(client, migration);
+  });
 }
 
-function checkApplied(migrations: readonly Migration[], applied: readonly AppliedMigration[]): void {
-  for (const [index, { name, checksum }] of applied.entries()) {
-    const ours = migrations[index];
-    if (ours?.name !== name) {
-      throw new MigrationError(
-        `The database has the migration ${name}, which this version of Bellhop does not know: start a newer version.`,
-      );
-    }
-    if (ours.checksum !== checksum) {
-      throw new MigrationError(
-        `The migration ${name} was edited after the database had it: restore the file as it was.`,
-      );
-    }
-  }
+/** What a build that broke off has left: an index that is kept up to date and never used, or one that is whole, but not recorded. */
+async function dropUnfinished(client: pg.Client, concurrentIndex: string): Promise<void> {
+  await client.query(`drop index concurrently if exists ${concurrentIndex}`);
 }

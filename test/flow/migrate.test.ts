@@ -9,6 +9,8 @@ import { clientConfig } from "../../src/db/connection.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createEmptyDatabase } from "../support/database.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
+import { until } from "../support/until.ts";
 
 const log = createLogger({ level: "silent", pretty: false });
 const directory = await mkdtemp(join(tmpdir(), "bellhop-migrations-"));
@@ -69,4 +71,77 @@ test("a migration that was edited after it ran is refused in one line that names
 test("migrations are numbered without gaps and named verb-noun", async () => {
   await writeFile(join(directory, "0003-skip-number.sql"), "select 1;");
   await assert.rejects(run(), /0003-skip-number\.sql is not named/);
+});
+
+/** Migrations of before 0022 are those of version 0.1.0, whatever is in them. */
+async function writeBase(): Promise<void> {
+  for (let number = 2; number <= 21; number += 1)
+    await writeFile(join(directory, `${String(number).padStart(4, "0")}-do-nothing.sql`), "select 1;");
+}
+
+test("an older version starts where a newer one has only added, and the oldest sees no record of it", async () => {
+  await writeBase();
+  await run();
+  const added = join(directory, "0022-widen-thing.sql");
+  await writeFile(added, "alter table public.thing add column more text;");
+  await run();
+  await rm(added);
+  await run();
+  assert.deepEqual(await rowsOf("select max(name) as newest from bellhop_migration.applied"), [
+    { newest: "0021-do-nothing.sql" },
+  ]);
+  assert.deepEqual(await rowsOf("select n, more from public.thing"), [{ n: 1, more: null }]);
+});
+
+test("an older version is refused where a newer one has taken away what it uses", async () => {
+  await writeBase();
+  const contracted = join(directory, "0022-narrow-thing.sql");
+  await writeFile(contracted, "-- contract 99.0.0: a test\nalter table public.thing drop column n;");
+  await run();
+  await rm(contracted);
+  await assert.rejects(run(), /0022-narrow-thing\.sql, .* start version 99\.0\.0 or a newer one/);
+});
+
+test("a mark that says nothing is refused", async () => {
+  await writeBase();
+  const marked = join(directory, "0022-narrow-thing.sql");
+  await writeFile(marked, "-- contract\nalter table public.thing drop column n;");
+  await assert.rejects(run(), /does not begin with "-- contract 1\.2\.3: why"/);
+  await writeFile(marked, "-- concurrently\ncreate index concurrently a on public.thing (n); select 1;");
+  await assert.rejects(run(), /is not one "create index concurrently/);
+});
+
+test("a migration does not make others wait for a table that somebody holds, and has it afterwards", async () => {
+  const config = clientConfig({ connectionString: database.url });
+  const pool = new pg.Pool({ ...config, max: 3 });
+  await run();
+  const reader = await pool.connect();
+  await reader.query("set idle_in_transaction_session_timeout = 0; begin; select * from public.thing");
+  await writeFile(join(directory, "0002-widen-thing.sql"), "alter table public.thing add column more text;");
+  const migrated = run();
+  await until(async () => (await waitingForLock(pool, "%alter table public.thing%")) > 0, 60_000);
+  // Behind the migration in the queue for the table, until that gives up its place.
+  await pool.query("insert into public.thing values (2)");
+  await reader.query("commit");
+  reader.release();
+  await migrated;
+  assert.deepEqual(
+    await rowsOf("select count(more)::integer as more, count(*)::integer as all from public.thing"),
+    [{ more: 0, all: 2 }],
+  );
+  await pool.end();
+});
+
+test("an index is built beside those who write, and anew where the first try broke off", async () => {
+  await writeBase();
+  await run();
+  const index = "-- concurrently: a test\ncreate unique index concurrently thing_n on public.thing (n);";
+  await writeFile(join(directory, "0022-index-thing.sql"), index);
+  await rowsOf("insert into public.thing values (1)");
+  await assert.rejects(run(), /could not create unique index/);
+  await rowsOf("delete from public.thing where ctid = (select max(ctid) from public.thing)");
+  const valid = "select indisvalid as valid from pg_index where indexrelid = 'public.thing_n'::regclass";
+  assert.deepEqual(await rowsOf(valid), [{ valid: false }]);
+  await Promise.all([run(), run(), run()]);
+  assert.deepEqual(await rowsOf(valid), [{ valid: true }]);
 });

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { afterEach } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/db/connection.ts";
-import { migrate, readMigrations } from "../../src/db/migrate.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { readMigrations } from "../../src/db/migration-files.ts";
 import type { Database } from "../../src/db/open-database.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { sqlState } from "../../src/db/sql-state.ts";
@@ -69,13 +70,25 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await withClient(url, (client) => client.query(`create database ${name} template ${template}`));
   const url = withDatabase(serverUrl, name);
   if (citus !== undefined) await withClient(url, (client) => prepareClone(name, client));
+  return openedDatabase(name, url, async () => {
+    for (const server of servers) await dropDatabase(server, name);
+  });
+}
+
+/** A database of its own like that, but without anything in it: another version is to migrate it, or a released one is to be loaded. */
+export async function createEmptyTestDatabase(): Promise<TestDatabase> {
+  const { url, drop } = await createEmptyDatabase();
+  return openedDatabase(new URL(url).pathname.slice(1), url, drop);
+}
+
+function openedDatabase(name: string, url: string, remove: () => Promise<void>): TestDatabase {
   const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
   const config = clientConfig(session.address, session.synchronousCommit);
   const pool = createPool(config, silentLog, 10);
   const drop = async () => {
     await pool.end();
     if (testFailed) return console.error(`kept for a look: ${url}`);
-    for (const server of servers) await dropDatabase(server, name);
+    await remove();
   };
   return {
     name,

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import type { AuthInternals } from "../../auth/authenticator.ts";
 import { createLoginLimiter } from "../../auth/login-limiter.ts";
+import { CODE_VERSION } from "../../db/code-version.ts";
 import type { AddressRules } from "../../feed/webhooks/address-rules.ts";
 import { Gate } from "../../memory/gate.ts";
 import type { HttpContext } from "../context.ts";
@@ -33,10 +33,6 @@ const PASSWORDS_WAITING_MAX = 10;
 
 /** Where the app lies once it is built (packages/console). */
 const APP_DIRECTORY = fileURLToPath(new URL("../../../packages/console/dist/", import.meta.url));
-
-const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
 
 export interface ConsoleOptions {
   readonly internals: AuthInternals;
@@ -81,7 +77,7 @@ export async function registerConsole(
     );
     scope.decorateRequest("operator", undefined);
     scope.setErrorHandler(renderConsoleError);
-    addSessionRoutes(scope, parts, version);
+    addSessionRoutes(scope, parts, CODE_VERSION);
     addIntakeRoutes(scope, parts);
     addRequestRoutes(scope, parts);
     addPropertyRoutes(scope, parts);

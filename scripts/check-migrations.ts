@@ -1,0 +1,40 @@
+/**
+ * `npm run check:migrations`: what of sql/migrations a released version has is as it was released, and what came later keeps the
+ * rules under which two versions run side by side (docs/upgrades.md).
+ */
+import { CODE_VERSION, isAtLeast } from "../src/db/code-version.ts";
+import { type Migration, readMigrations } from "../src/db/migration-files.ts";
+import { expandViolations } from "./migrations/expand-rules.ts";
+import { type Release, readReleases } from "./release/releases.ts";
+
+function editedSince({ version, migrations }: Release, ours: readonly Migration[]): string[] {
+  const now = new Map(ours.map(({ name, checksum }) => [name, checksum]));
+  return Object.entries(migrations)
+    .filter(([name, checksum]) => now.get(name) !== checksum)
+    .map(([name]) => `${name}: it is not the file that version ${version} was released with`);
+}
+
+/** A contract migration takes away what a release has stopped using: one that is out, since who upgrades comes from there. */
+function wronglyContracted({ name, oldest }: Migration, releases: readonly Release[]): string[] {
+  if (oldest === null) return [];
+  if (!releases.some(({ version }) => version === oldest))
+    return [`${name}: version ${oldest} is not released, so there is nobody yet who does without it`];
+  return isAtLeast(oldest, CODE_VERSION)
+    ? [`${name}: what version ${oldest} stopped using can be taken away by a later one at the earliest`]
+    : [];
+}
+
+const migrations = await readMigrations();
+const releases = await readReleases();
+const problems = [
+  ...releases.flatMap((release) => editedSince(release, migrations)),
+  ...migrations
+    .filter(({ kind }) => kind === "expand")
+    .flatMap(({ name, sql }) => expandViolations(sql).map((violation) => `${name}: ${violation}`)),
+  ...migrations.flatMap((migration) => wronglyContracted(migration, releases)),
+];
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) {
+  console.error(`\nSee docs/upgrades.md, "For those who write migrations".`);
+  process.exitCode = 1;
+}

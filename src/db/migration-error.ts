@@ -1,0 +1,2 @@
+/** The database and this version of the code do not belong together; the message says how, in one line. */
+export class MigrationError extends Error {}

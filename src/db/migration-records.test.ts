@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { isAtLeast } from "./code-version.ts";
+import type { Migration } from "./migration-files.ts";
+import { type MigrationRecord, pendingMigrations } from "./migration-records.ts";
+
+const migration = (name: string): Migration => ({
+  name,
+  checksum: `sum of ${name}`,
+  sql: "",
+  kind: "expand",
+  oldest: null,
+  concurrentIndex: null,
+});
+const record = (name: string, heeded: boolean, oldest: string | null = null): MigrationRecord => ({
+  ...{ name, heeded, oldest },
+  checksum: `sum of ${name}`,
+});
+const pending = (ours: readonly string[], records: readonly MigrationRecord[], version = "0.3.0") =>
+  pendingMigrations(ours.map(migration), records, version).map(({ name }) => name);
+
+describe("what a version finds in a database", () => {
+  test("is brought up by what it brings, in order", () => {
+    assert.deepEqual(pending(["0021-a.sql", "0022-b.sql", "0023-c.sql"], [record("0021-a.sql", true)]), [
+      "0022-b.sql",
+      "0023-c.sql",
+    ]);
+  });
+  test("is taken as it is where a newer one has only added", () => {
+    assert.deepEqual(pending(["0021-a.sql"], [record("0021-a.sql", true), record("0022-b.sql", false)]), []);
+  });
+  test("is refused below the oldest version that a newer one has left it for", () => {
+    const records = [record("0021-a.sql", true), record("0030-z.sql", true, "0.3.0")];
+    assert.deepEqual(pending(["0021-a.sql"], records), []);
+    assert.deepEqual(pending(["0021-a.sql"], records, "0.10.0"), []);
+    assert.deepEqual(pending(["0021-a.sql"], records, "0.3.0-dev"), []);
+    assert.throws(() => pending(["0021-a.sql"], records, "0.2.9"), /start version 0\.3\.0 or a newer one/);
+  });
+  test("is refused where it was edited since", () => {
+    const edited = { ...record("0021-a.sql", false), checksum: "another" };
+    assert.throws(() => pending(["0021-a.sql"], [edited]), /0021-a\.sql was edited/);
+  });
+  test("is refused where it is of another line of versions", () => {
+    const records = [record("0021-a.sql", true), record("0022-other.sql", false)];
+    assert.throws(() => pending(["0021-a.sql", "0022-b.sql"], records), /different lines of versions/);
+  });
+  test("may need a version for something else than a migration", () => {
+    const records = [record("0021-a.sql", true), record("sealed payloads", true, "0.2.0")];
+    assert.deepEqual(pending(["0021-a.sql", "0022-b.sql"], records), ["0022-b.sql"]);
+  });
+});
+
+test("versions are compared by their numbers, and what is on the way to one counts as it", () => {
+  for (const [version, least, is] of [
+    ["0.2.0", "0.2.0", true],
+    ["0.2.0-dev", "0.2.0", true],
+    ["0.10.0", "0.9.9", true],
+    ["1.0.0", "0.99.99", true],
+    ["0.1.9", "0.2.0", false],
+  ] as const)
+    assert.equal(isAtLeast(version, least), is, `${version} ${least}`);
+});

@@ -1,0 +1,34 @@
+import type pg from "pg";
+import { isAtLeast } from "./code-version.ts";
+import { versionsPresent } from "./presence.ts";
+
+/** What the database holds from now on, and the oldest version that can read it. */
+export interface NewerContent {
+  /** In words, as an older version's refusal to start names it: `sealed payloads`. */
+  readonly what: string;
+  /** `0.2.0` */
+  readonly oldest: string;
+}
+
+/** Nodes are there that could not read what is to be stored; the message says which version, for the operator. */
+export class OlderNodesPresent extends Error {}
+
+/**
+ * Called before something is stored for the first time that older versions cannot read, in the transaction that begins it: from
+ * its commit on they refuse to start on this database (docs/upgrades.md), so that there is no way back. Throws OlderNodesPresent
+ * while such a node runs. Done again it does nothing.
+ */
+export async function leaveOlderVersions(
+  client: pg.ClientBase,
+  { what, oldest }: NewerContent,
+): Promise<void> {
+  const older = (await versionsPresent(client)).filter((version) => !isAtLeast(version, oldest));
+  if (older.length > 0)
+    throw new OlderNodesPresent(
+      `Version ${older[0]} runs, which cannot read ${what}: upgrade every node to ${oldest} or a newer version first.`,
+    );
+  await client.query(
+    "insert into bellhop_migration.applied (name, checksum, oldest) values ($1, '', $2) on conflict do nothing",
+    [what, oldest],
+  );
+}
