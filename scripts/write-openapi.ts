@@ -1,7 +1,8 @@
 /**
  * `npm run openapi:write` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
  * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; and the client's types. It refuses
- * to write what would break a promise. `npm run check:openapi` fails, with the difference, when a committed file is another, and lints.
+ * to write what would break a promise, also one of a version that is out (test/released). `npm run check:openapi` fails, with the
+ * difference, when a committed file is another, and lints.
  */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -10,6 +11,7 @@ import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
 import { clientTypes, type TypedDocument } from "./client-types.ts";
+import { readReleasedOpenApi, readReleases } from "./release/releases.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
 const promises = promisesOf(document);
@@ -24,11 +26,21 @@ const checking = process.argv.includes("--check");
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const committed = (name: string) => readFile(pathOf(name), "utf8").catch(() => undefined);
 
-const frozen = await committed("test/fixtures/contract-v1.json");
-const broken = frozen === undefined ? [] : brokenPromises(JSON.parse(frozen) as Promises, promises);
-if (broken.length > 0) {
-  console.error(`/api/public/v1 is frozen (docs/contract.md, "Versioning"), and this breaks it:`);
-  console.error(broken.map((one) => `  ${one}`).join("\n"));
+/** Every promise that is broken, by who made it. */
+async function broken(): Promise<string[]> {
+  const frozen = await committed("test/fixtures/contract-v1.json");
+  const ofContract = frozen === undefined ? [] : brokenPromises(JSON.parse(frozen) as Promises, promises);
+  const ofReleases = (await readReleases()).map(async ({ version }) => {
+    const document = await readReleasedOpenApi(version);
+    return brokenPromises(promisesOf(document), promises).map((one) => `version ${version}: ${one}`);
+  });
+  return [...ofContract, ...(await Promise.all(ofReleases)).flat()];
+}
+
+const breaks = await broken();
+if (breaks.length > 0) {
+  console.error(`What is promised is frozen (docs/versioning.md), and this breaks it:`);
+  console.error(breaks.map((one) => `  ${one}`).join("\n"));
   process.exitCode = 1;
 } else {
   for (const [name, fresh] of Object.entries(files)) await writeOrCompare(name, fresh);
