@@ -10,6 +10,7 @@ import { memoryCampaign } from "./memory-campaign.ts";
 import { networkCommand } from "./network.ts";
 import { nodesCommand } from "./nodes.ts";
 import { rotationsCommand } from "./rotations.ts";
+import { upgradeCommand } from "./upgrade.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
@@ -21,6 +22,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   clock: commandOf(clockCampaign),
   memory: commandOf(memoryCampaign),
   fsync: commandOf(fsyncCampaign),
+  upgrade: upgradeCommand,
 };
 
 const [name = "", ...args] = process.argv.slice(2);

@@ -9,7 +9,7 @@ import { checkLog, countLost, type LogFindings } from "./check-log.ts";
 import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PlantedFault } from "./plant.ts";
-import { ServiceProcess } from "./service-process.ts";
+import { ServiceProcess, type ServiceProcessOptions } from "./service-process.ts";
 
 /** What is asked of a campaign of several nodes on one database. */
 export interface ManyNodesOptions<Fault extends string> {
@@ -38,26 +38,35 @@ export const TAKEOVER_MS_PROMISED = 5_000;
 const CLOCK_ERROR_MS_MAX = 1_000;
 const THREADS = { httpThreads: 1, applyWriters: 1 } as const;
 
-/** Nodes on one database (by one address, or each by its own), each with a data directory and a port of its own; all are started at the same moment. */
+/** Nodes on one database (by one address, or each by its own), each with a data directory and a port of its own, all of one version. */
+export async function prepareNodes(
+  count: number,
+  databaseUrl: string | ((node: number) => string),
+  options: ServiceProcessOptions = {},
+): Promise<ServiceProcess[]> {
+  return await Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      ServiceProcess.prepare({
+        ...options,
+        environment: {
+          DATABASE_URL: typeof databaseUrl === "string" ? databaseUrl : databaseUrl(at),
+          HTTP_THREADS: String(THREADS.httpThreads),
+          APPLY_WRITERS: String(THREADS.applyWriters),
+          ...options.environment,
+        },
+      }),
+    ),
+  );
+}
+
+/** The same, all started at the same moment. */
 export async function startNodes(
   count: number,
   databaseUrl: string | ((node: number) => string),
   environment: Readonly<Record<string, string>> = {},
   plant?: PlantedFault,
 ): Promise<ServiceProcess[]> {
-  const nodes = await Promise.all(
-    Array.from({ length: count }, (_, at) =>
-      ServiceProcess.prepare({
-        plant,
-        environment: {
-          DATABASE_URL: typeof databaseUrl === "string" ? databaseUrl : databaseUrl(at),
-          HTTP_THREADS: String(THREADS.httpThreads),
-          APPLY_WRITERS: String(THREADS.applyWriters),
-          ...environment,
-        },
-      }),
-    ),
-  );
+  const nodes = await prepareNodes(count, databaseUrl, { environment, plant });
   for (const node of nodes) node.start();
   return nodes;
 }

@@ -5,6 +5,7 @@ import { SeededRandom } from "../workload/seeded-random.ts";
 import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
 import { explainStall } from "./explain-stall.ts";
+import { failedRequests } from "./failed-requests.ts";
 import { seconds } from "./figures.ts";
 import { KeyRotations } from "./key-rotations.ts";
 import { Ledger } from "./ledger.ts";
@@ -141,12 +142,6 @@ export async function runNodes(options: ManyNodesOptions<NodeFault>): Promise<No
     for (const node of nodes) await node.remove();
     await database.drop();
   }
-}
-
-/** Restarted in order, nobody is to see anything but 202. */
-function failedRequests({ seen }: Ledger): string[] {
-  const failed = Object.entries(seen).filter(([what]) => what !== "202");
-  return failed.length === 0 ? [] : [`while nodes were restarted in order: ${JSON.stringify(failed)}`];
 }
 
 function promises({ takeovers, readyMs }: Faults): string[] {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stopServer } from "../../src/db/embedded/postmaster.ts";
@@ -11,7 +12,7 @@ import { until } from "../support/until.ts";
 import { clusterOf } from "./database-of-service.ts";
 import type { PlantedFault } from "./plant.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Threads that serve HTTP, each with a lane of its own: the faults are to hit a service that has several. */
 export const HTTP_THREADS = 2;
@@ -30,6 +31,8 @@ export interface ServiceProcessOptions {
   readonly dataDir?: string;
   /** A command that runs the rest of its command line in its place. */
   readonly launcher?: readonly string[];
+  /** The directory of the version that is to run; by default this one. */
+  readonly checkout?: string;
 }
 
 /** `bellhop serve` in a process of its own, and the next one after each end of it. Its log is `<dataDir>/service.log`. */
@@ -38,6 +41,7 @@ export class ServiceProcess {
   readonly dataDir: string;
   readonly #port: number;
   readonly #options: ServiceProcessOptions;
+  #checkout: string;
   #child: ChildProcess | undefined;
   #startsAgain = false;
 
@@ -46,6 +50,7 @@ export class ServiceProcess {
     this.address = `http://127.0.0.1:${port}`;
     this.#port = port;
     this.#options = options;
+    this.#checkout = options.checkout ?? CHECKOUT;
   }
 
   /** On a data directory and a port of its own, which stay the same at every start; not started yet. */
@@ -63,9 +68,14 @@ export class ServiceProcess {
     return `${this.dataDir}/service.log`;
   }
 
+  /** From the next start on it is the version in that directory, without one this one; commands are so at once. */
+  changeTo(checkout: string = CHECKOUT): void {
+    this.#checkout = checkout;
+  }
+
   start(): void {
     const log = openSync(this.logPath, "a");
-    const command = [process.execPath, ...this.#planted(), MAIN, "serve", "--no-sandbox"];
+    const command = [process.execPath, ...this.#planted(), this.#main, "serve", "--no-sandbox"];
     const [program = "", ...args] = [...(this.#options.launcher ?? []), ...command];
     this.#child = spawn(program, args, {
       cwd: "/",
@@ -162,11 +172,15 @@ export class ServiceProcess {
 
   /** Runs a command of the CLI on the same data directory; answers its standard output. */
   async command(...args: readonly string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
+    const { stdout } = await promisify(execFile)(process.execPath, [this.#main, ...args], {
       cwd: "/",
       env: this.#environment(),
     });
     return stdout;
+  }
+
+  get #main(): string {
+    return join(this.#checkout, "src/main.ts");
   }
 
   #running(): ChildProcess {

@@ -1,0 +1,113 @@
+import { type LaidOut, layOutRelease } from "../../scripts/release/lay-out-release.ts";
+import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
+import { Balancer } from "./balancer.ts";
+import { BatchSource } from "./batch-source.ts";
+import { explainStall } from "./explain-stall.ts";
+import { failedRequests } from "./failed-requests.ts";
+import { seconds } from "./figures.ts";
+import { Ledger } from "./ledger.ts";
+import { type ManyNodesReport, prepareNodes, READY_MS_MAX, reportAtRest, untilShared } from "./many-nodes.ts";
+import { newToken } from "./new-token.ts";
+import { Senders } from "./senders.ts";
+import type { ServiceProcess } from "./service-process.ts";
+
+/** What is asked of a rolling upgrade. */
+export interface RollingOptions {
+  readonly nodes: number;
+  readonly seed: number;
+  readonly senders: number;
+  /** How long two versions, or one, run side by side between two changes. */
+  readonly restMs: number;
+  readonly enough?: AbortSignal;
+  readonly told?: (line: string) => void;
+}
+
+/** What it came to. */
+export interface RollingReport extends ManyNodesReport {
+  /** The version before, by which it began. */
+  readonly before: string;
+  /** Nodes that were changed to the other version, in all. */
+  readonly changes: number;
+}
+
+interface Scene extends Omit<RollingOptions, "nodes"> {
+  readonly database: TestDatabase;
+  readonly nodes: readonly ServiceProcess[];
+}
+
+/** One node after another is stopped in order and started as another version, while all others go on. */
+async function roll(scene: Scene, checkout: string | undefined, version: string): Promise<number> {
+  for (const [at, node] of scene.nodes.entries()) {
+    if (scene.enough?.aborted === true) return at;
+    const startedAt = performance.now();
+    const code = await node.end("SIGTERM");
+    if (code !== 0) throw new Error(`SIGTERM ended node ${at + 1} with ${code}.`);
+    node.changeTo(checkout);
+    node.start();
+    await node.untilReady(READY_MS_MAX);
+    await untilShared(scene.database.pool, scene.nodes.length);
+    scene.told?.(`node ${at + 1} is version ${version}, after ${seconds(performance.now() - startedAt)}`);
+    await new Promise((resolve) => setTimeout(resolve, scene.restMs));
+  }
+  return scene.nodes.length;
+}
+
+/** The state as the log gives it, by a command of this version beside the nodes. */
+async function replayProblems(node: ServiceProcess): Promise<string[]> {
+  try {
+    const { equal } = JSON.parse(await node.command("replay", "--json")) as { equal: boolean };
+    return equal ? [] : ["a replay gives another state"];
+  } catch (error) {
+    return [`a replay gives another state, or none: ${String(error)}`];
+  }
+}
+
+/**
+ * Nodes of the release before take load; they are changed to this version one after another, back to the release, and to this
+ * version again. Nothing but 202 may be answered meanwhile, and what was answered is checked as in every campaign.
+ */
+export async function runRollingUpgrade(options: RollingOptions): Promise<RollingReport> {
+  const startedAt = performance.now();
+  const before = await layOutRelease();
+  const database = await createEmptyTestDatabase();
+  const nodes = await prepareNodes(options.nodes, database.url, { checkout: before.directory });
+  const scene = { ...options, database, nodes };
+  const ledger = new Ledger();
+  const balancer = new Balancer(nodes.map(({ address }) => address));
+  let senders: Senders | undefined;
+  try {
+    for (const node of nodes) node.start();
+    for (const node of nodes) await node.untilReady(READY_MS_MAX);
+    const token = await newToken(nodes[0] as ServiceProcess);
+    const { seed } = options;
+    senders = new Senders({
+      ...{ token, ledger, seed, senders: options.senders },
+      route: () => balancer.route(),
+      source: new BatchSource(seed),
+    });
+    await untilShared(database.pool, options.nodes);
+    const changes = await thereAndBack(scene, before);
+    await senders.stop();
+    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay: 0 });
+    const problems = [...failedRequests(ledger), ...(await replayProblems(nodes[0] as ServiceProcess))];
+    return { ...report, before: before.version, changes, problems: [...report.problems, ...problems] };
+  } catch (error) {
+    for (const line of await explainStall(database.pool, nodes)) options.told?.(line);
+    throw error;
+  } finally {
+    senders?.abandon();
+    await balancer.stop();
+    for (const node of nodes) await node.remove();
+    await database.drop();
+    await before.remove();
+  }
+}
+
+/** To this version, back, and to this version again; answers how many nodes were changed. */
+async function thereAndBack(scene: Scene, before: LaidOut): Promise<number> {
+  return (
+    (await roll(scene, undefined, "this one")) +
+    (await roll(scene, before.directory, before.version)) +
+    (await roll(scene, undefined, "this one again"))
+  );
+}
