@@ -51,6 +51,20 @@ export async function readRecords(client: Queryable): Promise<readonly Migration
   return rows;
 }
 
+/** The same of a database that may have no records, or those of version 0.1.0; writes nothing. */
+export async function findRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
+  const { rows: found } = await client.query<{ applied: boolean; expansion: boolean }>(
+    `select to_regclass('bellhop_migration.applied') is not null as applied,
+      to_regclass('bellhop_migration.expansion') is not null as expansion`,
+  );
+  if (found[0]?.expansion === true) return await readRecords(client);
+  if (found[0]?.applied !== true) return [];
+  const { rows } = await client.query<MigrationRecord>(
+    "select name, checksum, true as heeded, null as oldest from bellhop_migration.applied order by name",
+  );
+  return rows;
+}
+
 /** Records, in its own transaction, that the database has had a migration. */
 export async function recordMigration(client: pg.ClientBase, migration: Migration): Promise<void> {
   const { name, checksum, kind, oldest } = migration;

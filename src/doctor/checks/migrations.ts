@@ -1,4 +1,5 @@
-import { readMigrations } from "../../db/migrate.ts";
+import { readMigrations } from "../../db/migration-files.ts";
+import { findRecords } from "../../db/migration-records.ts";
 import { countText } from "../amounts.ts";
 import { type Check, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";
@@ -9,23 +10,16 @@ export const migrations: Check<DatabaseSubject> = {
   async run({ database: { pool } }) {
     const id = "database.migrations";
     const known = await readMigrations();
-    const there = await pool.query<{ there: boolean }>(
-      "select to_regclass('bellhop_migration.applied') is not null as there",
-    );
-    const applied =
-      there.rows[0]?.there === true
-        ? (await pool.query<{ name: string }>("select name from bellhop_migration.applied order by name"))
-            .rows
-        : [];
-    const names = new Set(applied.map(({ name }) => name));
-    const newer = applied.filter(({ name }) => !known.some((ours) => ours.name === name));
+    const records = await findRecords(pool);
+    const names = new Set(records.map(({ name }) => name));
+    const newer = records.filter(({ name }) => !known.some((ours) => ours.name === name));
     const missing = known.filter(({ name }) => !names.has(name));
     if (newer.length > 0)
       return [
         trouble("warn", id, {
           says: `The database has ${countText(newer.length, "migration")} that this version does not know, ${newer[0]?.name ?? ""} the first.`,
           means: "A newer version has been started on it. What follows may be incomplete.",
-          advice: "Use the newer version; docs/operations.md says what an upgrade and a way back take.",
+          advice: "Use the newer version; docs/upgrades.md says what an upgrade and a way back take.",
         }),
       ];
     if (missing.length > 0)

@@ -1,0 +1,102 @@
+/**
+ * `npm run release -- minor|patch|major [--checked] [--dry-run]`: makes a release of what is committed. It runs the tests and the checks
+ * (--checked: they have run on this commit), writes the version and CHANGELOG.md, commits and tags that, and keeps in test/released
+ * what the version is (its OpenAPI document, its migrations, a database that it filled). Nothing is pushed. docs/upgrades.md
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { readMigrations } from "../src/db/migration-files.ts";
+import { freezeRelease } from "./release/freeze-release.ts";
+import { layOutRelease } from "./release/lay-out-release.ts";
+import { RELEASE_KINDS, versionAfter, withRelease, withVersion } from "./release/release-text.ts";
+import { type Release, readReleases } from "./release/releases.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { checked: { type: "boolean" }, "dry-run": { type: "boolean" } },
+});
+const kind = RELEASE_KINDS.find((one) => one === positionals[0]);
+if (kind === undefined || positionals.length !== 1)
+  fail("npm run release -- minor|patch|major [--checked] [--dry-run]");
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+const read = (name: string) => readFileSync(`${root}${name}`, "utf8");
+
+/** A text of each file that changes, by name. */
+function filesOf(version: string, date: string): Record<string, string> {
+  return {
+    "CHANGELOG.md": withRelease(read("CHANGELOG.md"), version, date),
+    ...versionFiles(version),
+  };
+}
+
+function versionFiles(version: string): Record<string, string> {
+  const names = ["package.json", "package-lock.json"];
+  return Object.fromEntries(names.map((name) => [name, withVersion(read(name), version)]));
+}
+
+function write(files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(`${root}${name}`, text);
+}
+
+function run(...command: readonly [string, ...string[]]): void {
+  const [program, ...args] = command;
+  if (spawnSync(program, args, { cwd: root, stdio: "inherit" }).status !== 0)
+    fail(`${command.join(" ")} failed.`);
+}
+
+/** Who goes from one patch to another, there or back, may do it without a thought of the database. */
+async function refuseMigrationsInPatch(last: Release | undefined): Promise<void> {
+  const added = (await readMigrations()).filter(
+    ({ name }) => last !== undefined && !(name in last.migrations),
+  );
+  if (kind === "patch" && added.length > 0)
+    fail(
+      `A patch brings no migration, and ${added[0]?.name} is new since ${last?.version}: release a minor version.`,
+    );
+}
+
+const last = (await readReleases()).at(-1);
+const version = versionAfter(last?.version ?? "0.0.0", kind);
+const date = new Date().toISOString().slice(0, 10);
+if (git("status", "--porcelain") !== "") fail("There are changes that are not committed.");
+if (git("tag", "--list", `v${version}`) !== "") fail(`There is a tag v${version} already.`);
+await refuseMigrationsInPatch(last);
+const files = filesOf(version, date);
+if (values["dry-run"] === true) {
+  console.log(
+    `Would release ${version} of ${git("rev-parse", "--short", "HEAD")}: ${Object.keys(files).join(", ")}.`,
+  );
+  process.exit(0);
+}
+if (values.checked !== true) {
+  run("npm", "test");
+  run("npm", "run", "-s", "check");
+}
+write(files);
+git("commit", "--quiet", "--all", "--message", `release: version ${version}`);
+git("tag", "--annotate", `v${version}`, "--message", `version ${version}`);
+const commit = git("rev-parse", "HEAD");
+const laidOut = await layOutRelease({ version, commit, date, migrations: {} });
+try {
+  await freezeRelease({ version, commit, date, directory: laidOut.directory });
+} finally {
+  await laidOut.remove();
+}
+write(versionFiles(`${versionAfter(version, "minor")}-dev`));
+git("add", "test/released", "package.json", "package-lock.json");
+git(
+  "commit",
+  "--quiet",
+  "--message",
+  `test(released): what version ${version} is, for the next ones to be held to`,
+);
+console.log(`Version ${version} is committed and tagged v${version}; git push --follow-tags publishes it.`);

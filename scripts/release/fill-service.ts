@@ -1,0 +1,233 @@
+import type { FaultName } from "../../src/simulate/faults.ts";
+import { hotelProfile } from "../../src/simulate/hotel-profile.ts";
+import { SIMULATED_RESOURCES } from "../../src/simulate/simulated-record.ts";
+import { simulate } from "../../src/simulate/simulation.ts";
+import { BatchSource, CLIENT_CODE } from "../../test/faults/batch-source.ts";
+import { type ClientCredentials, tokenOf } from "../../test/faults/new-token.ts";
+import type { ServiceProcess } from "../../test/faults/service-process.ts";
+import { until } from "../../test/support/until.ts";
+
+/** Nobody listens there: deliveries wait, with their tries noted. */
+const NOBODY = "http://127.0.0.1:65535/hook";
+const WAIT_MS_MAX = 60_000;
+const BATCHES = 24;
+const SEED = 7;
+const SIMULATED_RECORDS = 150;
+
+/** With these settings a service can be filled, and is opened again. */
+export const FILLED_ENVIRONMENT = {
+  KEY_ENCRYPTION_KEY: Buffer.from("bellhop, a key for test/released").toString("base64"),
+  WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8",
+  HTTP_THREADS: "1",
+  APPLY_WRITERS: "1",
+} as const;
+
+/** What a service was filled with, as far as it has to be known to ask for it again. */
+export interface Filled extends ClientCredentials {
+  /** Questions whose answers another version has to give, too. */
+  readonly paths: readonly string[];
+}
+
+/** A partner of the service that is filled. */
+class Partner {
+  readonly #address: string;
+  readonly #token: string;
+
+  constructor(address: string, token: string) {
+    this.#address = address;
+    this.#token = token;
+  }
+
+  async ask(method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
+    const answer = await fetch(`${this.#address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.text();
+    if (answer.status >= 400 && answer.status !== 409)
+      throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return { status: answer.status, json: JSON.parse(text) as Record<string, unknown> };
+  }
+
+  /** Posts records; answers the request id. */
+  async push(resource: string, records: readonly object[], headers?: Readonly<Record<string, string>>) {
+    const body = JSON.stringify(records);
+    return String((await this.ask("POST", `/api/public/v1/${resource}`, body, headers)).json["requestId"]);
+  }
+}
+
+const HOTEL = { clientCode: "ACME", propertyCode: "PARIS01" } as const;
+const HOTEL_QUERY = "clientCode=ACME&propertyCode=PARIS01";
+
+const reservation = (reservationId: string, at: string, more: object = {}) => ({
+  ...HOTEL,
+  reservationId,
+  lastModifiedDateTime: at,
+  status: "RESERVED",
+  roomStays: [{ arrivalDate: "2026-05-01", departureDate: "2026-05-04", roomTypeCode: "DLX" }],
+  profiles: [{ id: "P-1", name: "A. Guest" }],
+  ...more,
+});
+
+/** Fills a running service with something of everything that a database can have, and waits until all is applied. */
+export async function fillService(service: ServiceProcess): Promise<Filled> {
+  const created = await service.command(
+    ...[
+      "client",
+      "create",
+      "--name",
+      "Partner",
+      "--rate",
+      "10000",
+      "--burst",
+      "10000",
+      "--token-burst",
+      "100",
+    ],
+    ...["--grant", "ACME/*", "--grant", "DEMO/*", "--grant", `${CLIENT_CODE}/*`, "--json"],
+  );
+  const { client_id } = JSON.parse(created) as ClientCredentials;
+  const rotated = await service.command("client", "rotate-secret", client_id, "--overlap", "1h", "--json");
+  const client = JSON.parse(rotated) as ClientCredentials;
+  const partner = new Partner(service.address, await tokenOf(service.address, client));
+  await administer(service, client);
+  await sendHotel(partner);
+  const source = new BatchSource(1);
+  for (let sent = 0; sent < BATCHES; sent += 1) {
+    const { resource, records, idempotencyKey } = source.next();
+    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    await partner.ask("POST", `/api/public/v1/${resource}`, `[${records.join(",")}]`, headers);
+  }
+  const held = await pushUnusual(partner);
+  const backfillId = await backfill(partner);
+  await untilApplied(partner);
+  await service.command("quarantine", "release", held, "0");
+  await service.command("quarantine", "discard", held, "1");
+  await until(async () => {
+    const { json } = await partner.ask("GET", `/api/public/v1/requests/${held}`);
+    return (json["counts"] as { quarantined: number }).quarantined === 1;
+  }, WAIT_MS_MAX);
+  return {
+    client_id,
+    client_secret: client.client_secret,
+    paths: await questions(partner, [held], backfillId),
+  };
+}
+
+async function administer(service: ServiceProcess, { client_id }: ClientCredentials): Promise<void> {
+  for (const command of [
+    ["setting", "set", "ACME", "timeZone", "Europe/Paris"],
+    ["setting", "set", "ACME", "currency", "EUR", "--property", "PARIS01"],
+    ["label", "map", "ACME", "reservations", "WALK IN", "--deducts", "yes"],
+    ["operator", "create", "ada"],
+    ["webhook", "create", "--client-id", client_id, "--url", NOBODY, "--event", "request.applied"],
+    ["key", "rotate", "--announce", "5s"],
+  ])
+    await service.command(...command);
+  // Whose certification is open is held to stricter limits: another client's.
+  const newcomer = await service.command(
+    "client",
+    "create",
+    "--name",
+    "Newcomer",
+    "--grant",
+    "NEW/*",
+    "--json",
+  );
+  const { client_id: newcomerId } = JSON.parse(newcomer) as ClientCredentials;
+  await service.command("certify", "start", "--client", newcomerId, "--property", "NEW/ROMA01");
+}
+
+/** Of a made-up hotel the first so many records of each resource: they are as rich as hotels send them, and a whole hotel is too much. */
+async function sendHotel(partner: Partner): Promise<void> {
+  const start = "2026-03-01";
+  const options = {
+    seed: SEED,
+    properties: 1,
+    days: 2,
+    start,
+    clientCode: "DEMO",
+    horizonDays: 14,
+    faults: new Set<FaultName>(),
+  };
+  const records = Array.from(simulate(options)).flatMap(({ waves }) => waves.flat());
+  for (const resource of SIMULATED_RESOURCES) {
+    const some = records.filter((record) => record.resource === resource).slice(0, SIMULATED_RECORDS);
+    const body = `[${some.map(({ json }) => json.toString()).join(",")}]`;
+    await partner.ask("POST", `/api/public/v1/${resource}`, body);
+  }
+}
+
+/** A late version, one that comes again, a record that is no good and two that are held; answers the request of these. */
+async function pushUnusual(partner: Partner): Promise<string> {
+  await partner.push("reservations", [
+    reservation("R-1", "2026-02-01T10:00:00Z"),
+    reservation("R-2", "2026-02-01T10:00:00Z"),
+  ]);
+  await partner.push("reservations", [reservation("R-1", "2026-03-01T10:00:00Z", { status: "CANCELLED" })]);
+  await partner.push("reservations", [
+    reservation("R-1", "2026-02-15T10:00:00Z", { status: "WALK IN" }),
+    reservation("R-2", "2026-02-01T10:00:00Z"),
+  ]);
+  await partner.push(
+    "reservations",
+    [reservation("R-3", "2026-02-01T10:00:00Z"), { ...HOTEL, reservationId: "R-4" }],
+    {
+      prefer: "handling=lenient",
+    },
+  );
+  return await partner.push("reservations", [
+    reservation("R-5", "2099-01-01T00:00:00Z"),
+    reservation("R-6", "2099-01-01T00:00:00Z"),
+    reservation("R-7", "2099-01-01T00:00:00Z"),
+  ]);
+}
+
+/** One that is closed, and one that is open; answers the closed one. */
+async function backfill(partner: Partner): Promise<string> {
+  const open = async (propertyCode: string) => {
+    const resources = [
+      { resource: "reservations", from: "2026-05-01", to: "2026-05-31", expectedRecords: 1 },
+    ];
+    const manifest = JSON.stringify({ clientCode: "ACME", propertyCode, resources });
+    return String((await partner.ask("POST", "/api/public/v1/backfills", manifest)).json["backfillId"]);
+  };
+  const closed = await open("LYON01");
+  await open("NICE01");
+  const record = { ...reservation("B-1", "2026-01-01T00:00:00Z"), propertyCode: "LYON01" };
+  await partner.push("reservations", [record], { "backfill-id": closed });
+  await until(
+    async () => (await partner.ask("POST", `/api/public/v1/backfills/${closed}/close`, "{}")).status === 200,
+    WAIT_MS_MAX,
+  );
+  return closed;
+}
+
+async function untilApplied(partner: Partner): Promise<void> {
+  await until(async () => {
+    const { json } = await partner.ask("GET", "/api/public/v1/requests?limit=1000");
+    return (json["items"] as { status: string }[]).every(({ status }) => status === "applied");
+  }, WAIT_MS_MAX);
+}
+
+/** What is asked of every version: of each kind of answer one or more. None may hang on the moment of the question. */
+async function questions(
+  partner: Partner,
+  requestIds: readonly string[],
+  backfillId: string,
+): Promise<string[]> {
+  const { json } = await partner.ask("GET", "/api/public/v1/requests?limit=20");
+  const newest = (json["items"] as { requestId: string }[]).map(({ requestId }) => requestId);
+  return [
+    ...[...requestIds, ...newest].map((id) => `/api/public/v1/requests/${id}`),
+    `/api/public/v1/reservations?${HOTEL_QUERY}`,
+    `/api/public/v1/reservations/history?${HOTEL_QUERY}&reservationId=R-1`,
+    `/api/public/v1/reservations?clientCode=DEMO&propertyCode=${hotelProfile(SEED, 0, "DEMO").propertyCode}&limit=50`,
+    `/api/public/v1/inventories?clientCode=${CLIENT_CODE}&propertyCode=P01`,
+    `/api/public/v1/groups?clientCode=${CLIENT_CODE}&propertyCode=P02`,
+    `/api/public/v1/backfills/${backfillId}/statement`,
+    `/api/insight/v1/on-the-books?${HOTEL_QUERY}&from=2026-05-01&to=2026-05-07`,
+    `/api/insight/v1/blocks?clientCode=${CLIENT_CODE}&propertyCode=P02&from=2024-01-01&to=2024-02-01`,
+  ];
+}
