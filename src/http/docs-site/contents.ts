@@ -86,6 +86,8 @@ const SECTIONS: readonly {
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Settings"],
       ["docs/telemetry.md", "Telemetry"],
+      ["docs/upgrades.md", "Upgrades"],
+      ["CHANGELOG.md", "Changelog", "docs/changelog"],
       ["docs/console.md", "The console"],
       ["docs/security.md", "Security"],
       ["docs/privacy.md", "Privacy"],
@@ -110,7 +112,7 @@ const LEFT_OUT = new Set(["docs/plan.md"]);
  */
 export function readContents(): readonly Section[] {
   const files = new Set(
-    globSync(["docs/**/*.md", "examples/*/README.md", "packages/client/README.md"], {
+    globSync(["docs/**/*.md", "examples/*/README.md", "packages/client/README.md", "CHANGELOG.md"], {
       cwd: fileURLToPath(ROOT),
     }),
   );
