@@ -23,7 +23,3 @@ create table night_pack_progress (
   received_up_to timestamptz not null,
   primary key (bucket, property_id)
 );
-
--- Entries lie nearly in the order of their receipt: what is not packed yet is found by a few kilobytes of ranges, which cost an insert
--- nothing.
-create index night_entry_received on night_entry using brin (received_at) with (autosummarize = on);
