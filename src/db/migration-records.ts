@@ -83,7 +83,7 @@ export async function recordMigration(client: pg.ClientBase, migration: Migratio
 }
 
 /** Other records say since when the database holds what older versions cannot read (oldest-version.ts). */
-function isMigration(name: string): boolean {
+export function isMigration(name: string): boolean {
   return /^\d{4}-/.test(name);
 }
 

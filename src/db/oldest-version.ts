@@ -10,6 +10,15 @@ export interface NewerContent {
   readonly oldest: string;
 }
 
+/** What there is of it. Whoever adds another form of what is stored adds it here, and says so where it begins. */
+export const NEWER_CONTENT = {
+  sealedParts: { what: "sealed batches in the log", oldest: "0.2.0" },
+  rewrittenParts: { what: "batches that were rewritten in the log", oldest: "0.2.0" },
+  windowsOfTime: { what: "tables in windows of time", oldest: "0.2.0" },
+  erasureList: { what: "an erasure list", oldest: "0.2.0" },
+  pepperAfterTheFirst: { what: "a second pepper", oldest: "0.2.0" },
+} as const satisfies Readonly<Record<string, NewerContent>>;
+
 /** Nodes are there that could not read what is to be stored; the message says which version, for the operator. */
 export class OlderNodesPresent extends Error {}
 

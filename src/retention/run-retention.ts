@@ -3,6 +3,7 @@ import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../accept/partitions.
 import { endWithClient } from "../db/connection.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { WorkUnderWay, withExclusiveWork } from "../db/exclusive-work.ts";
+import { leaveOlderVersions, NEWER_CONTENT } from "../db/oldest-version.ts";
 import type { TimeWindow, WindowedTable } from "../db/time-windows.ts";
 import { VERSION_WINDOWS } from "../state/version-windows.ts";
 import { type Expired, expireLogWindow } from "./expire-log.ts";
@@ -11,7 +12,7 @@ import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire
 import { type ExpiringWindow, findExpiring, type RetentionRules, writeMark } from "./expiring-window.ts";
 import { openWindows } from "./open-windows.ts";
 import { readClients } from "./past-term.ts";
-import { listTerms, Terms } from "./terms.ts";
+import { listTerms, RETAINED, Terms } from "./terms.ts";
 
 /** Tables whose windows are replaced. */
 const TABLES: readonly WindowedTable[] = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
@@ -82,6 +83,8 @@ async function readRules(client: pg.ClientBase, nowMs: number | undefined): Prom
 /** Tables get windows when there is a first term for what they hold. */
 async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: RetentionRules): Promise<void> {
   const windowMs = await readWindowMs(client);
+  const isAnyTerm = RETAINED.some((kind) => terms.shortest(kind) < Number.POSITIVE_INFINITY);
+  if (isAnyTerm) await leaveOlderVersions(client, NEWER_CONTENT.windowsOfTime);
   if (terms.shortest("outcomes") < Number.POSITIVE_INFINITY)
     await openWindows(client, REQUEST_OUTCOME, { nowMs, windowMs });
   if (terms.shortest("versions") < Number.POSITIVE_INFINITY)

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import { ErasureError } from "./erasure-error.ts";
@@ -104,6 +105,7 @@ export async function importErasures(
   list: ErasureListFile,
 ): Promise<readonly string[]> {
   return withTransaction(client, async () => {
+    await leaveOlderVersions(client, NEWER_CONTENT.erasureList);
     if ((await readProfileKey(client)) !== list.profileKey) {
       const { rowCount } = await client.query({ ...replaceListKey, values: [list.profileKey] });
       if (rowCount !== 1)
