@@ -1,6 +1,7 @@
 import pg from "pg";
 import { type ReplayReport, replay } from "../apply/replay.ts";
-import { migrate, readMigrations } from "../db/migrate.ts";
+import { migrate } from "../db/migrate.ts";
+import { readMigrations } from "../db/migration-files.ts";
 import type { Logger } from "../observe/log.ts";
 import { dropStateSchema, type StateDigest } from "../state/state-schema.ts";
 import { BackupError } from "./backup-error.ts";

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
 import type pg from "pg";
+import { CODE_VERSION } from "../db/code-version.ts";
 import { copyOut } from "../db/copy-out.ts";
+import { isMigration, readRecords } from "../db/migration-records.ts";
 import { readReplayHorizon } from "../state/replay-base.ts";
 import { digestState, STATE_SCHEMA } from "../state/state-schema.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
@@ -53,11 +54,6 @@ export interface BackupReport {
   readonly manifest: BackupManifest;
 }
 
-async function readVersion(): Promise<string> {
-  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
 /** Where retention has taken out of the log what the state was made of, a replay cannot make it again. */
 async function isStateNeeded(client: pg.ClientBase): Promise<boolean> {
   const { logMs, versionsMs } = await readReplayHorizon(client);
@@ -69,13 +65,19 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
     `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt",
       current_setting('server_version') as postgres`,
   );
-  const migrations = await client.query<{ name: string; checksum: string }>(
-    "select name, checksum from bellhop_migration.applied order by name",
-  );
+  const records = await readRecords(client);
+  const migrations = records.filter(({ name }) => isMigration(name));
   const { takenAt = "", postgres = "" } = rows[0] ?? {};
-  const version = await readVersion();
+  const version = CODE_VERSION;
   const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table]?.class === "kept");
-  return newHeader({ version, takenAt, postgres, migrations: migrations.rows, withState, tables: taken });
+  return newHeader({
+    version,
+    takenAt,
+    postgres,
+    migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
+    withState,
+    tables: taken,
+  });
 }
 
 /** Writes entries and counts their bytes. */
