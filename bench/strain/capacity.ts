@@ -11,7 +11,7 @@ const STEP_SECONDS = 8;
 const DRAIN_SHARE = 0.1;
 
 /** The load of a moment, in shares of the most: how much of it, whom it is sent to. */
-export type OfferedLoad = Pick<SteadyOrder, "targets" | "pushTargets" | "seed" | "again">;
+export type OfferedLoad = Pick<SteadyOrder, "targets" | "pushTargets" | "seed" | "asOfNow">;
 /** One push for so many batches of 20: three tenths of all records come by pushes. */
 export const BATCHES_PER_PUSH = 85;
 

@@ -11,7 +11,6 @@ import { startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
 import { ChildTask } from "./child-task.ts";
-import { configOf } from "./held-snapshot.ts";
 import { newPartner, targetOf } from "./partners.ts";
 import {
   lookAtRetention,
@@ -31,6 +30,7 @@ Windows of a minute and terms of two, at nearly full rate: is the disk flat, and
   --minutes M        by default 30
   --load SHARE       of the capacity that was found; by default 0.9
   --capacity R       batches a second instead of finding out
+  --term SECONDS     how long payloads, outcomes and versions are kept; by default 120
   --seed S           of when what is sent
   --json FILE        every minute and every window`;
 
@@ -38,13 +38,13 @@ const values = readOptions(USAGE, {
   minutes: { type: "string", default: "30" },
   load: { type: "string", default: "0.9" },
   capacity: { type: "string" },
+  term: { type: "string", default: "120" },
   seed: { type: "string", default: "1" },
   json: { type: "string" },
 });
 
 const PARTNERS = 4;
 const RATE = 100_000;
-const TERM_MS = 120_000;
 /** Batches a second at which the records that stay are sent: all 1,200 batches once. */
 const STAYING_PER_SECOND = 100;
 const STAYING_SECONDS = 12;
@@ -79,9 +79,10 @@ const watch = new WindowWatch();
 try {
   const started = await startService("bellhop", { settings: { RETENTION_WINDOW: "1m", LOG_LEVEL: "info" } });
   const { service, client } = closers.kept(started);
-  for (const kind of RETAINED) await setTerm(client, { clientCode: "*", kind, resource: undefined }, TERM_MS);
+  for (const kind of RETAINED)
+    await setTerm(client, { clientCode: "*", kind, resource: undefined }, Number(values.term) * 1_000);
   // Outcomes and versions get their windows while there is nothing in them.
-  await runRetention({ clientConfig: configOf(client) });
+  await runRetention({ clientConfig: started.database });
   const partners = [];
   for (let made = 1; made <= PARTNERS; made += 1)
     partners.push(await newPartner(service, `partner ${made}`, RATE));
@@ -90,9 +91,9 @@ try {
     targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
     pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
     seed: Number(values.seed),
-    again: true,
+    asOfNow: "again",
   };
-  const staying = { ...load, pushTargets: [], again: false };
+  const staying: OfferedLoad = { ...load, pushTargets: [], asOfNow: "once" };
   const sentOnce = await steady.call<SteadyResult>(
     "run",
     orderOf(staying, STAYING_PER_SECOND, STAYING_SECONDS, 0),
@@ -108,7 +109,7 @@ try {
   );
   console.log(`${stayed} records stay current from before the first minute on`);
   closers.add(() => watch.stop());
-  await watch.start(configOf(client));
+  await watch.start(started.database);
   console.log(retentionHead());
   let looking: Promise<void> = Promise.resolve();
   for (let minute = 1; minute <= minutes; minute += 1) {

@@ -23,8 +23,8 @@ export interface SteadyOrder {
   readonly seed: number;
   /** Counts runs from 0: no two send the same keys. */
   readonly run: number;
-  /** The same reservations and dates again and again, changed, as of now: instead of new reservations of long ago. */
-  readonly again?: boolean;
+  /** As of now: `again` the same reservations, each time changed, and the same dates; `once` new ones. By default new ones of long ago. */
+  readonly asOfNow?: "again" | "once";
 }
 
 /** What became of one batch. */
@@ -212,10 +212,12 @@ async function run(order: SteadyOrder): Promise<SteadyResult> {
     });
   const streams = [
     streamOf(due, targets.map(lineOf), () =>
-      order.again === true ? changedBodies() : batches.bodiesOf(round++),
+      order.asOfNow === "again"
+        ? changedBodies()
+        : batches.bodiesOf(round++, order.asOfNow === "once" ? Date.now() : undefined),
     ),
     streamOf(pushesDue, pushTargets.map(lineOf), () =>
-      pushBodies(order.again === true ? Date.now() : undefined),
+      pushBodies(order.asOfNow === undefined ? undefined : Date.now()),
     ),
   ];
   const lines = streams.flatMap((stream) => stream.lines);

@@ -1,7 +1,7 @@
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
 import { resourceOf } from "../contract/resource.ts";
 import type { Queryable } from "../db/transaction.ts";
-import { loadRecords } from "../read/load-records.ts";
+import { isNoLongerKept, loadRecords } from "../read/load-records.ts";
 import type { Positions } from "./positions.ts";
 import type { Change, ChangePage } from "./read-changes.ts";
 
@@ -24,7 +24,7 @@ function headOf(change: Change, cursor: string | undefined): string {
 
 /**
  * Yields the changes of a page as JSON objects, in order, each with its record as the very bytes that were sent, and, where
- * `cursorAt` writes one, with the cursor that goes on behind it. Memory does not grow with the page.
+ * `cursorAt` writes one, with the cursor that goes on behind it. Left out are those whose record is no longer kept. Memory does not grow with the page.
  */
 export async function* changeObjects(
   on: Queryable,
@@ -38,6 +38,8 @@ export async function* changeObjects(
     const change = changes[next] as Change;
     next += 1;
     positions.set(change.bucket, change.changeNumber);
+    // Something has changed the record since, and comes after this.
+    if (isNoLongerKept(record)) continue;
     const head = headOf(change, cursorAt?.(positions));
     yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
   }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Principal } from "../auth/principal.ts";
-import { letterOf, RESOURCES, type Resource } from "../contract/resource.ts";
+import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "../contract/resource.ts";
+import { readKnownFrom } from "../read/known-from.ts";
 import { HISTORY_POSITION, listHistory } from "../read/list-history.ts";
 import { listRecords, type RecordFilter, recordPositionShape } from "../read/list-records.ts";
 import type { Position } from "../read/position.ts";
@@ -36,6 +37,8 @@ interface Asked {
   readonly codes: PropertyCodes;
   readonly question: Question;
   readonly list: (property: Property) => Items;
+  /** The resource where it is asked for what is not current: of that something may be known no more. */
+  readonly past: ResourceLetter | undefined;
 }
 
 function keyOf(query: QueryParameters, resource: Resource): string | undefined {
@@ -70,7 +73,12 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
   const limit = query.limit();
   const question = questionOf(request, query);
   const start = readCursor(question, query.cursor(), recordPositionShape(filter));
-  return { codes, question, list: (property) => listRecords(context.pool, property, filter, start, limit) };
+  return {
+    codes,
+    question,
+    list: (property) => listRecords(context.pool, property, filter, start, limit),
+    past: filter.asOf === undefined ? undefined : filter.resource,
+  };
 }
 
 function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
@@ -87,6 +95,7 @@ function readHistoryQuestion(context: HttpContext, resource: Resource, request: 
     codes,
     question,
     list: (property) => listHistory(context.pool, property, letter, key, start, limit),
+    past: letter,
   };
 }
 
@@ -96,13 +105,16 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
 }
 
 async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
-  const { codes, question, list } = asked;
+  const { codes, question, list, past } = asked;
   const principal = request.principal as Principal;
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
+  const since = past === undefined ? null : await readKnownFrom(context.pool, codes.clientCode, past);
+  const knownFrom = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
   return sendPage(reply, property === undefined ? nothing() : list(property), {
     head: '{"items":[',
-    tail: (next) => `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}}`,
+    tail: (next) =>
+      `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}${knownFrom}}`,
   });
 }
 

@@ -4,7 +4,7 @@ import { isUtcTimestamp } from "../contract/calendar.ts";
 import { readStatement } from "../db/statement.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import { scanPage } from "./bounded-scan.ts";
-import { loadRecords } from "./load-records.ts";
+import { isNoLongerKept, loadRecords } from "./load-records.ts";
 import { outcomeName } from "./outcome.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "./position.ts";
 import type { Property } from "./property.ts";
@@ -84,7 +84,7 @@ export async function historyPage(
 }
 
 /**
- * Yields every version of one record, oldest first by (source time, receipt), as JSON; returns the position of the next
+ * Yields every version of one record whose payload is kept (docs/retention.md), oldest first by (source time, receipt), as JSON; returns the position of the next
  * page, or null at the end.
  */
 export async function* listHistory(
@@ -106,7 +106,7 @@ export async function* listHistory(
     );
     let at = 0;
     for await (const record of records) {
-      yield itemOf(step.value[at] as HistoryRow, record);
+      if (!isNoLongerKept(record)) yield itemOf(step.value[at] as HistoryRow, record);
       at += 1;
     }
   }

@@ -4,7 +4,7 @@ import { readStatement, type Statement } from "../db/statement.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import { type Scan, scanPage } from "./bounded-scan.ts";
 import { after, type Instant, lowestIdFrom } from "./instant.ts";
-import { loadRecords, type RecordPointer } from "./load-records.ts";
+import { isNoLongerKept, loadRecords, type RecordPointer } from "./load-records.ts";
 import { isKey, type Position, type PositionShape } from "./position.ts";
 import type { Property } from "./property.ts";
 import { forEachResource } from "./version-statement.ts";
@@ -110,7 +110,7 @@ function scanOf(pool: pg.Pool, property: Property, filter: RecordFilter): Scan<R
 
 /**
  * Yields the records of one page exactly as they were sent; returns the position of the next page, or null at the end.
- * The bytes are found in the log, which is never changed, so a replay that swaps the state meanwhile does no harm.
+ * Left out are records of an earlier moment that are no longer kept. The bytes are found in the log, which is never changed, so a replay that swaps the state meanwhile does no harm.
  */
 export async function* listRecords(
   pool: pg.Pool,
@@ -130,6 +130,7 @@ export async function* listRecords(
         index: row.record_index,
       }),
     );
-    yield* loadRecords(pool, pointers);
+    // Of an earlier moment; what is current is kept.
+    for await (const record of loadRecords(pool, pointers)) if (!isNoLongerKept(record)) yield record;
   }
 }

@@ -38,6 +38,11 @@ interface Part {
 /** What stands for a record that is no longer kept (docs/retention.md): the JSON value null. */
 const NO_LONGER_KEPT = Buffer.from("null");
 
+/** Whether what `loadRecords` yielded stands for a record that is no longer kept. */
+export function isNoLongerKept(record: Buffer): boolean {
+  return record === NO_LONGER_KEPT;
+}
+
 /** One stored chunk, and the records that are wanted of it. */
 interface Place {
   readonly part: string;

@@ -12,7 +12,10 @@ import { restore } from "../../src/backup/restore.ts";
 import { writeBackup } from "../../src/backup/write-backup.ts";
 import { withExclusiveWork } from "../../src/db/exclusive-work.ts";
 import { createLogger } from "../../src/observe/log.ts";
+import { readKnownFrom } from "../../src/read/known-from.ts";
+import { listHistory } from "../../src/read/list-history.ts";
 import { loadRecords } from "../../src/read/load-records.ts";
+import { findProperty } from "../../src/read/property.ts";
 import { readSummariesOf } from "../../src/read/request-summary.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
@@ -174,6 +177,18 @@ describe("retention", () => {
     assert.equal((await rowsOf("accept_log", "first")).length, 1);
     assert.deepEqual(await currentPayloads(), currentBefore);
     assert.deepEqual((await run()).due, [], "a window is gone through once");
+  });
+
+  test("history leaves out what is no longer kept, and says from when on all is known", async () => {
+    const property = await findProperty(bench.database.pool, "ACME", "LON01");
+    assert.ok(property !== undefined);
+    const channels: unknown[] = [];
+    for await (const item of listHistory(bench.database.pool, property, "r", "R1", null, 100))
+      channels.push((JSON.parse(item.toString()) as { record: { channel: string } }).record.channel);
+    assert.deepEqual(channels, ["new"]);
+    const knownFrom = await readKnownFrom(bench.database.pool, "ACME", "r");
+    assert.ok(knownFrom !== null && Date.parse(knownFrom) <= now - HOUR_MS, String(knownFrom));
+    assert.equal(await readKnownFrom(bench.database.pool, "OTHER", "r"), null);
   });
 
   test("the state is what it was, and a replay goes on from what was kept", async () => {

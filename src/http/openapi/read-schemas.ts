@@ -195,6 +195,20 @@ export function historyPageName(resource: Resource): string {
   return `${COMPONENT_NAMES[resource]}HistoryPage`;
 }
 
+/** From when on is known what is not current: only where retention has taken something out. */
+const KNOWN_FROM: Schema = {
+  ...schemaOf("Timestamp"),
+  description:
+    "Present where the operator keeps versions or payloads for a time only: what is older and not current may be known no more, and is left out.",
+  examples: ["2026-03-02T00:00:00.000000Z"],
+};
+
+/** A page that says from when on it knows what is not current. */
+function pastPageOf(description: string, items: Schema): Schema {
+  const page = pageOf(description, items) as { readonly properties: Readonly<Record<string, Schema>> };
+  return { ...page, properties: { ...page.properties, knownFrom: KNOWN_FROM } };
+}
+
 function schemasOf(resource: Resource): [string, Schema][] {
   const name = COMPONENT_NAMES[resource];
   const version = {
@@ -202,9 +216,9 @@ function schemasOf(resource: Resource): [string, Schema][] {
     record: { ...schemaOf(name), description: "The record, exactly as it was sent." },
   };
   return [
-    [recordPageName(resource), pageOf("A page of records, each exactly as it was sent.", schemaOf(name))],
+    [recordPageName(resource), pastPageOf("A page of records, each exactly as it was sent.", schemaOf(name))],
     [`${name}Version`, objectOf("One version of a record.", version)],
-    [historyPageName(resource), pageOf("A page of versions, oldest first.", schemaOf(`${name}Version`))],
+    [historyPageName(resource), pastPageOf("A page of versions, oldest first.", schemaOf(`${name}Version`))],
   ];
 }
 
