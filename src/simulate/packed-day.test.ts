@@ -89,6 +89,17 @@ describe("days that are made on a thread of their own", () => {
     }
   });
 
+  test("of a paced simulation begin with a cold start that is sent at once", async () => {
+    const days = makeApart(OPTIONS, { ...AT_ONCE, isPaced: true, aheadBytes: 0 });
+    const counts: number[] = [];
+    for await (const { waves } of days) counts.push(Math.max(...waves.map((parts) => parts.length)));
+    assert.equal(counts[0], 1);
+    assert.ok(
+      counts.slice(1).every((parts) => parts > 5),
+      `${counts}`,
+    );
+  });
+
   test("end with who asks for them, and tell what they fail by", async () => {
     const days = makeApart({ ...OPTIONS, days: 3_000 }, { ...AT_ONCE, aheadBytes: 0 });
     assert.equal((await days.next()).done, false);

@@ -17,8 +17,11 @@ export interface SimulationThreadData {
 
 if (parentPort !== null) {
   const { options, packing, handedOver, handedOverMax } = workerData as SimulationThreadData;
+  let isColdStart = true;
   for (const simulated of simulate(options)) {
-    const day = packDay(simulated, packing);
+    // A cold start has the times of last changes, of a year of quarters of an hour: all of it is due at once.
+    const day = packDay(simulated, { ...packing, isPaced: packing.isPaced && !isColdStart });
+    isColdStart = false;
     const bodies = day.waves.flatMap((parts) =>
       parts.flatMap(({ batches }) => batches.map(({ body }) => body)),
     );
