@@ -12,12 +12,20 @@ export interface CheckedOut {
   stop(): void;
 }
 
-/** Checks a revision out beside nothing of ours; its packages are ours where the lock files say the same. */
+/** What a lock file says of the packages that a service runs with; those of development make no difference to it. */
+function packagesOf(folder: string): string {
+  const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+  };
+  return JSON.stringify(Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true));
+}
+
+/** Checks a revision out beside nothing of ours; its packages are ours where the lock files say the same of them. */
 export function checkOut(revision: string): CheckedOut {
   const folder = join(mkdtempSync(join(tmpdir(), "bellhop-guard-")), "baseline");
   execFileSync("git", ["worktree", "add", "--detach", folder, revision], { cwd: root, stdio: "ignore" });
-  const lockOf = (checkout: string) => readFileSync(join(checkout, "package-lock.json"), "utf8");
-  if (lockOf(root) === lockOf(folder)) symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  if (packagesOf(root) === packagesOf(folder))
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   else execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder, stdio: "ignore" });
   return {
     folder,
