@@ -6,7 +6,7 @@ import { BucketTurns } from "./bucket-turns.ts";
 import { type LongWay, withoutLong } from "./long-way.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
-import { RunSize } from "./run-size.ts";
+import { FIRST_RECORDS, RunSize } from "./run-size.ts";
 import { Sharing, type SharingSession, type Shift, type Shifts } from "./sharing.ts";
 import type { WaitingSession } from "./silent-sessions.ts";
 import { Stalls } from "./stalls.ts";
@@ -71,6 +71,21 @@ interface Run extends Turn {
   readonly read: readonly ReadPart[];
   /** Buckets whose next part is not for this applier. */
   readonly long: readonly number[];
+}
+
+function recordsOf(read: readonly ReadPart[]): number {
+  return read.reduce((sum, { records }) => sum + records.length, 0);
+}
+
+/** The beginning of a run: as many parts as it takes for some tens of records. It is the beginning of each of its lanes, too. */
+function shortened(run: Run): Run {
+  let records = 0;
+  const read = run.read.filter((part) => {
+    const isTaken = records < FIRST_RECORDS;
+    records += part.records.length;
+    return isTaken;
+  });
+  return read.length === 0 ? run : { ...run, read, parts: read.map(({ part }) => part) };
 }
 
 /** What an applier holds by one session; all of it ends with that. */
@@ -319,18 +334,19 @@ export class Applier {
 
   /**
    * `readAhead` is called when the transaction has moved the cursors past the run, so that on this very connection, and
-   * before the commit, what comes after it can be read. Only where there is probably something.
+   * before the commit, what comes after it can be read. Only where there is probably something. Where the transaction is to be short
+   * it applies the beginning of the run, and the rest is read again.
    */
-  async #applyTransaction(holding: Holding, run: Run, readAhead: () => void): Promise<void> {
+  async #applyTransaction(holding: Holding, whole: Run, readAhead: () => void): Promise<void> {
     const startedAt = this.#time.now();
     const { session, ownership, runSize } = holding;
-    const first = run.parts[0] as LogPart;
-    await session.begin();
+    const first = whole.parts[0] as LogPart;
+    const run = (await session.begin()) ? shortened(whole) : whole;
     const counters = await ownership.lock(bucketsOf(run.parts));
     let counts: OutcomeCounts;
     if (run.read.length > 0) {
       await session.advanceCursors(run.parts);
-      if (run.read.reduce((sum, { records }) => sum + records.length, 0) >= AHEAD_RECORDS_MIN) readAhead();
+      if (recordsOf(run.read) >= AHEAD_RECORDS_MIN) readAhead();
       counts = await session.applyParts(run.read, counters);
     } else {
       counts = await session.applyResolution(first, counters);

@@ -20,7 +20,8 @@ export interface ApplySession extends LeaseSession, SharingSession {
   readPart(part: LogPart): Promise<ReadPart>;
   /** Has the session say something now and again while its owner works without it; `stop` ends that. */
   startPulse(): { stop(): void };
-  begin(): Promise<unknown>;
+  /** True: others will soon wait for this transaction, so it should be short. */
+  begin(): Promise<boolean>;
   /** Moves the cursors past these parts. */
   advanceCursors(parts: readonly LogPart[]): Promise<void>;
   applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts>;

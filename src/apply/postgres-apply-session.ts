@@ -2,7 +2,7 @@ import pg from "pg";
 import { ensurePartitions } from "../accept/partitions.ts";
 import { microsecondsOf } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
-import { BEGIN_BEHIND_GATE } from "../db/apply-gate.ts";
+import { beginBehindGate } from "../db/apply-gate.ts";
 import { endWithClient } from "../db/connection.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
 import { isMissingWindow } from "../db/sql-state.ts";
@@ -103,10 +103,10 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return startPulse(this.#client);
   }
 
-  async begin(): Promise<unknown> {
+  async begin(): Promise<boolean> {
     for (const requestId of this.#withoutWindow.splice(0))
       await ensurePartitions(this.#client, microsecondsOf(requestId) / 1000);
-    return this.#client.query({ text: BEGIN_BEHIND_GATE, ...SHORT });
+    return beginBehindGate(this.#client, SHORT);
   }
 
   advanceCursors(parts: readonly LogPart[]): Promise<void> {

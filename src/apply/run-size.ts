@@ -1,5 +1,5 @@
 /** What a session begins with: a tenth of a second's work on a machine that is very busy. */
-const FIRST_RECORDS = 64;
+export const FIRST_RECORDS = 64;
 /** Larger transactions are hardly cheaper a record, and what is undone when a node is killed grows with them. */
 const RECORDS_MAX = 2_000;
 const GROWTH = 4;

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { closeGate } from "../db/apply-gate.ts";
+import { announceGate, closeGate } from "../db/apply-gate.ts";
 import { sqlState } from "../db/sql-state.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
 /** Whoever accepts or reads waits behind a lock that is waited for: this long at most. */
 const LOCK_MS_MAX = 50;
-/** Appliers wait behind a gate that is waited for, as long as the longest of their transactions takes. */
+/** For large apply transactions, and then for the short ones behind which appliers wait. */
 const GATE_MS_MAX = 2_000;
 const TRIES_MAX = 200;
 const PAUSE_MS = 250;
@@ -18,8 +18,8 @@ export interface HeldUp {
 }
 
 /**
- * Runs a few statements, which lock a table for themselves, in a transaction while no applier is under way: they are waited for, and
- * held up, and after that a lock has to be had in 50 ms, or all is tried again a little later. `before` is done in the same
+ * Runs a few statements, which lock a table for themselves, in a transaction while no applier is under way: they are told to be short, waited for,
+ * and held up, and after that a lock has to be had in 50 ms, or all is tried again a little later. `before` is done in the same
  * transaction before anybody is held up; what it answers false to is not done (undefined).
  * Throws what the statements threw, or that no lock could be had in some hundred tries.
  */
@@ -36,6 +36,7 @@ export async function atGate(
         return undefined;
       }
       await client.query(`set local lock_timeout = ${GATE_MS_MAX}`);
+      await announceGate(client);
       const closedAt = performance.now();
       await closeGate(client);
       await client.query(`set local lock_timeout = ${LOCK_MS_MAX}`);

@@ -55,6 +55,8 @@ const BYTES_A_RECORD = 2_100;
 const NONE_COUNTED: OutcomeCounts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
 /** src/db/presence.ts */
 const PULSE_MS = 500;
+/** One apply transaction in so many. */
+const SHORT_EVERY = 5;
 
 function* sayNothing(): Work {
   yield 0;
@@ -140,6 +142,7 @@ class SimulatedApplySession implements ApplySession {
   readonly presenceId: string;
   readonly #connection: Connection;
   readonly #epochs = new Map<number, string>();
+  #begun = 0;
   #isInTransaction = false;
   #readAhead: readonly LogPart[] = [];
 
@@ -229,9 +232,12 @@ class SimulatedApplySession implements ApplySession {
     return { part, records: recordsOf(recordCount), inflatedBytes: recordCount * BYTES_A_RECORD };
   }
 
-  begin(): Promise<unknown> {
+  async begin(): Promise<boolean> {
     this.#isInTransaction = true;
-    return this.#connection.query("begin", "begin");
+    this.#begun += 1;
+    await this.#connection.query("begin", "begin");
+    // Now and then it is to be short, as somebody waits at the gate.
+    return this.#begun % SHORT_EVERY === 0;
   }
 
   async advanceCursors(parts: readonly LogPart[]): Promise<void> {

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { announceGate, closeGate } from "../../src/db/apply-gate.ts";
+import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { until } from "../support/until.ts";
+
+const BATCHES = 6;
+const RECORDS = 40;
+
+describe("the gate of apply transactions", () => {
+  let bench: ApplyBench;
+  let blocked: string | undefined;
+  let time = 0;
+  before(async () => {
+    bench = await ApplyBench.open();
+  });
+  after(() => bench.close());
+
+  const batch = () => {
+    time += 1;
+    const sourceTime = new Date(Date.UTC(2026, 0, 1) + time * 1_000).toISOString();
+    return Array.from({ length: RECORDS }, (_, n) => reservation(`G${n}`, sourceTime, String(time)));
+  };
+
+  /** Accepts some batches while nothing is applied; then how many of them each transaction applied, in the order of applying. */
+  async function partsOfTransactions(): Promise<number[]> {
+    blocked = "The test accepts.";
+    const requests: string[] = [];
+    for (let n = 0; n < BATCHES; n += 1) requests.push(await bench.accept(batch()));
+    blocked = undefined;
+    for (const request of requests) assert.equal(await bench.outcomesOf(request), "a".repeat(RECORDS));
+    const rows = await bench.rows<{ parts: number }>(
+      `select count(*)::integer as parts from bellhop.request_outcome where request_id = any ($1::uuid[])
+      group by xmin::text order by min(request_id::text)`,
+      [requests],
+    );
+    return rows.map(({ parts }) => parts);
+  }
+
+  test("is announced, from when on transactions are short; closed, when none begins; and then they are long again", async () => {
+    const applier = bench.newApplier("gate", () => blocked);
+    applier.start();
+    const retention = await bench.database.pool.connect();
+    try {
+      // A session begins with few records and takes more after each transaction.
+      for (let n = 0; n < 3; n += 1) await bench.acceptAndApply(batch());
+      assert.deepEqual(await partsOfTransactions(), [BATCHES]);
+      await retention.query("begin");
+      await announceGate(retention);
+      assert.deepEqual(await partsOfTransactions(), [2, 2, 2]);
+      await closeGate(retention);
+      const behind = await bench.accept(batch());
+      await until(async () => {
+        const waiting = await bench.rows("select from pg_locks where locktype = 'advisory' and not granted");
+        return waiting.length === 1;
+      }, 10_000);
+      await retention.query("rollback");
+      assert.equal(await bench.outcomesOf(behind), "a".repeat(RECORDS));
+      assert.deepEqual(await partsOfTransactions(), [BATCHES]);
+    } finally {
+      retention.release(true);
+      await applier.stop();
+    }
+    assert.deepEqual(bench.failures, []);
+  });
+});
