@@ -134,8 +134,14 @@ async function replaceSecret(): Promise<void> {
 }
 
 async function replacePepper(): Promise<void> {
-  await rotatePepper(admin());
-  await partner.untilMore();
+  const { number } = await rotatePepper(admin());
+  // Digested anew at its next use on a node that knows of the pepper, which may take that node a second.
+  await until(async () => {
+    const { rowCount } = await database.pool.query("select from bellhop.client_secret where pepper = $1", [
+      number,
+    ]);
+    return rowCount === 1;
+  }, WAIT_MS);
   // The secret before this one is good for a day, and nobody comes with it.
   await database.pool.query("delete from bellhop.client_secret where pepper = 1");
   await retirePepper(admin());
