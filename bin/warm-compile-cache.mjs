@@ -2,15 +2,19 @@
  * Loads what the service and its threads are made of, so that Node keeps it stripped of types and compiled in
  * NODE_COMPILE_CACHE: for an image, whose tree cannot be written once it runs.
  */
+import { globSync } from "node:fs";
 import { flushCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 
+const sources = new URL("../src/", import.meta.url);
 for (const entry of [
   "cli/run-command.ts",
+  ...globSync("cli/*-command{,s}.ts", { cwd: fileURLToPath(sources) }),
   "service.ts",
   "threads/serve-http.ts",
   "threads/apply-thread.ts",
   "threads/http-thread.ts",
 ])
-  await import(new URL(`../src/${entry}`, import.meta.url).href);
+  await import(new URL(entry, sources).href);
 flushCompileCache();
 process.exit(0);

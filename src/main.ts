@@ -1,10 +1,7 @@
-import { flushCompileCache } from "node:module";
 import { useCompileCache } from "./compile-cache.ts";
 
 useCompileCache();
 const { runCommand } = await import("./cli/run-command.ts");
-// Once it is written this takes no time.
-flushCompileCache();
 process.exitCode = await runCommand(process.argv.slice(2), process.env);
 // Whatever still holds the loop open (a client's keep-alive connection) must not keep a stopped process.
 process.exit();

@@ -1,30 +1,4 @@
-import { backfillCommand } from "./backfill-command.ts";
-import { backupCommand } from "./backup-command.ts";
-import { certifyCommand } from "./certify-command.ts";
-import { citusCommand } from "./citus-command.ts";
-import { clientCommand } from "./client-commands.ts";
-import { deleteCommand } from "./delete-command.ts";
-import { doctorCommand } from "./doctor-command.ts";
-import { erasureCommand } from "./erasure-command.ts";
-import { keyCommand } from "./key-commands.ts";
-import { labelCommand } from "./label-command.ts";
-import { moveCommand } from "./move-command.ts";
-import { operatorCommand } from "./operator-command.ts";
-import { operatorMessage } from "./operator-error.ts";
-import { payloadKeyCommand } from "./payload-key-command.ts";
-import { pepperCommand } from "./pepper-command.ts";
-import { quarantineCommand } from "./quarantine-command.ts";
-import { replayCommand } from "./replay-command.ts";
-import { restoreCommand } from "./restore-command.ts";
-import { retentionCommand } from "./retention-command.ts";
-import { sendCommand } from "./send-command.ts";
-import { serve } from "./serve-command.ts";
-import { settingCommand } from "./setting-command.ts";
-import { simulateCommand } from "./simulate-command.ts";
-import { tokenCommand } from "./token-command.ts";
-import { validateCommand } from "./validate-command.ts";
-import { watchCommand } from "./watch-command.ts";
-import { webhookCommand } from "./webhook-command.ts";
+import { flushCompileCache } from "node:module";
 
 const HELP = `bellhop: hotel data ingestion
 
@@ -65,33 +39,34 @@ Each takes --help, and most --json. The environment is that of the service: docs
 
 type Command = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve,
-  doctor: doctorCommand,
-  client: clientCommand,
-  certify: certifyCommand,
-  token: tokenCommand,
-  key: keyCommand,
-  pepper: pepperCommand,
-  "payload-key": payloadKeyCommand,
-  operator: operatorCommand,
-  label: labelCommand,
-  setting: settingCommand,
-  quarantine: quarantineCommand,
-  webhook: webhookCommand,
-  backfill: backfillCommand,
-  erasure: erasureCommand,
-  delete: deleteCommand,
-  retention: retentionCommand,
-  replay: replayCommand,
-  backup: backupCommand,
-  restore: restoreCommand,
-  move: moveCommand,
-  simulate: simulateCommand,
-  citus: citusCommand,
-  send: sendCommand,
-  validate: validateCommand,
-  watch: watchCommand,
+/** Each is loaded only when it is asked for: `--help` needs none of what makes a service. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve-command.ts")).serve,
+  doctor: async () => (await import("./doctor-command.ts")).doctorCommand,
+  client: async () => (await import("./client-commands.ts")).clientCommand,
+  certify: async () => (await import("./certify-command.ts")).certifyCommand,
+  token: async () => (await import("./token-command.ts")).tokenCommand,
+  key: async () => (await import("./key-commands.ts")).keyCommand,
+  pepper: async () => (await import("./pepper-command.ts")).pepperCommand,
+  "payload-key": async () => (await import("./payload-key-command.ts")).payloadKeyCommand,
+  operator: async () => (await import("./operator-command.ts")).operatorCommand,
+  label: async () => (await import("./label-command.ts")).labelCommand,
+  setting: async () => (await import("./setting-command.ts")).settingCommand,
+  quarantine: async () => (await import("./quarantine-command.ts")).quarantineCommand,
+  webhook: async () => (await import("./webhook-command.ts")).webhookCommand,
+  backfill: async () => (await import("./backfill-command.ts")).backfillCommand,
+  erasure: async () => (await import("./erasure-command.ts")).erasureCommand,
+  delete: async () => (await import("./delete-command.ts")).deleteCommand,
+  retention: async () => (await import("./retention-command.ts")).retentionCommand,
+  replay: async () => (await import("./replay-command.ts")).replayCommand,
+  backup: async () => (await import("./backup-command.ts")).backupCommand,
+  restore: async () => (await import("./restore-command.ts")).restoreCommand,
+  move: async () => (await import("./move-command.ts")).moveCommand,
+  simulate: async () => (await import("./simulate-command.ts")).simulateCommand,
+  citus: async () => (await import("./citus-command.ts")).citusCommand,
+  send: async () => (await import("./send-command.ts")).sendCommand,
+  validate: async () => (await import("./validate-command.ts")).validateCommand,
+  watch: async () => (await import("./watch-command.ts")).watchCommand,
 };
 
 /** What node:util's parseArgs complains of. Its first sentence says it; the others are about quoting. */
@@ -112,12 +87,15 @@ export async function runCommand(argv: readonly string[], environment: NodeJS.Pr
     process.stderr.write(HELP);
     return 2;
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load === undefined) {
     process.stderr.write(`There is no command ${JSON.stringify(name)}.\n\n${HELP}`);
     return 2;
   }
   try {
+    const command = await load();
+    // What was compiled is written for the next process; once it is written this takes no time.
+    flushCompileCache();
     return await command(args, environment);
   } catch (error) {
     const wrongLine = usageMessage(error);
@@ -125,6 +103,7 @@ export async function runCommand(argv: readonly string[], environment: NodeJS.Pr
       process.stderr.write(`bellhop ${name}: ${wrongLine} See bellhop ${name} --help.\n`);
       return 2;
     }
+    const { operatorMessage } = await import("./operator-error.ts");
     const stack = String(error instanceof Error ? error.stack : error);
     process.stderr.write(`bellhop: ${operatorMessage(error, environment) ?? stack}\n`);
     return 1;

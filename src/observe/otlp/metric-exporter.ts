@@ -1,9 +1,8 @@
 import type { MetricValues } from "../metrics.ts";
 import { metricsJson, type Speaker } from "./json.ts";
 import { metricsOf } from "./metrics-json.ts";
+import { PeriodicSending } from "./periodic-sending.ts";
 import { OtlpSender } from "./sender.ts";
-
-const STOP_MS = 1_000;
 
 export interface MetricExporterOptions {
   readonly url: URL;
@@ -19,37 +18,23 @@ export interface MetricExporterOptions {
 export class MetricExporter {
   readonly #options: MetricExporterOptions;
   readonly #sender: OtlpSender;
-  readonly #timer: NodeJS.Timeout;
-  #sending: Promise<void> | undefined;
+  readonly #sending: PeriodicSending;
 
   constructor(options: MetricExporterOptions) {
     this.#options = options;
     this.#sender = new OtlpSender(options.url, options.headers);
-    this.#timer = setInterval(() => this.#send(), options.intervalMs).unref();
+    // Metrics that have not arrived are overtaken by the next: values count from the beginning.
+    this.#sending = new PeriodicSending(this.#sender, options.intervalMs, () =>
+      this.#send().catch(options.failed),
+    );
   }
 
   /** Sends what there is to tell at the end, for a second at most. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    const late = setTimeout(() => this.#sender.close(), STOP_MS);
-    await this.#sending;
-    this.#send();
-    await this.#sending;
-    clearTimeout(late);
-    this.#sender.close();
+    await this.#sending.stop();
   }
 
-  #send(): void {
-    // One that has not arrived is overtaken by the next: values count from the beginning.
-    if (this.#sending !== undefined) return;
-    this.#sending = this.#sendOnce()
-      .catch(this.#options.failed)
-      .finally(() => {
-        this.#sending = undefined;
-      });
-  }
-
-  async #sendOnce(): Promise<void> {
+  async #send(): Promise<void> {
     const values = await this.#options.read();
     const metrics = metricsOf(values, performance.timeOrigin, Date.now());
     await this.#sender.send(metricsJson(this.#options.speaker, metrics));

@@ -1,5 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import { type Span, type Speaker, spanJson, tracesJson } from "./json.ts";
+import { PeriodicSending } from "./periodic-sending.ts";
 import { isSampled, type SamplerName } from "./sampler.ts";
 import { OtlpSender } from "./sender.ts";
 import { readTraceparent, type TraceContext } from "./trace-context.ts";
@@ -9,7 +10,6 @@ const SEND_MS = 1_000;
 const SPANS_AT_ONCE = 512;
 /** What a collector that is slow or gone may leave waiting; what comes beyond it is lost, and counted. */
 const SPANS_WAITING_MAX = 8_192;
-const STOP_MS = 1_000;
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
 
@@ -54,14 +54,13 @@ export class Tracer {
   readonly #options: TracerOptions;
   readonly #sender: OtlpSender;
   readonly #ids = new RandomIds();
-  readonly #timer: NodeJS.Timeout;
+  readonly #sending: PeriodicSending;
   #waiting: string[] = [];
-  #sending: Promise<void> | undefined;
 
   constructor(options: TracerOptions) {
     this.#options = options;
     this.#sender = new OtlpSender(options.url, options.headers);
-    this.#timer = setInterval(() => this.#send(), SEND_MS).unref();
+    this.#sending = new PeriodicSending(this.#sender, SEND_MS, () => this.#sendAll());
   }
 
   /** Begins a trace, or goes on with that of a caller's `traceparent`; undefined when it is not sampled. */
@@ -87,29 +86,17 @@ export class Tracer {
     }
     // Asked anew each time: the machine's clock may be set, and a thread's own goes on.
     this.#waiting.push(spanJson(span, Date.now() - performance.now()));
-    if (this.#waiting.length >= SPANS_AT_ONCE) this.#send();
+    if (this.#waiting.length >= SPANS_AT_ONCE) this.#sending.sendNow();
   }
 
   /** Sends what waits, for a second at most. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    const late = setTimeout(() => this.#sender.close(), STOP_MS);
-    await this.#sending;
-    this.#send();
-    await this.#sending;
-    clearTimeout(late);
-    this.#sender.close();
-  }
-
-  #send(): void {
-    if (this.#sending !== undefined || this.#waiting.length === 0) return;
-    this.#sending = this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    });
+    await this.#sending.stop();
   }
 
   async #sendAll(): Promise<void> {
     const { speaker, events } = this.#options;
+    if (this.#waiting.length === 0) return;
     do {
       const spans = this.#waiting.splice(0, SPANS_AT_ONCE);
       try {
