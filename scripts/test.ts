@@ -24,8 +24,8 @@ const SUITES = [
   "packages/client/src/**/*.test.ts",
   "packages/console/src/**/*.test.ts",
 ];
-/** Files at once. Each has its own process and database. On two cores a third works while the other two wait: for time-outs, starts, takeovers. */
-const CONCURRENCY = 3;
+/** Files at once. Each has its own process and database. On two cores others work while some wait: for time-outs, starts, takeovers. */
+const CONCURRENCY = 4;
 /** Each of some 250 processes would strip and compile the same sources for itself. */
 const COMPILED = join(root, "node_modules", ".cache", "bellhop-tests");
 /** No test waits for anything longer; one that hangs fails by name instead of stopping the run. */

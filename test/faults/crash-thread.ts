@@ -23,6 +23,6 @@ if ((workerData as { name?: string } | null)?.name === searchParams.get("thread"
     }
     if (wordOf(file) !== "heap") throw new Error("a planted crash");
     const held: number[][] = [];
-    for (;;) held.push(Array.from({ length: 100_000 }, (_, at) => at / 3));
+    for (;;) held.push(new Array<number>(1_000_000).fill(0.5));
   }, LOOK_MS).unref();
 }

@@ -77,6 +77,8 @@ test("a property goes with all that is kept of it, and of its neighbour in the s
   const letters = await bench.rows(
     "select request_id, bucket, outcomes from bellhop.request_outcome order by 1, 2",
   );
+  // PostgreSQL does so by itself some time, and notes values of columns.
+  await bench.rows("analyze");
   assert.ok((await searchEverywhere(bench.database.pool, "Guest of LON01")).length > 0);
   const { code, err } = await run("property", "ACME/LON01", "--reason", "contract ended");
   assert.equal(code, 0, err);
@@ -166,12 +168,11 @@ test("a client code goes with all its properties, settings and grants", async ()
   );
   await bench.rows("insert into bellhop.client_grant values ('p', 'ACME', '*'), ('p', 'OTHER', '*')");
   await setSetting(pool, { clientCode: "ACME", propertyCode: null, name: "timeZone" }, "Europe/Paris");
+  await pool.query("analyze");
   const { code, err } = await run("client", "ACME", "--reason", "contract ended");
   assert.equal(code, 0, err);
-  for (const word of ["Guest of", "Europe/Paris"]) {
-    const places = (await searchEverywhere(pool, word)).filter((place) => !place.includes("pg_stats"));
-    assert.deepEqual(places, []);
-  }
+  // PostgreSQL itself knows the names of time zones.
+  for (const word of ["Guest of", "Europe/Paris"]) assert.deepEqual(await searchEverywhere(pool, word), []);
   assert.deepEqual(await bench.rows("select client_code from bellhop.client_grant"), [
     { client_code: "OTHER" },
   ]);

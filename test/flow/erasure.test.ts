@@ -266,7 +266,14 @@ describe("an erasure", () => {
     );
     const { clientConfig, pool } = service.database;
     await replay({ clientConfig, pool, swap: true });
-    assert.ok((await searchEverywhere(pool, "CNF-HUGO")).some((place) => place.includes("_former")));
+    // PostgreSQL does so by itself some time: common values of facts stand in its statistics, too.
+    await pool.query("analyze");
+    const before = await searchEverywhere(pool, "CNF-HUGO");
+    for (const kept of [/^(?!pg_).*_former/, /^pg_.*_former/])
+      assert.ok(
+        before.some((place) => kept.test(place)),
+        `${kept}: ${before.join("\n")}`,
+      );
     const done = await run(service.database, "run", "--reservation", "ACME/LON01/R-8", "--reason", "x");
     assert.equal(done.code, 0, done.err);
     assert.deepEqual(await searchEverywhere(pool, "CNF-HUGO"), []);

@@ -69,8 +69,8 @@ const WRITE_AHEAD_LOG = {
 };
 
 const CONNECTIONS = {
-  // A pool, the lanes, the appliers and a few commands; each idle connection costs about 2 MB.
-  max_connections: "100",
+  // A node takes some thirty (pools, lanes, appliers), an idle one about 2 MB of memory; one that is not used costs nothing.
+  max_connections: "200",
   // A client that was killed during a statement holds its locks no longer than this.
   client_connection_check_interval: "2s",
   // Dead ends of TCP (only where the socket's path was too long for a Unix socket).

@@ -7,6 +7,7 @@ import { readStatement } from "../../db/statement.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { endLeases } from "../end-leases.ts";
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
+import { forgetStatistics } from "../forget-statistics.ts";
 import { rewriteRejected } from "../rewrite-rejected.ts";
 import type { LanePositions } from "../scan-log.ts";
 import { type DeletedProperty, deleteRows, type RowCounts } from "./delete-rows.ts";
@@ -17,6 +18,12 @@ const findProperties = readStatement(new URL("./sql/find-properties.sql", import
 const markDeleted = readStatement(new URL("./sql/mark-deleted.sql", import.meta.url));
 const takeGrants = readStatement(new URL("./sql/take-grants.sql", import.meta.url));
 const deleteSettings = readStatement(new URL("./sql/delete-client-settings.sql", import.meta.url));
+
+/** Where more than rows by property is taken away. */
+const OTHERS_WITH_CONTENT = [
+  ...["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"],
+  ...["bellhop.property_setting", "bellhop.status_mapping", "bellhop.client_grant"],
+];
 
 const GONE = Buffer.from("null");
 
@@ -85,6 +92,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
         detail: { clientCode, propertyCode, reason: order.reason, ...report },
       });
     });
+    await forgetStatistics(client, [...new Set([...counts.keys(), ...OTHERS_WITH_CONTENT])]);
     return report;
   });
 }

@@ -22,7 +22,7 @@ export interface RenamedContent {
 }
 
 /** The live state, and those that swaps of a replay have put aside. */
-async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
+export async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(findFormer);
   return [STATE_SCHEMA, ...rows.map(({ name }) => name)];
 }

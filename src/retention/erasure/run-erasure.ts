@@ -10,12 +10,15 @@ import { withExclusiveWork } from "../../db/exclusive-work.ts";
 import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { withTransaction } from "../../db/transaction.ts";
+import { VERSION_TABLES } from "../../state/version-tables.ts";
+import { forgetStatistics } from "../forget-statistics.ts";
 import { writeCertificate } from "./certificate.ts";
 import { ErasureError } from "./erasure-error.ts";
 import { findHits } from "./find-hits.ts";
 import { type RedactedBucket, redactBucket } from "./redact-bucket.ts";
 import { redactFreeTexts, rewriteMessages } from "./redact-elsewhere.ts";
 import { redactRejected } from "./redact-rejected.ts";
+import { stateSchemas } from "./redact-state.ts";
 import { identityText } from "./stand-ins.ts";
 import { type ListedSubject, listedSubject, readProfileKey, type Subject } from "./subject.ts";
 import { searchableWords } from "./words.ts";
@@ -154,13 +157,9 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
   });
 }
 
-/** Their facts and, of messages, their bodies: short ones are noted, too. */
-const FACTS_TABLES = [
-  "bellhop_state.reservation_version",
-  "bellhop_state.group_version",
-  "bellhop.request_outcome",
-  "bellhop.webhook_message",
-];
+/** Short facts of versions, in each schema of a state, and bodies of messages are noted as values of columns are. */
+const VERSIONS_WITH_FACTS = [VERSION_TABLES.r.table, VERSION_TABLES.g.table];
+const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
 
 const COUNTED = ["logParts", "logRecords", "versions", "outcomeDetails", "correlationIds"] as const;
 
@@ -218,8 +217,13 @@ async function redactEverywhere(
     matcher.isSubject(identity, bytes) ? stripRecord(identity.resource, bytes) : bytes,
   );
   const { rows: freeTexts, tables } = await redactFreeTexts(client, words);
-  const hasLogTexts = redacted.correlationIds > 0;
-  await forgetStatistics(client, hasLogTexts ? [...tables, "bellhop.accept_log"] : [...tables]);
+  // A batch of one small record is kept as it came, short enough to be noted.
+  const isLogRewritten = redacted.logParts > 0 || redacted.correlationIds > 0;
+  const versions = (await stateSchemas(client)).flatMap((schema) =>
+    VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
+  );
+  const log = isLogRewritten ? ["bellhop.accept_log"] : [];
+  await forgetStatistics(client, [...new Set([...tables, ...versions, ...OTHERS_WITH_FACTS, ...log])]);
   const elsewhere = { rejectedRecords, webhookMessages, freeTexts };
   const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
     ...{ resource, clientCode, propertyCode, key },
@@ -258,10 +262,4 @@ async function finish(
     await recordAudit(client, { who, what: "erase", detail });
     return { ...done, certificate: certificate.text, certificateHash: certificate.hash };
   });
-}
-
-/** What was taken out of a column may still stand among its most common values, which PostgreSQL notes for its plans. */
-async function forgetStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
-  const all = new Set([...tables, ...FACTS_TABLES]);
-  await client.query(`analyze ${[...all].join(", ")}`);
 }
