@@ -26,8 +26,9 @@ ${PARTNER_HELP}
   --concurrency N      batches under way at once, 1 to 64 (4)
   --json               the report as one JSON object
 
-Exit code 0: every record was accepted. 1: not all could be sent; the same line goes on. 2: the line is wrong. 3: all is
-sent, and some records were refused or are held aside. 130, 143: stopped by SIGINT, SIGTERM; the same line goes on.
+Exit code 0: every record was accepted. 1: not all could be sent; the same line sends what is missing. 2: the line is
+wrong. 3: all is sent, and some records were refused or are held aside. 130, 143: stopped by SIGINT, SIGTERM; the same line
+goes on.
 `;
 
 const OPTIONS = {

@@ -1,6 +1,10 @@
-import type { RefusedRecord, SendReport } from "#client";
+import type { RefusedRecord, SendReport, UnconfirmedRecords } from "#client";
+import type { FileRecord } from "./file-records.ts";
 import type { Refusals } from "./send-refusals.ts";
 import { printable, tableLines } from "./text-output.ts";
+
+/** Batches that are told of in words. */
+const UNCONFIRMED_LISTED_MAX = 5;
 
 /** One `bellhop send`, over. */
 export interface SentFile {
@@ -27,7 +31,14 @@ export function sentJson({ file, resource, report, refusals, seconds, failure }:
     batches,
     outcomes,
     retries,
-    unconfirmed,
+    unconfirmed: unconfirmed.map((one) => ({
+      first: placeOf(one),
+      count: one.count,
+      reason: one.reason,
+      code: one.code ?? null,
+      status: one.status ?? null,
+      requestId: one.requestId ?? null,
+    })),
     refused: refusals.listed.map(({ index, outcome, code, message, violations }) => ({
       index,
       outcome,
@@ -43,10 +54,18 @@ export function sentJson({ file, resource, report, refusals, seconds, failure }:
   };
 }
 
+/** The place in the file: what was kept back here was not given to the client, and not counted by it. */
+const placeOf = ({ given }: UnconfirmedRecords): number => (given as FileRecord).place;
+
 const count = (value: number): string => value.toLocaleString("en-US");
 
 function refusedRow({ index, outcome, code, message, violations: [first] }: RefusedRecord): string[] {
   return [String(index), outcome, first?.pointer || "-", code, message];
+}
+
+function unconfirmedLine(one: UnconfirmedRecords): string {
+  const answer = one.status === undefined ? "" : ` (${one.status}, request ${one.requestId ?? "unknown"})`;
+  return `${count(one.count)} records from record ${placeOf(one)} on are not known to have arrived: ${printable(one.reason)}${printable(answer)}`;
 }
 
 /** For people. */
@@ -71,10 +90,9 @@ export function sentLines({ file, resource, report, refusals, seconds, failure }
     const more = rejected + held - refusals.listed.length;
     if (more > 0) lines.push(`… and ${count(more)} more: --rejected FILE writes them all`);
   }
-  for (const { first, count: records, reason } of report.unconfirmed.slice(0, 5))
-    lines.push(
-      `${count(records)} records from the ${count(first)}th on are not confirmed: ${printable(reason)}`,
-    );
+  for (const one of report.unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX)) lines.push(unconfirmedLine(one));
+  const unlisted = report.unconfirmed.length - UNCONFIRMED_LISTED_MAX;
+  if (unlisted > 0) lines.push(`… and ${count(unlisted)} more batches: --json lists them`);
   if (failure !== undefined)
     lines.push(`Not all is sent: ${printable(failure)} The same line goes on where it stopped.`);
   return lines;

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, mock, test } from "node:test";
-import { BellhopClient, type BellhopClientOptions, JsonBatch, type Reservation, SendError } from "#client";
+import {
+  BellhopClient,
+  type BellhopClientOptions,
+  JsonBatch,
+  type Reservation,
+  SendError,
+  type SendReport,
+} from "#client";
+import { FileJournal } from "../../src/cli/send-journal.ts";
 import { type HostilePlan, HostileServer, type Misdeed, type TestRecord } from "./hostile-server.ts";
 
 let server: HostileServer;
@@ -146,7 +157,7 @@ describe("a send to a server that misbehaves", () => {
   test("says what is unconfirmed when it gives up, and a second send settles it", async () => {
     let isDown = true;
     const bellhop = await started(
-      { data: (count) => (isDown && count > 0 ? (count % 2 === 0 ? "a reset after" : "500") : undefined) },
+      { data: (count) => (isDown && count > 0 ? "a reset after" : undefined) },
       { retry: { forMs: 50, firstDelayMs: 2, delayMsMax: 4 } },
     );
     const all = records(30);
@@ -163,6 +174,69 @@ describe("a send to a server that misbehaves", () => {
     const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 1 });
     assert.equal(report.accepted, 30);
     assertEachOnce(all);
+  });
+});
+
+describe("a batch that is answered 500 whatever happens", () => {
+  const hurried = { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } };
+  const OWNER = { url: "https://bellhop.example", clientId: "partner" };
+
+  test("keeps no other from being sent, is reported, and is all that the next send brings", async (context) => {
+    const directory = mkdtempSync(join(tmpdir(), "bellhop-fault-"));
+    context.after(() => rmSync(directory, { recursive: true }));
+    const state = join(directory, "state");
+    const plan: HostilePlan = { isMended: false };
+    const bellhop = await started(plan, hurried);
+    const all = records(60, (index) => (index === 25 || index === 41 ? { propertyCode: "POISON" } : {}));
+    const sendAll = async () => {
+      const journal = FileJournal.open(state, OWNER);
+      const sent = await bellhop.reservations
+        .send(all, { batchRecords: 10, concurrency: 2, journal })
+        .catch((error: unknown) => error);
+      journal.close(!(sent instanceof Error));
+      return sent;
+    };
+    const failure = await sendAll();
+    assert.ok(failure instanceof SendError);
+    assert.match(
+      failure.message,
+      /^20 records in 2 batches were not delivered: .* Name request hostile-\d+ when/,
+    );
+    assert.equal(failure.status, 500);
+    assert.equal(failure.report.accepted, 40);
+    const left = failure.report.unconfirmed.toSorted((one, other) => one.first - other.first);
+    assert.deepEqual(
+      left.map(({ first, count, given, code, status }) => ({ first, count, given, code, status })),
+      [20, 40].map((first) => ({
+        first,
+        count: 10,
+        given: all[first],
+        code: "bellhop.http.Internal",
+        status: 500,
+      })),
+    );
+    for (const { requestId } of left) assert.match(String(requestId), /^hostile-\d+$/);
+    plan.isMended = true;
+    const before = server.arrivals.length;
+    const report = (await sendAll()) as SendReport;
+    assert.equal(report.accepted, 60);
+    assert.equal(server.arrivals.length - before, 2);
+    assert.ok(!existsSync(state));
+    assertEachOnce(all);
+  });
+
+  test("ends the send with several of them in a row: it is the service, and it is not hammered", async () => {
+    const bellhop = await started({ data: (count) => (count < 2 ? undefined : "500") }, hurried);
+    const failure = await bellhop.reservations
+      .send(records(400), { batchRecords: 1, concurrency: 2 })
+      .catch((error: unknown) => error);
+    assert.ok(failure instanceof SendError);
+    assert.match(failure.message, /answered 500 to 5 batches one after another/);
+    assert.equal(failure.report.accepted, 2);
+    // One may have failed before the last was accepted, five were given up, and another was under way beside the last of them.
+    assert.ok(failure.report.records <= 2 + 1 + 5 + 1, `${failure.report.records} records were taken`);
+    const unconfirmed = failure.report.unconfirmed.reduce((sum, { count }) => sum + count, 0);
+    assert.equal(unconfirmed, failure.report.records - 2);
   });
 });
 
@@ -288,7 +362,10 @@ describe("batches that were made before", () => {
     assert.ok(error instanceof SendError);
     assert.deepEqual(
       error.report.unconfirmed.map(({ first, count }) => [first, count]),
-      [[0, 3]],
+      [
+        [0, 3],
+        [3, 4],
+      ],
     );
     await server.stop();
     const other = await started({});

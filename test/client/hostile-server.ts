@@ -43,9 +43,14 @@ export interface HostilePlan {
   readonly skewMs?: number;
   readonly recordsMax?: number;
   readonly bytesMax?: number;
+  /** Batches with a record of the property POISON are taken like any other. */
+  isMended?: boolean;
 }
 
-/** A record of these tests. `broken` ones are invalid; those of the property FOREIGN are not the client's. */
+/**
+ * A record of these tests. `broken` ones are invalid; those of the property FOREIGN are not the client's; a batch with one of the
+ * property POISON is answered 500 until the server is mended.
+ */
 export interface TestRecord {
   readonly reservationId: string;
   readonly propertyCode?: string;
@@ -222,6 +227,8 @@ export class HostileServer {
     }
     if (records.length > recordsMax) return error(400, "bellhop.contract.TooManyRecords");
     if (records.some(({ propertyCode }) => propertyCode === "FOREIGN")) return { status: 403 };
+    if (this.#plan.isMended !== true && records.some(({ propertyCode }) => propertyCode === "POISON"))
+      return error(500, "bellhop.http.Internal");
     const violations = records.flatMap(({ broken }, index) =>
       broken === true
         ? [{ pointer: `/${index}/status`, code: "required", message: "status is missing" }]

@@ -22,6 +22,8 @@ export interface BatchBounds {
 export interface Batch {
   /** The place of the first in what was given to `send`, from 0. */
   readonly first: number;
+  /** What was given for the first: the record, or the JsonBatch in which it lies. */
+  readonly given: unknown;
   readonly count: number;
   /** Each by itself. Throws `client.UnreadableInput` for a JsonBatch that is none. */
   items(): readonly Item<unknown>[];
@@ -47,12 +49,13 @@ function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
 
 /** Records as one batch. */
 export function batchOf(items: readonly Item<unknown>[]): Batch {
-  const first = items[0]?.index ?? 0;
-  return { first, count: items.length, items: () => items, body: () => bodyOf(items) };
+  const { index = 0, record } = items[0] ?? {};
+  return { first: index, given: record, count: items.length, items: () => items, body: () => bodyOf(items) };
 }
 
-function batchMadeBefore({ body, records }: JsonBatch, first: number): Batch {
-  return { first, count: records, items: () => itemsOf(body, records, first), body: () => body };
+function batchMadeBefore(given: JsonBatch, first: number): Batch {
+  const { body, records } = given;
+  return { first, given, count: records, items: () => itemsOf(body, records, first), body: () => body };
 }
 
 function itemsOf(body: Uint8Array, count: number, first: number): Item<unknown>[] {

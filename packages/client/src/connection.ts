@@ -17,6 +17,8 @@ export interface SafeRequest {
   /** How long the service may take on top of the client's own time for an attempt: a long poll. */
   readonly waitMs?: number;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** How long this error is worth another attempt, where that is less than the client's own time, in milliseconds. */
+  readonly patienceMsOf?: ((error: BellhopError) => number) | undefined;
 }
 
 const API = "/api/public/v1";
@@ -49,9 +51,11 @@ export class Connection {
    * that is cut off) is tried again at the pace of the service; anything else rejects with its BellhopError.
    */
   ask<Value>(request: SafeRequest, read: (response: Response) => Promise<Value>): Promise<Value> {
-    const { signal, onRetry } = request;
-    const forMsOf = (error: BellhopError) =>
-      !this.#wasReached && error.status === undefined ? FIRST_CONTACT_MS : Number.POSITIVE_INFINITY;
+    const { signal, onRetry, patienceMsOf } = request;
+    const forMsOf = (error: BellhopError) => {
+      if (!this.#wasReached && error.status === undefined) return FIRST_CONTACT_MS;
+      return patienceMsOf?.(error) ?? Number.POSITIVE_INFINITY;
+    };
     return withRetries(() => this.#attempt(request, read), this.settings.retry, {
       gate: this.#gate,
       signal,

@@ -4,6 +4,7 @@ import { byCodes, codesOf } from "./codes-of-record.ts";
 import { pack } from "./compress.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { BellhopError, type RecordViolation } from "./error.ts";
+import { FAULTS_IN_A_ROW_MAX, FaultWatch } from "./fault-watch.ts";
 import type { RefusedRecord, Tally } from "./report.ts";
 import type { Resource } from "./resource.ts";
 import type { RetryNotice } from "./retry.ts";
@@ -34,7 +35,7 @@ const OF_PROPERTY = new Set(["oauth.insufficient_scope", "http.403", "bellhop.ac
 /**
  * Brings batches of one `send` to the service. A refused batch is taken apart until each of its records is in an accepted one, or
  * is refused by itself with its reason: those that violations name are set aside, codes that are not the client's are told
- * from those that are, and what is too large is halved.
+ * from those that are, and what is too large is halved. One that is answered 500 whatever happens keeps no other from being sent.
  */
 export class Delivery {
   readonly #connection: Connection;
@@ -42,6 +43,9 @@ export class Delivery {
   readonly #settings: SendSettings;
   readonly #tally: Tally;
   readonly #forbidden = new Map<string, BellhopError>();
+  readonly #faults = new FaultWatch();
+  readonly #givenUp = { batches: 0, records: 0 };
+  #lastFault: BellhopError | undefined;
 
   constructor(connection: Connection, resource: Resource, settings: SendSettings, tally: Tally) {
     this.#connection = connection;
@@ -56,10 +60,22 @@ export class Delivery {
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       const allowed = this.#withoutForbidden(part);
       if (allowed.count === 0) continue;
+      let failedAt: number | undefined;
+      const patienceMsOf = (error: BellhopError) => {
+        if (!isFault(error)) return Number.POSITIVE_INFINITY;
+        failedAt ??= performance.now();
+        return this.#faults.patienceMs(failedAt);
+      };
       try {
-        const requestId = await this.#post(allowed, signal);
+        const requestId = await this.#post(allowed, signal, patienceMsOf);
         yield { requestId, batch: allowed };
       } catch (error) {
+        if (isFault(error)) {
+          this.#giveUp(allowed, error);
+          if (this.#faults.giveUp(failedAt ?? performance.now())) continue;
+          this.#leave(parts, error);
+          throw inARow(error);
+        }
         const rest = error instanceof BellhopError ? this.#takeApart(allowed, error) : undefined;
         if (rest === undefined) {
           this.#leave([allowed, ...parts], error);
@@ -70,12 +86,27 @@ export class Delivery {
     }
   }
 
+  /** What is to be said in the end of batches that were given up; undefined where there are none. */
+  failure(): BellhopError | undefined {
+    const { batches, records } = this.#givenUp;
+    if (this.#lastFault === undefined) return undefined;
+    const what = batches === 1 ? "a batch" : `${batches} batches`;
+    return ofFault(
+      `${records} records in ${what} were not delivered: the service answered 500 again and again.`,
+      this.#lastFault,
+    );
+  }
+
   /** A record that cannot be written as JSON never leaves. */
   refuseUnwritable(index: number, record: unknown, message: string): void {
     this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
-  async #post(batch: Batch, signal: AbortSignal): Promise<string> {
+  async #post(
+    batch: Batch,
+    signal: AbortSignal,
+    patienceMsOf: (error: BellhopError) => number,
+  ): Promise<string> {
     const { lenient, journal, correlationId, headers = {}, onAccepted } = this.#settings;
     const path = apiPath(this.#resource);
     const plain = batch.body();
@@ -98,9 +129,11 @@ export class Delivery {
           },
           signal,
           onRetry: (notice) => this.#waiting(notice),
+          patienceMsOf,
         },
         readRequestId,
       );
+      this.#faults.accepted(performance.now());
       this.#tally.waiting = undefined;
       await journal?.note(key, requestId);
     }
@@ -177,13 +210,41 @@ export class Delivery {
     this.#settings.onRefused?.(refused);
   }
 
+  #giveUp(batch: Batch, error: BellhopError): void {
+    this.#givenUp.batches += 1;
+    this.#givenUp.records += batch.count;
+    this.#lastFault = error;
+    this.#tally.waiting = undefined;
+    this.#leave([batch], error);
+  }
+
   #leave(parts: readonly Batch[], error: unknown): void {
-    const [first] = parts;
-    if (first === undefined) return;
+    const [leading] = parts;
+    if (leading === undefined) return;
+    const { first, given } = leading;
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     const reason = error instanceof Error ? error.message : String(error);
-    this.#tally.leaveUnconfirmed({ first: first.first, count, reason });
+    const { exception: code, status, requestId } = error instanceof BellhopError ? error : {};
+    this.#tally.leaveUnconfirmed({ first, count, given, reason, code, status, requestId });
   }
+}
+
+/** A fault of the service's own, which may be about this batch alone; 502 to 504 are about the way there. */
+function isFault(error: unknown): error is BellhopError {
+  return error instanceof BellhopError && error.status === 500;
+}
+
+function inARow(error: BellhopError): BellhopError {
+  return ofFault(
+    `The service answered 500 to ${FAULTS_IN_A_ROW_MAX} batches one after another, to each again and again; no more are tried.`,
+    error,
+  );
+}
+
+function ofFault(message: string, cause: BellhopError): BellhopError {
+  const { exception, status, requestId, retryable } = cause;
+  const name = requestId === undefined ? "" : ` Name request ${requestId} when you ask for help.`;
+  return new BellhopError(`${message}${name}`, { exception, status, requestId, retryable, cause });
 }
 
 async function readRequestId(response: Response): Promise<string> {

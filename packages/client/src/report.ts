@@ -1,5 +1,5 @@
 import type { RequestStatus } from "./api-types.ts";
-import type { RecordViolation } from "./error.ts";
+import type { BellhopErrorCode, RecordViolation } from "./error.ts";
 
 /** A record that was not taken as it is, and why. */
 export interface RefusedRecord {
@@ -21,12 +21,18 @@ export interface RefusedRecord {
 /** How many records came to which end (docs/contract.md, "What became of a record"). */
 export type Outcomes = Omit<RequestStatus["counts"], "records">;
 
-/** Records whose way to the service ended without an answer: they may have been accepted. */
+/** Records that were not delivered, as far as is known: where the answer was lost or was 500, they may have been accepted. */
 export interface UnconfirmedRecords {
   /** The first of them, and how many; they follow each other unless others between them were refused. */
   readonly first: number;
   readonly count: number;
+  /** The first as it was given: the record, or the JsonBatch in which it lies. */
+  readonly given: unknown;
+  /** The last error, in words; its stable code, the status and `X-Request-Id` where there was an answer. */
   readonly reason: string;
+  readonly code: BellhopErrorCode | undefined;
+  readonly status: number | undefined;
+  readonly requestId: string | undefined;
 }
 
 /** What became of all that was given to `send`. */
@@ -48,7 +54,7 @@ export interface SendReport {
   readonly outcomes: Outcomes | undefined;
   /** Requests that had to be repeated. */
   readonly retries: number;
-  /** Empty unless `send` rejected: a second `send` of the same records settles them, and stores nothing twice. */
+  /** Empty unless `send` rejected: a second `send` of the same records settles them, and stores nothing twice. The first 1,000. */
   readonly unconfirmed: readonly UnconfirmedRecords[];
 }
 

@@ -55,8 +55,9 @@ export class ResourceClient<Of extends Resource> {
    * `Idempotency-Key` that the batch's content makes, so that nothing is stored twice, also when a process that was killed
    * sends the same records again.
    *
-   * A record that is refused is reported with its reason and keeps no other from being sent. Rejects with a SendError when
-   * nothing can go on: its `report` says what had become of the records.
+   * A record that is refused is reported with its reason and keeps no other from being sent, and nor does a batch that the service answers with
+   * 500 whatever happens. Rejects with a SendError when nothing can go on, or in the end when such a batch was left out: its
+   * `report` says what had become of the records.
    *
    * @example
    * const report = await bellhop.reservations.send(readRecords("bookings.ndjson.gz"), {

@@ -10,8 +10,8 @@ import type { Resource } from "./resource.ts";
 import { readSendOptions, type SendOptions, type SendSettings } from "./send-options.ts";
 
 /**
- * A `send` that could not go on: the cause says why, and the report what had become of the records by then. Sending the
- * same records again goes on where it stopped.
+ * A `send` that could not go on, or that had to leave out batches which the service answers with 500: the cause says why, and the report
+ * what had become of the records by then. Sending the same records again sends what is missing.
  */
 export class SendError extends BellhopError {
   override readonly name = "SendError";
@@ -67,10 +67,10 @@ class Sending {
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
-    if (this.#failure === undefined) return;
     // The caller's iterable is told to stop, but one that never answers is not waited for.
-    batches.return().catch(() => undefined);
-    throw new SendError(this.#failure.cause, this.tally.report());
+    if (this.#failure !== undefined) batches.return().catch(() => undefined);
+    const cause = this.#failure === undefined ? this.#delivery.failure() : this.#failure.cause;
+    if (cause !== undefined) throw new SendError(cause, this.tally.report());
   }
 
   /** A token says what it allows: one that does not allow this fails at once, not with its first batch in the operator's audit. */
