@@ -1,13 +1,14 @@
 import { once } from "node:events";
-import { BellhopClient } from "#client";
+import { BellhopClient, BellhopError } from "#client";
 import { hotelProfile } from "../simulate/hotel-profile.ts";
 import { makeApart } from "../simulate/make-apart.ts";
-import { type SentSimulation, sendSimulation } from "../simulate/send-simulation.ts";
+import { type SentSimulation, SimulationCutShort, sendSimulation } from "../simulate/send-simulation.ts";
 import { simulate } from "../simulate/simulation.ts";
 import { type SimulationCounts, writeFolder, writeLines } from "../simulate/write-simulation.ts";
 import { readSimulateOptions, type SimulateOptions } from "./simulate-options.ts";
-import { findTarget, isLocal } from "./simulate-target.ts";
-import { countsLines, faultLines, placesToLook, sentLines } from "./simulate-text.ts";
+import { findTarget, isLocal, type SimulationTarget } from "./simulate-target.ts";
+import { countsLines, cutShortText, faultLines, placesToLook, sentLines } from "./simulate-text.ts";
+import { untilStopped } from "./stop-signals.ts";
 import { UsageError } from "./verb.ts";
 
 const HELP = `bellhop simulate [--properties N] [--days D] [--seed S] [--faults all|NAME,…] [--out DIR|-] …
@@ -36,7 +37,8 @@ ${faultLines()
   --ahead MB       makes so many megabytes of batches before the first is sent (0): for load, with --no-outcomes
   --json           one JSON object on standard output
 
-Exit code: 0 all was taken as it should be (what --faults plants included), 1 not.
+Exit code: 0 all was taken as it should be (what --faults plants included), 1 not, or not all could be sent. 130, 143: stopped
+by SIGINT, SIGTERM; the same line sends the same records, of which the service has those already that came before.
 `;
 
 /** `bellhop simulate`. */
@@ -84,29 +86,50 @@ async function send(options: SimulateOptions, environment: NodeJS.ProcessEnv): P
     compression: isLocal(baseUrl) ? "none" : "gzip",
     ...(authUrl === undefined ? {} : { authUrl }),
   });
-  const interrupted = new AbortController();
-  process.once("SIGINT", () => interrupted.abort(new Error("Interrupted.")));
+  const stopped = untilStopped();
   const showsProgress = !json && process.stderr.isTTY === true;
-  const days = makeApart(simulation, { batchRecords, aheadBytes, isPaced: speed !== undefined });
-  const sent = await sendSimulation(days, bellhop, {
-    ...{ concurrency, speed, waitForOutcomes, signal: interrupted.signal },
-    lenient: simulation.faults.has("invalid"),
-    onDay: (soFar, { date }) => {
-      if (showsProgress) process.stderr.write(`\r${progressText(soFar, date, simulation.days)}`);
-    },
-  });
-  if (showsProgress) process.stderr.write("\n");
-  if (json) process.stdout.write(`${JSON.stringify(sent)}\n`);
-  else {
-    const { propertyCode } = hotelProfile(simulation.seed, 0, simulation.clientCode);
-    const lines = [
-      ...countsLines(simulation, sent),
-      ...sentLines(sent),
-      ...placesToLook(simulation, target, propertyCode),
-    ];
-    process.stdout.write(`${lines.join("\n")}\n`);
+  const { signal } = stopped;
+  const days = makeApart(simulation, { batchRecords, aheadBytes, isPaced: speed !== undefined, signal });
+  try {
+    const sent = await sendSimulation(days, bellhop, {
+      ...{ concurrency, speed, waitForOutcomes, signal },
+      lenient: simulation.faults.has("invalid"),
+      onDay: (soFar, { date }) => {
+        if (showsProgress) process.stderr.write(`\r${progressText(soFar, date, simulation.days)}`);
+      },
+    });
+    if (showsProgress) process.stderr.write("\n");
+    tell(options, sent, target);
+    return sent.rejected === (sent.planted.invalid ?? 0) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof SimulationCutShort)) throw error;
+    // What nobody asked for, and is no answer of the service, is a fault of the simulator's own.
+    if (!signal.aborted && !(error.cause instanceof BellhopError)) throw error.cause;
+    if (showsProgress) process.stderr.write("\n");
+    tell(options, error.sent, undefined);
+    const reason: unknown = signal.aborted ? signal.reason : error;
+    process.stderr.write(`bellhop simulate: ${cutShortText(simulation, error.sent, reason)}\n`);
+    return stopped.code() ?? 1;
+  } finally {
+    stopped.forget();
   }
-  return sent.rejected === (sent.planted.invalid ?? 0) ? 0 : 1;
+}
+
+/** `target`: where to look at what was sent to the end. */
+function tell(
+  { simulation, json }: SimulateOptions,
+  sent: SentSimulation,
+  target: SimulationTarget | undefined,
+): void {
+  const { propertyCode } = hotelProfile(simulation.seed, 0, simulation.clientCode);
+  const lines = json
+    ? [JSON.stringify({ ...sent, complete: target !== undefined })]
+    : [
+        ...countsLines(simulation, sent),
+        ...sentLines(sent),
+        ...(target === undefined ? [] : placesToLook(simulation, target, propertyCode)),
+      ];
+  process.stdout.write(`${lines.join("\n")}\n`);
 }
 
 function progressText({ days, accepted, elapsedMs }: SentSimulation, date: string, of: number): string {

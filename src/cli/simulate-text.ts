@@ -4,7 +4,7 @@ import { dateText, dayOfDate } from "../simulate/simulated-time.ts";
 import type { SimulationOptions } from "../simulate/simulation.ts";
 import type { SimulationCounts } from "../simulate/write-simulation.ts";
 import type { SimulationTarget } from "./simulate-target.ts";
-import { fieldLines } from "./text-output.ts";
+import { fieldLines, printable } from "./text-output.ts";
 
 const figure = (count: number): string => count.toLocaleString("en-US");
 
@@ -47,6 +47,13 @@ export function sentLines(sent: SentSimulation): string[] {
       `${seconds.toFixed(1)} s, ${figure(Math.round(accepted / Math.max(seconds, 0.001)))} records a second`,
     ],
   ]);
+}
+
+/** Why not all was sent, and how much was. */
+export function cutShortText(options: SimulationOptions, sent: SentSimulation, reason: unknown): string {
+  const why = printable(reason instanceof Error ? reason.message : String(reason));
+  const days = `${sent.days} of ${options.days + 1} days were sent whole (the cold start is one)`;
+  return `${why} ${days}. The same line sends the same records again; those that the service has are duplicates to it.`;
 }
 
 /** Where to look next: pages of the console, and questions that anybody with the client's token may ask. */

@@ -12,6 +12,8 @@ const INT32_MAX = 2_147_483_647;
 export interface MakingApart extends Packing {
   /** So many bytes of bodies are made before the first is given, or all there are; then as many are kept ahead. */
   readonly aheadBytes: number;
+  /** Ends it, also while a day is being made. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -20,13 +22,13 @@ export interface MakingApart extends Packing {
  */
 export async function* makeApart(
   options: SimulationOptions,
-  { aheadBytes, ...packing }: MakingApart,
+  { aheadBytes, signal, ...packing }: MakingApart,
 ): AsyncGenerator<PackedDay, void, undefined> {
   const handedOver = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const handedOverMax = Math.min(Math.ceil(Math.max(aheadBytes, AHEAD_BYTES_MIN) / 1_024), INT32_MAX);
   const workerData: SimulationThreadData = { options, packing, handedOver, handedOverMax };
   const worker = new Worker(new URL("./simulation-thread.ts", import.meta.url), { workerData });
-  const made = daysOf(worker);
+  const made = daysOf(worker, signal);
   try {
     const ahead: PackedDay[] = [];
     for (let bytes = 0; bytes < aheadBytes; ) {
@@ -48,8 +50,12 @@ export async function* makeApart(
   }
 }
 
-async function* daysOf(worker: Worker): AsyncGenerator<PackedDay, void, undefined> {
-  for await (const [day] of on(worker, "message", { close: ["exit"] })) yield day as PackedDay;
+async function* daysOf(
+  worker: Worker,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<PackedDay, void, undefined> {
+  const options = { close: ["exit"], ...(signal === undefined ? {} : { signal }) };
+  for await (const [day] of on(worker, "message", options)) yield day as PackedDay;
 }
 
 function giveBack(handedOver: Int32Array<SharedArrayBuffer>, day: PackedDay): void {

@@ -1,4 +1,4 @@
-import { type BellhopClient, JsonBatch, type SendReport } from "#client";
+import { type BellhopClient, JsonBatch, SendError, type SendReport } from "#client";
 import { Pace } from "./pace.ts";
 import type { PackedBatch, PackedDay } from "./packed-day.ts";
 import { SIMULATED_RESOURCES } from "./simulated-record.ts";
@@ -30,9 +30,20 @@ export interface SentSimulation extends SimulationCounts {
   elapsedMs: number;
 }
 
+/** A simulation that was not sent to its end: the cause says why, and `sent` what had been sent by then. */
+export class SimulationCutShort extends Error {
+  override readonly name = "SimulationCutShort";
+  readonly sent: SentSimulation;
+
+  constructor(cause: unknown, sent: SentSimulation) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.sent = sent;
+  }
+}
+
 /**
  * Sends what the hotels send, day by day and wave by wave, each accepted whole before the next one begins. While a day is under way
- * the next one is asked for. Rejects with the client's SendError when it cannot go on.
+ * the next one is asked for. Rejects with SimulationCutShort when it cannot go on.
  */
 export async function sendSimulation(
   days: AsyncIterable<PackedDay>,
@@ -46,19 +57,26 @@ export async function sendSimulation(
   const pace = options.speed === undefined ? undefined : new Pace(options.speed, options.signal);
   let startedAtMs: number | undefined;
   let before: Promise<void> = Promise.resolve();
-  for await (const day of days) {
-    startedAtMs ??= performance.now();
-    const since = startedAtMs;
+  try {
+    for await (const day of days) {
+      startedAtMs ??= performance.now();
+      const since = startedAtMs;
+      await before;
+      before = sendDay(day, bellhop, options, pace, sent).then(() => {
+        sent.elapsedMs = performance.now() - since;
+        options.onDay?.(sent, day);
+      });
+      // Whoever is told of the failure is the next turn, or the end.
+      before.catch(() => undefined);
+    }
     await before;
-    before = sendDay(day, bellhop, options, pace, sent).then(() => {
-      sent.elapsedMs = performance.now() - since;
-      options.onDay?.(sent, day);
-    });
-    // Whoever is told of the failure is the next turn, or the end.
-    before.catch(() => undefined);
+    return sent;
+  } catch (cause) {
+    // What is under way counts, too: whatever ends this ends that.
+    await before.catch(() => undefined);
+    sent.elapsedMs = performance.now() - (startedAtMs ?? performance.now());
+    throw new SimulationCutShort(cause, sent);
   }
-  await before;
-  return sent;
 }
 
 async function sendDay(
@@ -92,8 +110,17 @@ async function sendBatches(
     const bodies = own.map(({ body, records }) => new JsonBatch(body, records));
     return bellhop[resource].send(bodies, { concurrency, waitForOutcomes, lenient, signal });
   });
-  for (const report of await Promise.all(reports)) if (report !== undefined) addReport(sent, report);
+  let failure: { readonly cause: unknown } | undefined;
+  for (const settled of await Promise.allSettled(reports)) {
+    if (settled.status === "rejected") failure ??= { cause: settled.reason };
+    const report = settled.status === "fulfilled" ? settled.value : reportOf(settled.reason);
+    if (report !== undefined) addReport(sent, report);
+  }
+  if (failure !== undefined) throw failure.cause;
 }
+
+const reportOf = (error: unknown): SendReport | undefined =>
+  error instanceof SendError ? error.report : undefined;
 
 function addReport(sent: SentSimulation, report: SendReport): void {
   sent.batches += report.batches;

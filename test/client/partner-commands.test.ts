@@ -188,6 +188,32 @@ describe("bellhop send", () => {
   });
 });
 
+describe("bellhop simulate", () => {
+  test("stopped by a signal, says what was sent, in words and not in a stack trace", async () => {
+    const scopes = ["inventories:write", "reservations:write", "groups:write", "read"];
+    const hotels = await service.newClient({ scopes, grants: [{ clientCode: "SIM", propertyCode: "*" }] });
+    // A day takes a minute at this speed, so it is stopped while it waits.
+    const of = "--client-code SIM --properties 1 --days 5 --horizon 5 --speed 1440".split(" ");
+    const { clientId, clientSecret } = hotels;
+    const identity = ["--url", service.address, "--client-id", clientId, "--client-secret", clientSecret];
+    const child = start(["simulate", ...identity, ...of], hotels);
+    const accepted = async (): Promise<number> => {
+      const query =
+        "select coalesce(sum(record_count), 0)::int as n from bellhop.accept_log where client_id = $1";
+      const { rows } = await service.pool.query<{ n: number }>(query, [clientId]);
+      return rows[0]?.n ?? 0;
+    };
+    const answers = ended(child);
+    await until(async () => (await accepted()) > 0, 60_000);
+    child.kill("SIGINT");
+    const { code, out, err } = await answers;
+    assert.equal(code, 130, err);
+    assert.match(err, /^bellhop simulate: Stopped by SIGINT\. \d of 6 days were sent whole .*\n$/);
+    const told = /\n {2}accepted +([\d,]+) in /.exec(out)?.[1]?.replaceAll(",", "");
+    assert.equal(Number(told), await accepted());
+  });
+});
+
 describe("bellhop validate", () => {
   test("finds what the service finds: the same codes, messages and pointers", async () => {
     const all = reservations("OFFLINE", 6) as Record<string, unknown>[];
