@@ -13,8 +13,10 @@ const listBackfillsStatement = readStatement(new URL("./sql/list-backfills.sql",
 
 /** So many may a client have open at a time: one for each hotel that it connects in a week. */
 const OPEN_MAX = 100;
+/** Of the reason for which one is abandoned. */
+export const WHY_CHARACTERS_MAX = 500;
 
-/** Open: takes batches. Closed: it has its statement. Abandoned: an operator ended it without one. */
+/** Open: takes batches. Closed: it has its statement. Abandoned: its client or an operator ended it without one. */
 export type BackfillState = "open" | "closed" | "abandoned";
 
 const STATES = { o: "open", c: "closed", a: "abandoned" } as const satisfies Record<string, BackfillState>;

@@ -7,11 +7,13 @@ import {
   listBackfills,
   openBackfill,
   requireBackfill,
+  WHY_CHARACTERS_MAX,
 } from "../backfill/backfill.ts";
 import { closeBackfill } from "../backfill/close-backfill.ts";
 import { GAP_POSITION, readGaps } from "../backfill/gaps.ts";
 import { readManifest } from "../backfill/manifest.ts";
 import { onBackfill, progressOf } from "../backfill/progress.ts";
+import { abandonBackfill, BackfillRefusal } from "../backfill/sign-backfill.ts";
 import { RESOURCES } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
@@ -95,6 +97,36 @@ async function close(context: HttpContext, request: FastifyRequest, reply: Fasti
   return sendBackfill(context, request, reply, closed);
 }
 
+/** Of `{"why":"…"}`; null where there is no body. */
+async function readWhy(context: HttpContext, request: FastifyRequest): Promise<string | null> {
+  const { why = null } = await receiveForm(context, request, ["why"]);
+  if (why === null) return null;
+  const isText = typeof why === "string" && [...why].length <= WHY_CHARACTERS_MAX;
+  if (isText && why.isWellFormed() && !why.includes("\0")) return why;
+  throw new ServiceError("bellhop.http.BadRequest", {
+    message: `why is a text of at most ${WHY_CHARACTERS_MAX} characters.`,
+  });
+}
+
+/** Abandoning one that is abandoned answers it as it is, as closing does. */
+async function abandon(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const { pool } = context;
+  const { clientId } = principalOf(request);
+  const why = await readWhy(context, request);
+  const backfill = await requireBackfill(pool, idOf(request), clientId);
+  if (backfill.state === "abandoned") return sendBackfill(context, request, reply, backfill);
+  const who = `client:${clientId}`;
+  try {
+    const abandoned = await abandonBackfill(pool, backfill, why, who, (connection, what, detail) =>
+      recordAudit(connection, { who, what, clientId, detail }),
+    );
+    return await sendBackfill(context, request, reply, abandoned);
+  } catch (cause) {
+    if (!(cause instanceof BackfillRefusal)) throw cause;
+    throw new ServiceError("bellhop.backfill.NotOpen", { message: cause.message, cause });
+  }
+}
+
 async function list(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const { clientId } = principalOf(request);
   const query = new QueryParameters(request.raw.url ?? "", ["state", "limit", "cursor"]);
@@ -149,11 +181,12 @@ async function statement(context: HttpContext, request: FastifyRequest, reply: F
   return sendJson(reply, backfill.statement);
 }
 
-/** Opening and closing a backfill, for a client that may send one of its resources. */
+/** Opening, closing and abandoning a backfill, for a client that may send one of its resources. */
 export function registerBackfillChanges(app: FastifyInstance, context: HttpContext): void {
   const options = { onRequest: authorize(context, WRITE_SCOPES) };
   app.post(BASE, options, (request, reply) => open(context, request, reply));
   app.post(`${BASE}/:backfillId/close`, options, (request, reply) => close(context, request, reply));
+  app.post(`${BASE}/:backfillId/abandon`, options, (request, reply) => abandon(context, request, reply));
 }
 
 /** What there is to know of a client's backfills, for whoever may read or send. */

@@ -277,6 +277,30 @@ describe("a batch that does not belong where it says", () => {
     assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
   });
 
+  test("its client abandons what is open, once, and what it brought stays", async () => {
+    const own = await open(service, "GIVEN-UP", [{ resource: "reservations", ...range }]);
+    const requestId = await apply(service, "reservations", [stay("G1", "GIVEN-UP")], {
+      headers: { "backfill-id": own },
+    });
+    const odd = await tell(service, `/${own}/abandon`, { why: "x".repeat(501) });
+    assert.deepEqual([odd.status, odd.json()["exception"]], [400, "bellhop.http.BadRequest"]);
+    const stranger = await service.newClient({});
+    assert.equal((await tell(service, `/${own}/abandon`, undefined, { as: stranger })).status, 404);
+    const ended = asBackfill(await tell(service, `/${own}/abandon`, { why: "the wrong property" }));
+    assert.equal(ended.state, "abandoned");
+    assert.deepEqual(asBackfill(await tell(service, `/${own}/abandon`)), ended);
+    assert.equal((await readRequest(service, requestId)).status, "applied");
+    const { rows } = await service.pool.query(
+      "select who, detail ->> 'why' as why from bellhop.audit_entry where what = 'abandon-backfill' and detail ->> 'backfillId' = $1",
+      [own],
+    );
+    assert.deepEqual(rows, [{ who: `client:${service.client.clientId}`, why: "the wrong property" }]);
+    const closed = await open(service, "EMPTY", [{ resource: "groups", ...range }]);
+    assert.equal((await close(service, closed, { acceptGaps: true })).status, 200);
+    const refusal = await tell(service, `/${closed}/abandon`);
+    assert.deepEqual([refusal.status, refusal.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+  });
+
   test("a manifest is checked as records are, with pointers into it", async () => {
     const resource = { resource: "inventories", from: "2026-02-30", to: "2026-01-31", expectedRecords: 1.5 };
     const bad = await tell(service, "", { clientCode: "ACME", resources: [resource] });

@@ -6,7 +6,13 @@ import type {
   Page,
 } from "../../../packages/console/src/contract.ts";
 import { recordAudit } from "../../auth/audit.ts";
-import { BACKFILL_POSITION, type Backfill, findBackfill, listBackfills } from "../../backfill/backfill.ts";
+import {
+  BACKFILL_POSITION,
+  type Backfill,
+  findBackfill,
+  listBackfills,
+  WHY_CHARACTERS_MAX,
+} from "../../backfill/backfill.ts";
 import { type Audit, isReproduced } from "../../backfill/close-backfill.ts";
 import { GAP_POSITION, readGaps } from "../../backfill/gaps.ts";
 import { onBackfill, progressOf } from "../../backfill/progress.ts";
@@ -16,7 +22,6 @@ import { backfillAnswer, backfillItem } from "../backfill-answer.ts";
 import { adminOf, type ConsoleParts } from "./console-parts.ts";
 import { addChange, addQuestion, pagingOf, type Told } from "./console-routes.ts";
 
-const WHY_CHARACTERS_MAX = 500;
 const HASH_CHARACTERS = 64;
 
 function itemOf(backfill: Backfill): BackfillListItem {

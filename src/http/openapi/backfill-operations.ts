@@ -57,6 +57,8 @@ const EXAMPLE_CLOSED = {
   signatures: [{ side: "partner", signedBy: "client:cl_4fJ2", signedAt: CLOSED_AT, statementHash: HASH }],
 };
 
+const EXAMPLE_ABANDONED = { ...EXAMPLE_BACKFILL, state: "abandoned", endedAt: CLOSED_AT };
+
 const EXAMPLE_STATEMENT = {
   ...{ form: "bellhop.backfill/1", backfillId: EXAMPLE_BACKFILL_ID, clientId: "cl_4fJ2" },
   ...{ clientCode: EXAMPLE_CLIENT, propertyCode: EXAMPLE_PROPERTY, note: null },
@@ -192,6 +194,32 @@ const closeBackfill = operationOf(
   },
 );
 
+const abandonBackfill = operationOf(
+  {
+    operationId: "abandonBackfill",
+    summary: "Abandon a backfill",
+    description:
+      "Ends an open backfill without a statement. What it brought stays, and what of it is accepted and not applied yet is applied. Abandoning one that is abandoned answers it as it is.",
+  },
+  WRITERS,
+  {
+    200: jsonOf("The backfill is abandoned.", "Backfill", EXAMPLE_ABANDONED),
+    400: refTo("responses", "InvalidParameter"),
+    404: refTo("responses", "BackfillNotFound"),
+    409: refTo("responses", "BackfillNotAbandoned"),
+    ...FORM_REFUSALS,
+  },
+  {
+    parameters: [ID_PARAMETER],
+    requestBody: formOf(
+      "Why; nothing at all is fine.",
+      schemaOf("BackfillAbandoning"),
+      { why: "opened for the wrong property" },
+      false,
+    ),
+  },
+);
+
 const listBackfills = operationOf(
   {
     operationId: "listBackfills",
@@ -253,5 +281,6 @@ export function backfillOperations(): Record<string, PathItem> {
       ),
     },
     [`${PATH}/{backfillId}/close`]: { post: closeBackfill },
+    [`${PATH}/{backfillId}/abandon`]: { post: abandonBackfill },
   };
 }

@@ -1,3 +1,4 @@
+import { WHY_CHARACTERS_MAX } from "../../backfill/backfill.ts";
 import { manifestSchema } from "../../backfill/manifest.ts";
 import { toOpenApi } from "../../contract/component-schemas.ts";
 import { RESOURCES } from "../../contract/resource.ts";
@@ -42,7 +43,7 @@ const ITEM: Readonly<Record<string, Schema>> = {
     type: "string",
     enum: ["open", "closed", "abandoned"],
     description:
-      "`open`: it takes batches. `closed`: it has its statement. `abandoned`: the operator ended it without one.",
+      "`open`: it takes batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without one.",
     examples: ["open"],
   },
   clientCode: code("The client code of its property.", EXAMPLE_CLIENT),
@@ -189,6 +190,20 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
         default: false,
         description: "Close it although something is missing; the statement says so.",
         examples: [true],
+      },
+    },
+    additionalProperties: false,
+  },
+  BackfillAbandoning: {
+    type: "object",
+    description: "Why a backfill is given up.",
+    properties: {
+      why: {
+        type: "string",
+        maxLength: WHY_CHARACTERS_MAX,
+        pattern: "^[^\\u0000]*$",
+        description: "For whoever reads the audit.",
+        examples: ["opened for the wrong property"],
       },
     },
     additionalProperties: false,

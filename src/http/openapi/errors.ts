@@ -149,6 +149,7 @@ export const ERROR_ANSWERS = {
     ["bellhop.backfill.NotReady", "bellhop.backfill.HasGaps", "bellhop.backfill.NotOpen"],
     ratedHeadersOf("Retry-After"),
   ),
+  BackfillNotAbandoned: errorAnswer("It is closed, and has its statement.", ["bellhop.backfill.NotOpen"]),
   BackfillNotOpen: errorAnswer(
     "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
     ["bellhop.backfill.NotOpen"],
