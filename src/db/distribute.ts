@@ -8,10 +8,9 @@ export class DistributionError extends Error {}
 
 /**
  * What lies in a bucket, in the order in which it is distributed: each row on the worker that has its bucket, all tables
- * alike. Everything else (clients, keys, tokens, audit, properties, labels, lanes, presence, idempotency keys, backfills) is small or
- * asked by other things than a bucket, and stays on the coordinator.
+ * alike.
  */
-const DISTRIBUTED_TABLES = [
+export const DISTRIBUTED_TABLES = [
   "bellhop.bucket_lease",
   "bellhop.change_counter",
   "bellhop.accept_log",
@@ -31,6 +30,45 @@ const DISTRIBUTED_TABLES = [
   "bellhop_state.released_copy",
   "bellhop_state.night_pack",
   "bellhop_state.night_pack_progress",
+] as const;
+
+/** What stays on the coordinator: it is small, or asked by other things than a bucket. A test holds both lists to the schema. */
+export const COORDINATOR_TABLES = [
+  "bellhop.audit_entry",
+  "bellhop.auth_epoch",
+  "bellhop.backfill",
+  "bellhop.backfill_signature",
+  "bellhop.certification",
+  "bellhop.certification_event",
+  "bellhop.client",
+  "bellhop.client_grant",
+  "bellhop.client_secret",
+  "bellhop.denied_token",
+  "bellhop.erasure",
+  "bellhop.erasure_subject",
+  "bellhop.idempotency_key",
+  "bellhop.instance",
+  "bellhop.lane",
+  "bellhop.operator",
+  "bellhop.operator_session",
+  "bellhop.payload_key",
+  "bellhop.presence",
+  "bellhop.privacy_version",
+  "bellhop.property",
+  "bellhop.property_setting",
+  "bellhop.receipt_promise",
+  "bellhop.retention_horizon",
+  "bellhop.settings_version",
+  "bellhop.signing_key",
+  "bellhop.status_mapping",
+  "bellhop.token_bucket",
+  "bellhop.webhook_attempt",
+  "bellhop.webhook_endpoint",
+  "bellhop.webhook_message",
+  "bellhop.webhook_secret",
+  "bellhop.webhook_shard",
+  "bellhop_migration.applied",
+  "bellhop_migration.expansion",
 ] as const;
 
 export interface DistributionStep {
