@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
+import { monotonicNow } from "../memory/clock.ts";
 import type { AppendedRow, StampedAppend } from "./lane-session.ts";
 import { flushParameters } from "./log-entry.ts";
 import type { PayloadKey } from "./seal-body.ts";
@@ -18,10 +19,13 @@ export async function appendDistributed(
   laneId: string,
   stamped: readonly StampedAppend[],
   key: PayloadKey | undefined,
-): Promise<{ readonly rows: AppendedRow[] }> {
+): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy: number }> {
   const keyed = stamped.filter(({ append }) => append.idempotency !== null);
   const clock = await client.query<{ database_now_ms: number }>(NOW);
+  // What follows takes the longer part of a flush; counted in, ids would lie that much behind the database's clock.
+  const clockReadBy = monotonicNow();
   const rowsOf = (written: readonly StampedAppend[]) => ({
+    clockReadBy,
     rows: written.map(({ requestId }) => ({
       request_id: requestId,
       database_now_ms: clock.rows[0]?.database_now_ms ?? Number.NaN,

@@ -42,11 +42,14 @@ export interface LaneSession {
   commit(): Promise<unknown>;
   /** Makes the log's partitions for this time and what follows. */
   makePartitions(atMs: number): Promise<void>;
-  /** Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. */
+  /**
+   * Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. `clockReadBy`: by when, of this
+   * machine's monotonic clock, the database's had been read, where that is not the end of it.
+   */
   append(
     laneId: string,
     stamped: readonly StampedAppend[],
-  ): Promise<{ readonly rows: readonly AppendedRow[] }>;
+  ): Promise<{ readonly rows: readonly AppendedRow[]; readonly clockReadBy?: number }>;
   /** The id at or below which none is taken any more; an append with such a one fails with PROMISED. */
   readPromise(): Promise<string | undefined>;
   readHeldKeys(

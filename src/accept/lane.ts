@@ -96,9 +96,9 @@ export class Lane {
 
   async #append(stamped: readonly StampedAppend[]): Promise<Set<string>> {
     const sentAt = this.#stamp.now();
-    const { rows } = await this.#session.append(this.laneId, stamped);
+    const { rows, clockReadBy = this.#stamp.now() } = await this.#session.append(this.laneId, stamped);
     const now = rows.at(-1)?.database_now_ms;
-    if (now !== undefined) this.#stamp.observe(now, sentAt, this.#stamp.now());
+    if (now !== undefined) this.#stamp.observe(now, sentAt, clockReadBy);
     return new Set(rows.map((row) => row.request_id));
   }
 

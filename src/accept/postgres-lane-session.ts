@@ -74,11 +74,12 @@ class PostgresLaneSession implements LaneSession {
     const values = [this.#isBackfill];
     if (!this.#isDistributed)
       return (await this.#client.query<LaneBirth>({ ...registerLane, values })).rows[0];
+    const newest = await this.#client.query<{ request_id: string }>(readNewestId);
+    // Last: the clock that it answers is taken for that of the moment.
     const { rows } = await this.#client.query<Omit<LaneBirth, "floor">>({
       ...registerLaneDistributed,
       values,
     });
-    const newest = await this.#client.query<{ request_id: string }>(readNewestId);
     return rows[0] && { ...rows[0], floor: newest.rows[0]?.request_id ?? null };
   }
 
@@ -90,7 +91,10 @@ class PostgresLaneSession implements LaneSession {
     return ensurePartitions(this.#client, atMs);
   }
 
-  async append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+  async append(
+    laneId: string,
+    stamped: readonly StampedAppend[],
+  ): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy?: number }> {
     if (this.#isDistributed) {
       const appended = await appendDistributed(this.#client, laneId, stamped, this.#sealingKey());
       if (this.#isInDoubt) void this.#client.end();

@@ -1,5 +1,6 @@
 import { recordAudit } from "../auth/audit.ts";
 import { letterOf, resourceOf } from "../contract/resource.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { withTransaction } from "../db/transaction.ts";
 import { type RetentionRun, runRetention } from "../retention/run-retention.ts";
 import { setTerm, type TermOf, unsetTerm } from "../retention/set-term.ts";
@@ -55,7 +56,7 @@ const whoseText = ({ clientCode, resource }: TermOf) =>
 function set(environment: NodeJS.ProcessEnv): Verb {
   return {
     usage: `bellhop retention set CLIENTCODE KIND TERM [--resource inventories|reservations|groups] [--json]\n\n${WHAT}`,
-    async run(args, { out }) {
+    async run(args, { out, err }) {
       const { values, positionals } = readArgs({
         args: [...args],
         options: TERM_OPTIONS,
@@ -69,6 +70,11 @@ function set(environment: NodeJS.ProcessEnv): Verb {
           `A term is minutes, hours or days such as 90d, or forever, not ${JSON.stringify(text)}.`,
         );
       return openForCommand(environment, async ({ database, who }) => {
+        // A term that nobody heeds would be a promise that is not kept.
+        if (ms !== Number.POSITIVE_INFINITY && (await isDistributed(database.pool))) {
+          err("bellhop: on Citus nothing is taken out yet, so no term can be set there (docs/retention.md).");
+          return 1;
+        }
         await withTransaction(database.pool, async (client) => {
           await setTerm(client, of, ms);
           await recordAudit(client, { who, what: "set-retention", detail: { ...of, term: writeTerm(ms) } });

@@ -108,6 +108,7 @@ export async function distributeByBucket(
     const missing = steps.filter(({ done }) => !done);
     if (!dryRun && missing.length > 0) {
       await refuseWhileUsed(client);
+      await refuseWithTerms(client);
       await prepareWorkers(client);
       for (const { table } of missing) await distributeTable(client, table, shards);
     }
@@ -175,6 +176,17 @@ async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
   if (names !== null)
     throw new DistributionError(
       `The service is running (${names}): stop every node, distribute, start again.`,
+    );
+}
+
+/** Retention does nothing on Citus yet: whoever has promised a term is not to break it by distributing. */
+async function refuseWithTerms(client: pg.ClientBase): Promise<void> {
+  const { rowCount } = await client.query(
+    "select from bellhop.property_setting where name like 'retention.%' and value <> 'forever' limit 1",
+  );
+  if (rowCount !== 0)
+    throw new DistributionError(
+      "There are terms of retention, and on Citus nothing is taken out yet: take them back first (bellhop retention list, unset).",
     );
 }
 

@@ -14,11 +14,8 @@ import { apply, LISBON, reservation } from "./read-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-async function distribute(
-  url: string,
-  ...options: string[]
-): Promise<{ code: number; out: string; err: string }> {
-  const child = spawn(process.execPath, [MAIN, "citus", "distribute", "--shards", "4", ...options], {
+async function bellhop(url: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: { DATABASE_URL: url },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -26,6 +23,9 @@ async function distribute(
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { code: await exited, out, err };
 }
+
+const distribute = (url: string, ...options: string[]) =>
+  bellhop(url, "citus", "distribute", "--shards", "4", ...options);
 
 test("without the extension, distributing is refused with what to do, and nothing is changed", async () => {
   const empty = await createEmptyDatabase();
@@ -83,6 +83,15 @@ if (joined !== undefined)
       assert.equal(await distributedTables(), 0);
     });
 
+    test("is left alone while there are terms of retention, which would not be kept", async () => {
+      assert.equal((await bellhop(joined.url, "retention", "set", "*", "payloads", "90d")).code, 0);
+      const refused = await distribute(joined.url);
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, /terms of retention.*take them back first/);
+      assert.equal(await distributedTables(), 0);
+      assert.equal((await bellhop(joined.url, "retention", "unset", "*", "payloads")).code, 0);
+    });
+
     test("is distributed with what is in it, once, and the service goes on where it was", async () => {
       const first = await distribute(joined.url, "--json");
       assert.equal(first.code, 0, first.err);
@@ -111,6 +120,15 @@ if (joined !== undefined)
       assert.equal(rows.length, 2);
       assert.equal(rows[1].status, "Cancelled");
       await service.stop();
+    });
+
+    test("takes no term of retention, nor a backup", async () => {
+      const term = await bellhop(joined.url, "retention", "set", "*", "payloads", "90d");
+      assert.equal(term.code, 1);
+      assert.match(term.err, /on Citus nothing is taken out yet/);
+      const backup = await bellhop(joined.url, "backup", "-");
+      assert.equal(backup.code, 1);
+      assert.match(backup.err, /no snapshot in common.*PostgreSQL's own tools/);
     });
 
     test("is migrated further: a column that is added reaches every shard", async () => {

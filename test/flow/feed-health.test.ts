@@ -98,14 +98,17 @@ test("nights that no record names, and nights that the last push left out, are t
   for (const table of ["bellhop.feed_arrival", "bellhop_state.current_record"]) {
     const columns =
       table === "bellhop.feed_arrival" ? ["first_request_id", "last_request_id"] : ["request_id"];
-    const moved = columns.map(
-      (name) =>
-        `${name} = analytics.first_request_id_after(analytics.received_at_of(${name}) - interval '1 day')`,
-    );
-    await service.pool.query(
-      `update ${table} set ${moved.join(", ")}
-      where property_id = (select property_id from bellhop.property where property_code = 'NIGHTS')`,
-    );
+    for (const name of columns) {
+      const { rows } = await service.pool.query<{ request_id: string; moved: string }>(
+        `select ${name} as request_id,
+          analytics.first_request_id_after(analytics.received_at_of(${name}) - interval '1 day') as moved
+        from ${table}
+        where property_id = (select property_id from bellhop.property where property_code = 'NIGHTS')
+        group by ${name}`,
+      );
+      for (const { request_id: requestId, moved } of rows)
+        await service.pool.query(`update ${table} set ${name} = $2 where ${name} = $1`, [requestId, moved]);
+    }
   }
   await push(
     first.filter((day) => day !== 20 && day !== 33),

@@ -4,6 +4,22 @@ import { distributeByBucket } from "../../src/db/distribute.ts";
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;
 
+const NO_BACKUP = "workers have no snapshot in common, so there is no backup and no move (docs/backup.md)";
+const NO_RETENTION = "nothing is taken out there, and no term can be set (docs/retention.md)";
+
+/**
+ * Test files that do not run on Citus, and why; `npm test` says so. That what they are about is refused there, is tested in
+ * test/flow/citus.test.ts.
+ */
+export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
+  "test/flow/backup.test.ts": NO_BACKUP,
+  "test/flow/move.test.ts": NO_BACKUP,
+  "test/flow/packed-books.test.ts": "there is no watermark, up to which a ledger could be packed (0031)",
+  "test/flow/retention-versions.test.ts": NO_RETENTION,
+  "test/flow/retention.test.ts": NO_RETENTION,
+  "test/flow/watermark.test.ts": "there is no watermark (0020)",
+};
+
 interface Node {
   readonly groupid: number;
   readonly nodename: string;

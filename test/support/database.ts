@@ -122,6 +122,11 @@ export async function createJoinedDatabase(): Promise<{ url: string; drop(): Pro
   return { url: withDatabase(serverUrl, name), drop };
 }
 
+/** Whether the databases of tests are distributed. What is not done there is passed over with the reason (`t.skip`). */
+export async function isOnCitus(): Promise<boolean> {
+  return (await citusOf(await testServerUrl())) !== undefined;
+}
+
 /** The address of a database without anything in it, for tests of migration itself. */
 export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const serverUrl = await testServerUrl();
