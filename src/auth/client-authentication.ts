@@ -104,6 +104,8 @@ async function findBySecret(
 ): Promise<AuthenticatedClient | undefined> {
   // Text that no id or secret of ours can be (NUL, say, which PostgreSQL refuses) never reaches the database.
   if (!looksLikeCredential(clientId) || !looksLikeCredential(secret)) return undefined;
+  // Nobody may have asked this thread anything for an hour: a secret that comes once an hour is to change over when it comes.
+  await directory.freshen();
   const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
   // Another node has made a pepper since this one last looked, and digested this client's secret with it.
   const { keys } = directory.peppers();

@@ -90,6 +90,18 @@ describe("the pepper of clients' secrets", () => {
     assert.match((await run("status")).said, new RegExp(`^${number} +current`, "m"));
   });
 
+  it("has changed at the first use on a node that nobody has asked for a while", async (t) => {
+    const client = await newTestClient(service.admin);
+    await takeToken(other.url, client);
+    const { number } = await rotatePepper(service.admin);
+    const now = performance.now.bind(performance);
+    // A second is how old a node's knowledge may be.
+    t.mock.method(performance, "now", () => now() + 1_000);
+    assert.equal(await statusOf(other, client), 200);
+    assert.deepEqual(await pepperOf(client.clientId), [number]);
+    await retirePepper(service.admin, { force: true });
+  });
+
   it("is made anew by no start, and never the first one again", async (t) => {
     const before = await listPeppers(service.admin);
     const client = await newTestClient(service.admin);
