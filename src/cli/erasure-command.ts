@@ -1,10 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 import { recordAudit } from "../auth/audit.ts";
 import { WorkUnderWay } from "../db/exclusive-work.ts";
 import { ErasureError } from "../retention/erasure/erasure-error.ts";
 import { type FoundRecord, findGuests, type GuestSearch } from "../retention/erasure/find-guests.ts";
-import { exportErasures, importErasures, readErasureList } from "../retention/erasure/list-file.ts";
+import { exportErasures, importErasures } from "../retention/erasure/list-file.ts";
+import { readListFile, writeListFile } from "../retention/erasure/list-on-disk.ts";
 import { findCertificate, listErasures } from "../retention/erasure/read-erasures.ts";
 import {
   applyImported,
@@ -103,7 +103,7 @@ function find(environment: NodeJS.ProcessEnv): Verb {
     usage: `bellhop erasure find --reservation CLIENT/PROPERTY/ID | --group CLIENT/PROPERTY/CODE |
     --profile-id ID [--client CODE] | --name NAME [--client CODE]   [--json]
 
-Reads the log for records that name a guest. What it prints is personal data.`,
+Reads the log for records that name a guest. What it prints is personal data. Exit code 1: nothing was found.`,
     run(args, { out, err }) {
       const options = { ...SUBJECT_OPTIONS, name: { type: "string" }, ...JSON_OPTION } as const;
       const { values } = readArgs({ args: [...args], options });
@@ -229,14 +229,14 @@ function certificate(environment: NodeJS.ProcessEnv): Verb {
 function exportList(environment: NodeJS.ProcessEnv): Verb {
   return {
     usage:
-      "bellhop erasure export FILE|-\n\nWrites the erasure list to a file (mode 0600) or to standard output. Keep it apart from backups.",
+      "bellhop erasure export FILE|-\n\nWrites the erasure list to a file (mode 0600), in the place of an earlier one, or to standard output. Keep it apart from backups.",
     run(args, { out, err }) {
       const line = readArgs({ args: [...args], options: {}, allowPositionals: true });
       const file = readOne("the file", line.positionals);
       return onClient(environment, err, async (client, { who }) => {
         const text = await exportErasures(client);
         if (file === "-") out(text.trimEnd());
-        else await writeFile(file, text, { mode: 0o600, flush: true });
+        else await writeListFile(file, text);
         await recordAudit(client, { who, what: "export-erasures" });
         return 0;
       });
@@ -252,7 +252,7 @@ function importList(environment: NodeJS.ProcessEnv): Verb {
       const line = readArgs({ args: [...args], options: JSON_OPTION, allowPositionals: true });
       const file = readOne("the file", line.positionals);
       return onClient(environment, err, async (client, { who }) => {
-        const erasures = readErasureList(await readFile(file, "utf8"));
+        const erasures = await readListFile(file);
         const added = await importErasures(client, erasures);
         // All of them: an import that was cut off has listed some that it has not carried out.
         const ids = erasures.erasures.map(({ erasureId }) => erasureId);

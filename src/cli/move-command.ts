@@ -4,6 +4,7 @@ import { type Config, readConfig } from "../config.ts";
 import { openDatabase } from "../db/open-database.ts";
 import { createLogger } from "../observe/log.ts";
 import { currentUser } from "./open-for-command.ts";
+import { openNamed } from "./open-named.ts";
 import { stepLine } from "./progress-line.ts";
 import { tableLines } from "./text-output.ts";
 import { usageOf } from "./usage.ts";
@@ -28,7 +29,8 @@ const OPTIONS = {
 
 /** An address without its user, password and options. */
 function nameOf(url: string): string {
-  if (!URL.canParse(url)) throw new UsageError("--to is the address of a database: postgresql://…");
+  if (!URL.canParse(url) || !/^postgres(ql)?:/.test(url))
+    throw new UsageError("--to is the address of a database: postgresql://…");
   const { hostname, port, pathname } = new URL(url);
   return `${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
 }
@@ -63,12 +65,14 @@ async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Pro
   const config = readConfig(environment);
   const log = createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
   // As the service: a running one is refused, and none may start meanwhile.
-  const from = await openDatabase(config, log, { role: "service", poolSize: 2, leavesSchema: true });
+  const from = await openDatabase(config, log, {
+    role: "service",
+    poolSize: 2,
+    leavesSchema: true,
+    existing: true,
+  });
   try {
-    const target = await openDatabase({ ...config, databaseUrl: to }, log, {
-      poolSize: 2,
-      leavesSchema: true,
-    });
+    const target = await openNamed("--to", { ...config, databaseUrl: to }, log);
     const step = stepLine(values.json);
     try {
       const report = await move({

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type pg from "pg";
 import { recordAudit } from "../auth/audit.ts";
 import { createSealer } from "../auth/seal.ts";
@@ -7,10 +6,12 @@ import { type RestoreReport, restore } from "../backup/restore.ts";
 import { readConfig } from "../config.ts";
 import { openDatabase } from "../db/open-database.ts";
 import { createLogger } from "../observe/log.ts";
-import { type ErasureListFile, importErasures, readErasureList } from "../retention/erasure/list-file.ts";
+import { type ErasureListFile, importErasures } from "../retention/erasure/list-file.ts";
+import { readListFile } from "../retention/erasure/list-on-disk.ts";
 import { applyImported } from "../retention/erasure/run-erasure.ts";
 import { openSealedPayloads } from "../threads/payload-sealing.ts";
 import { currentUser } from "./open-for-command.ts";
+import { openNamed } from "./open-named.ts";
 import { stepLine } from "./progress-line.ts";
 import { fieldLines } from "./text-output.ts";
 import { usageOf } from "./usage.ts";
@@ -91,7 +92,7 @@ async function readErasures(
     throw new UsageError(
       "A backup holds who was erased since it was taken: name the list, --erasures LIST, or say --without-erasures.",
     );
-  return path === undefined ? undefined : readErasureList(await readFile(path, "utf8"));
+  return path === undefined ? undefined : readListFile(path);
 }
 
 /** Takes everybody on the list out of what was restored. */
@@ -108,8 +109,10 @@ async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Pro
   const erasures = await readErasures(values.erasures, values["without-erasures"]);
   const config = readConfig(environment);
   const log = createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
-  const target = { ...config, databaseUrl: values.into ?? config.databaseUrl };
-  const database = await openDatabase(target, log, { role: "service", poolSize: 4, leavesSchema: true });
+  const database =
+    values.into === undefined
+      ? await openDatabase(config, log, { role: "service", poolSize: 4, leavesSchema: true })
+      : await openNamed("--into", { ...config, databaseUrl: values.into }, log);
   const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const closePayloads = openSealedPayloads(database.pool, sealer);
   const step = stepLine(values.json);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -370,6 +370,35 @@ describe("an erasure", () => {
     const list = await readFile(file, "utf8");
     for (const word of [...WORDS, "P-HUGO", "Habicht"]) assert.ok(!list.includes(word));
     assert.match(list, /"key":"R-7001"/);
+    assert.equal((await run(service.database, "export", file)).code, 0, "in the place of the former one");
+    assert.deepEqual(
+      (await readdir(directory)).filter((name) => name.includes("partial")),
+      [],
+    );
+  });
+
+  test("is not forgotten by an export of a database that does not know of it, nor is another file lost", async () => {
+    const file = join(directory, "of-another.jsonl");
+    assert.equal((await run(service.database, "export", file)).code, 0);
+    const [head = "", first = "", ...rest] = (await readFile(file, "utf8")).trimEnd().split("\n");
+    const lines = [
+      JSON.stringify({ ...JSON.parse(head), erasures: rest.length + 2 }),
+      JSON.stringify({ ...JSON.parse(first), erasureId: randomUUID() }),
+      ...[first, ...rest],
+    ];
+    for (const [text, said] of [
+      [`${lines.join("\n")}\n`, /lists 1 erasures that this database does not know, and is not replaced/],
+      ["a file of somebody's own", /is there and is not replaced/],
+    ] as const) {
+      await writeFile(file, text);
+      const { code, err } = await run(service.database, "export", file);
+      assert.equal(code, 1);
+      assert.match(err, said);
+      assert.equal(await readFile(file, "utf8"), text);
+    }
+    const unread = await run(service.database, "import", join(directory, "nowhere"));
+    assert.deepEqual([unread.code, unread.out], [1, ""]);
+    assert.match(unread.err, /^bellhop: The erasure list \S+nowhere cannot be read \(ENOENT\)\.$/);
   });
 
   test("reaches what versions alone know any more, as their records in the log have expired", async () => {
