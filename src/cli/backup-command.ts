@@ -53,6 +53,8 @@ async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Pro
   const isPiped = path === "-";
   if (isPiped && (values.verify || values.json))
     throw new UsageError("Standard output is the backup itself: --verify and --json do not go with it.");
+  if (isPiped && process.stdout.isTTY === true)
+    throw new UsageError("A backup is nothing for a terminal: lead it into a file or a program.");
   return openForCommand(environment, async ({ database, who }) => {
     const step = stepLine(values.json);
     giveWay();

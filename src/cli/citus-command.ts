@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
 import { recordAudit } from "../auth/audit.ts";
 import { type DistributionReport, distributeByBucket } from "../db/distribute.ts";
-import { openForCommand } from "./open-for-command.ts";
+import { type CommandContext, openForCommand } from "./open-for-command.ts";
 
 const SHARDS = 32;
 
@@ -71,7 +71,7 @@ export async function citusCommand(args: readonly string[], environment: NodeJS.
     );
     return 2;
   }
-  return openForCommand(environment, async ({ database, who }) => {
+  const distribute = async ({ database, who }: CommandContext): Promise<number> => {
     const report = await distributeByBucket(database.pool, { shards, dryRun: values["dry-run"] === true });
     if (report.distributed)
       await recordAudit(database.pool, {
@@ -81,5 +81,7 @@ export async function citusCommand(args: readonly string[], environment: NodeJS.
       });
     process.stdout.write(values.json === true ? `${JSON.stringify(report)}\n` : describe(report));
     return 0;
-  });
+  };
+  // Empty tables are distributed at once, so it may come before the first start.
+  return openForCommand(environment, distribute, { first: true });
 }

@@ -51,8 +51,9 @@ function remove(
     usage,
     run(args, { out, err }) {
       const line = readArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-      const named = read(readOne(what, line.positionals));
-      if (named === undefined) throw new UsageError(`${what} is wrong.`);
+      const text = readOne(what, line.positionals);
+      const named = read(text);
+      if (named === undefined) throw new UsageError(`${what} is needed, not ${JSON.stringify(text)}.`);
       const { "dry-run": isDryRun, reason = "", json } = line.values;
       if (!isDryRun && reason.trim() === "") throw new UsageError("--reason is missing (or say --dry-run).");
       return openForCommand(environment, async ({ database, who }) => {
@@ -87,7 +88,7 @@ export function deleteCommand(
   const verbs: Verbs = {
     property: remove(
       environment,
-      "the property as CLIENT/PROPERTY",
+      "A property as CLIENT/PROPERTY",
       `bellhop delete property CLIENT/PROPERTY (--dry-run | --reason REASON) [--json]
 
 Deletes all that is kept of a property, and cannot be undone. A dry run counts what would go, table by table.`,
@@ -100,7 +101,7 @@ Deletes all that is kept of a property, and cannot be undone. A dry run counts w
     ),
     client: remove(
       environment,
-      "the client code",
+      "A client code",
       `bellhop delete client CLIENTCODE (--dry-run | --reason REASON) [--json]
 
 Deletes all that is kept of every property of a client code, its settings, the meaning of its labels, and the grants to it.`,

@@ -108,11 +108,11 @@ export async function openFile(file: string, said: Resource | undefined): Promis
 }
 
 async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (cause) {
+  const found = await stat(file).catch((cause: unknown) => {
     throw new UsageError(`There is no file ${file}.`, { cause });
-  }
+  });
+  if (found.isDirectory()) throw new UsageError(`${file} is a directory: name a file.`);
+  return found.size;
 }
 
 async function* placed(records: AsyncIterable<JsonRecord>): AsyncGenerator<FileRecord, void, undefined> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import pg from "pg";
@@ -56,6 +57,21 @@ describe("what an operator is told of a failed start", () => {
       severity: "FATAL",
     });
     assert.match(operatorMessage(error, {}) ?? "", /DATABASE_URL: password authentication failed/);
+  });
+
+  test("names the file that cannot be used, and why", async () => {
+    const missing = await rejectionOf(readFile("/nowhere/list"));
+    assert.equal(operatorMessage(missing, {}), "/nowhere/list cannot be used: it is not there (ENOENT).");
+    const noDirectory = await rejectionOf(mkdir("/dev/null/data"));
+    assert.match(
+      operatorMessage(noDirectory, {}) ?? "",
+      /^\/dev\/null\/data cannot be used: .* \(ENOTDIR\)\.$/,
+    );
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), {
+      code: "ENOSPC",
+      syscall: "write",
+    });
+    assert.equal(operatorMessage(full, {}), "The disk is full (ENOSPC).");
   });
 
   test("leaves a fault of ours to its stack", () => {

@@ -5,6 +5,7 @@ import { ConfigError } from "../config.ts";
 import { DistributionError } from "../db/distribute.ts";
 import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { WorkUnderWay } from "../db/exclusive-work.ts";
+import { NoInstallation } from "../db/installation.ts";
 import { MigrationError } from "../db/migration-error.ts";
 import { OlderNodesPresent } from "../db/oldest-version.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
@@ -17,6 +18,7 @@ const WRITTEN_FOR_OPERATORS = [
   EmbeddedPostgresError,
   MigrationError,
   OlderNodesPresent,
+  NoInstallation,
   DistributionError,
   BackupError,
   WorkUnderWay,
@@ -37,8 +39,36 @@ interface SocketError extends Error {
   readonly port?: number;
 }
 
-function isSocketError(error: Error): error is SocketError {
+function isSystemError(error: Error): error is SocketError & { readonly path?: string } {
   return "code" in error && typeof error.code === "string" && "syscall" in error;
+}
+
+/** What the operating system says of a file, as its people know it; what else it says is a fault of ours. */
+const OF_FILES: Readonly<Record<string, string>> = {
+  ENOENT: "it is not there",
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EROFS: "its file system is read-only",
+  EISDIR: "it is a directory",
+  ENOTDIR: "a part of its path is no directory",
+  ENAMETOOLONG: "its name is too long",
+  ELOOP: "its links go round in a circle",
+  EBUSY: "it is in use",
+};
+
+/** What keeps anybody from writing, wherever it was. */
+const OF_DISKS: Readonly<Record<string, string>> = {
+  ENOSPC: "The disk is full",
+  EDQUOT: "The quota of the disk is used up",
+  EIO: "The disk fails",
+};
+
+function ofFile({ code, path }: { readonly code: string; readonly path?: string }): string | undefined {
+  const where = path === undefined ? "" : `: ${path}`;
+  const disk = OF_DISKS[code];
+  if (disk !== undefined) return `${disk} (${code})${where}.`;
+  const why = OF_FILES[code];
+  return why === undefined || path === undefined ? undefined : `${path} cannot be used: ${why} (${code}).`;
 }
 
 /** Where the service listens is HOST and PORT; every other address that a start asks for is the database's. */
@@ -66,6 +96,8 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
   if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
   if (code === "42501") return `The database's user may not do this: ${message}.`;
   if (code === "53300") return `The database has no connection left: ${message}.`;
+  if (code === "53100") return `The database's disk is full: ${message}. Nothing of this command is kept.`;
+  if (code.startsWith("57P0")) return `The database was stopped or is not up yet: ${message}. Try again.`;
   return undefined;
 }
 
@@ -81,9 +113,11 @@ export function operatorMessage(error: unknown, environment: NodeJS.ProcessEnv):
   if (WRITTEN_FOR_OPERATORS.some((type) => error instanceof type)) return error.message;
   // Several addresses of one host, none of which answered.
   const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
-  if (isSocketError(first)) return ofSocket(first, environment);
-  if (environment["DATABASE_URL"] && LOST_CONNECTION.test(first.message)) {
-    return "The database of DATABASE_URL did not answer in time or closed the connection: is its address right, and is it PostgreSQL?";
+  if (isSystemError(first)) return ofSocket(first, environment) ?? ofFile(first);
+  if (LOST_CONNECTION.test(first.message)) {
+    return environment["DATABASE_URL"]
+      ? "The database of DATABASE_URL did not answer in time or closed the connection: is its address right, and is it PostgreSQL?"
+      : "The embedded database closed the connection: its log says why (DATA_DIR/postgres/log). Try again.";
   }
   if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
   return undefined;

@@ -1,4 +1,5 @@
 import { flushCompileCache } from "node:module";
+import { complaintOf } from "./complaint.ts";
 
 const HELP = `bellhop: hotel data ingestion
 
@@ -69,11 +70,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   watch: async () => (await import("./watch-command.ts")).watchCommand,
 };
 
-/** What node:util's parseArgs complains of. Its first sentence says it; the others are about quoting. */
+/** What is wrong with a line that node:util's parseArgs has refused; undefined for any other error. */
 function usageMessage(error: unknown): string | undefined {
   const isUsage =
     error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-  return isUsage ? `${error.message.split(". ", 1)[0]}.` : undefined;
+  return isUsage ? complaintOf(error) : undefined;
 }
 
 /** Runs `bellhop <command> …`; answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */

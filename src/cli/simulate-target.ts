@@ -61,7 +61,7 @@ export async function findTarget(
 
 async function mustAnswer(baseUrl: string): Promise<void> {
   try {
-    const response = await fetch(new URL("/livez", baseUrl), { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(new URL("/healthz", baseUrl), { signal: AbortSignal.timeout(10_000) });
     await response.arrayBuffer();
   } catch (cause) {
     throw new UsageError(`No service answers at ${baseUrl}: start one (npm start), or say where (--url).`, {

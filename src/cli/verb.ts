@@ -2,6 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type AuthAdmin, AuthInputError } from "../auth/admin.ts";
 import { createAuthenticator } from "../auth/authenticator.ts";
 import { AuthSetupError } from "../auth/seal.ts";
+import { complaintOf } from "./complaint.ts";
 import { openForCommand } from "./open-for-command.ts";
 
 /** What a command works with that has verbs. Lines go out without their newline. */
@@ -93,8 +94,7 @@ export function readArgs<const Config extends ParseArgsConfig>(
   try {
     return parseArgs(config);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(message, { cause });
+    throw new UsageError(cause instanceof Error ? complaintOf(cause) : String(cause), { cause });
   }
 }
 

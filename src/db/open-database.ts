@@ -3,7 +3,9 @@ import type pg from "pg";
 import type { Logger } from "../observe/log.ts";
 import { clientConfig, type ServerAddress, type SessionSource } from "./connection.ts";
 import { isDistributed } from "./distribution.ts";
+import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
+import { NoInstallation, requireInstallation } from "./installation.ts";
 import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
 import { checkServer, UnusableDatabaseError } from "./server-checks.ts";
@@ -26,6 +28,8 @@ export interface DatabaseOptions {
   readonly answerMsMax?: number;
   /** Leaves the schema as it is found, for whoever only looks, or is about to fill it. */
   readonly leavesSchema?: boolean;
+  /** Refuses a database that no service has started on; by default that is where one begins. */
+  readonly existing?: boolean;
   /** Hears of slow statements of the pool. */
   readonly watch?: StatementWatch;
 }
@@ -47,7 +51,7 @@ export interface Database {
 /**
  * Opens the database: DATABASE_URL's, or the embedded one in DATA_DIR; checks what the guarantees rest on and brings
  * the schema up to date. Throws, with a message of one line for the operator, EmbeddedPostgresError,
- * UnusableDatabaseError or MigrationError; and what pg throws when the server of DATABASE_URL cannot be reached.
+ * UnusableDatabaseError, NoInstallation or MigrationError; and what pg throws when the server of DATABASE_URL cannot be reached.
  */
 export async function openDatabase(
   config: DatabaseConfig,
@@ -57,6 +61,8 @@ export async function openDatabase(
   if (config.databaseUrl !== undefined) {
     return await openServer({ connectionString: checkedUrl(config.databaseUrl) }, config, log, options);
   }
+  if (options.existing === true && !(await hasCluster(config.dataDir)))
+    throw new NoInstallation(config.dataDir);
   const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log);
   try {
     const database = await openServer(embedded.address, config, log, options);
@@ -89,6 +95,7 @@ async function openServer(
 ): Promise<Database> {
   const level = await checkServer(address, config.allowUnsafeDurability, log);
   const sessionConfig = clientConfig(address, level);
+  if (options.existing === true) await requireInstallation(sessionConfig);
   if (options.leavesSchema !== true) await migrate(sessionConfig, log);
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
   await checkWorkers(pool, config.allowUnsafeDurability).catch(async (error) => {

@@ -48,6 +48,12 @@ const HELPED = [
   "label",
   "setting",
   "quarantine",
+  "webhook",
+  "backfill",
+  "certify",
+  "erasure",
+  "delete",
+  "retention",
   "replay",
   "backup",
   "restore",
@@ -70,6 +76,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["restore x.tar", /name the list, --erasures LIST, or say --without-erasures/],
   ["move", /--to is missing/],
   ["move --to here", /--to is the address of a database/],
+  ["move --to https://db.example/x", /--to is the address of a database/],
   ["quarantine", /say what to do/],
   ["quarantine frob", /there is no "frob"; there is list, release, discard/],
   ["quarantine list --limit x", /--limit is a whole number/],
@@ -95,20 +102,32 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["simulate --out - --speed 0", /--speed is max, or how many seconds pass in one/],
   ["simulate --resource groups", /--resource goes with --out -/],
   ["client frob", /there is no "frob"/],
+  ["client list --frob", /^bellhop: Unknown option '--frob'\.\nUsage:\n/],
   ["client create", /--name is missing/],
+  ["client create --name X --rate -1", /^bellhop: Option '--rate' argument is ambiguous\.\nUsage:/],
+  ["delete property ACME --dry-run", /^bellhop: A property as CLIENT\/PROPERTY is needed, not "ACME"\.\n/],
   ["token", /--client-id is missing/],
   ["send", /FILE is missing\. See bellhop send --help\./],
   ["validate --frob -", /Unknown option '--frob'/],
+  ["validate /", /^bellhop validate: \/ is a directory: name a file\./],
   ["watch", /the id of a request, or --changes/],
 ];
 
-/** What stands for a setting is refused as that is. */
+/** What stands for a setting, or names a file, is refused as that is. */
 const WRONG_SETTINGS: readonly (readonly [line: string, said: RegExp])[] = [
   [
     "serve --role write",
     /^bellhop: ROLE must be one or more of accept,apply,read, each once, not "write"\.\n$/,
   ],
   ["serve --workers 0", /^bellhop: HTTP_THREADS must be at least 1\.\n$/],
+  [
+    "restore x.tar --without-erasures --into postgresql://127.0.0.1:1/none",
+    /^bellhop: The database of --into cannot be reached \(ECONNREFUSED\)/,
+  ],
+  [
+    "restore x.tar --erasures /nowhere/list",
+    /^bellhop: The erasure list \/nowhere\/list cannot be read \(ENOENT\)\.\n$/,
+  ],
 ];
 
 describe("the command line", () => {
@@ -138,7 +157,7 @@ describe("the command line", () => {
   }
 
   for (const [line, said] of WRONG_SETTINGS) {
-    test(`bellhop ${line} names the setting in one line and exits 1`, () => {
+    test(`bellhop ${line} names the setting or file in one line and exits 1`, () => {
       const { code, out, err } = answerTo(line);
       assert.equal(code, 1);
       assert.match(err, said);

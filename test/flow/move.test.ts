@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { rm, writeFile } from "node:fs/promises";
+import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
@@ -167,6 +167,12 @@ test("from a file to an embedded database, from that to a file, and from that to
   assert.notDeepEqual(await searchEverywhere(service.pool, GUEST), []);
   const list = await eraseGuest();
   try {
+    const nothing = await bellhop(dataDir, "backup", `${directory}/`);
+    assert.equal(nothing.code, 1, "an empty installation is not made, to be backed up");
+    assert.match(nothing.err, /^bellhop: There is no Bellhop in \S+ yet: start the service there first/);
+    await assert.rejects(access(dataDir));
+    const opened = openDatabase({ ...service.config, databaseUrl: to.url }, log, { existing: true });
+    await assert.rejects(opened, /There is no Bellhop in the database yet/);
     const unsaid = await bellhop(dataDir, "restore", backup);
     assert.equal(unsaid.code, 2, unsaid.err);
     assert.match(unsaid.err, /--without-erasures/);

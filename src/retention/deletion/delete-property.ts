@@ -61,6 +61,11 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       throw new DeletionError(
         `No batch has ever named ${[clientCode, ...[propertyCode ?? []].flat()].join("/")}.`,
       );
+    // Before anything goes: one that is cut off has taken something, and says by whom and why.
+    if (!isDryRun) {
+      const detail = { clientCode, propertyCode, reason: order.reason, properties: properties.length };
+      await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
+    }
     const counts: RowCounts = new Map();
     let logRecords = 0;
     for (const property of properties) logRecords += await deleteProperty(client, property, counts, isDryRun);
