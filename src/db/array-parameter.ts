@@ -9,6 +9,7 @@ const TYPE_OIDS = {
   smallint: 21,
   integer: 23,
   text: 25,
+  tid: 27,
   date: 1082,
   timestamptz: 1184,
   numeric: 1700,

@@ -160,6 +160,14 @@ export class BinaryFields {
     this.#size += this.#uuidBytes.copy(this.#bytes, this.#size);
   }
 
+  /** The place of a row as PostgreSQL writes a tid: `(block,number)`. */
+  place(value: string): void {
+    const comma = value.indexOf(",");
+    this.#length(6);
+    this.#size = this.#bytes.writeUInt32BE(Number(value.slice(1, comma)), this.#size);
+    this.#size = this.#bytes.writeUInt16BE(Number(value.slice(comma + 1, -1)), this.#size);
+  }
+
   /** Bytes as hexadecimal digits, for bytea. */
   hex(digits: string): void {
     const bytes = digits.length >>> 1;

@@ -32,8 +32,16 @@ export class ContentNights {
     return new ContentNights(of, content, null);
   }
 
-  static ofStored(stored: StoredContent): ContentNights {
-    return new ContentNights(stored.of, null, stored);
+  /** `facts`, where they were loaded with the version. */
+  static ofStored(stored: StoredContent, facts?: FactsOfContent): ContentNights {
+    const content = new ContentNights(stored.of, null, stored);
+    content.#loaded = facts;
+    return content;
+  }
+
+  /** Whether it has to be loaded. */
+  get isMissing(): boolean {
+    return this.stored !== null && this.#loaded === undefined;
   }
 
   loaded(facts: FactsOfContent): void {

@@ -64,8 +64,19 @@ function numberOf(codes: DimensionCodes): Buffer {
 export class Dimensions {
   readonly #known = new Map<string, Dimension>();
   #new: NewDimension[] = [];
+  /** What was asked for last: the runs of a stay have one object of codes. */
+  #lastCodes: DimensionCodes | undefined;
+  #last: Dimension | undefined;
 
-  of({ bucket, propertyId }: RecordKey, codes: DimensionCodes): Dimension {
+  of(of: RecordKey, codes: DimensionCodes): Dimension {
+    if (codes !== this.#lastCodes || this.#last === undefined) {
+      this.#last = this.#find(of, codes);
+      this.#lastCodes = codes;
+    }
+    return this.#last;
+  }
+
+  #find({ bucket, propertyId }: RecordKey, codes: DimensionCodes): Dimension {
     const text = textOf(propertyId, codes);
     let dimension = this.#known.get(text);
     if (dimension === undefined) {
@@ -102,6 +113,7 @@ export class Dimensions {
 
   forget(): void {
     this.#known.clear();
+    this.#lastCodes = undefined;
     this.#new = [];
   }
 }

@@ -5,7 +5,8 @@ import { ContentNights } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
-import type { BlockRun, NightRun } from "./night-run.ts";
+import { sumOf, timesWhole } from "./money.ts";
+import { type BlockRun, COUNT_MAX, type DimensionCodes, type NightRun } from "./night-run.ts";
 import { voidPacks } from "./packs.ts";
 import { ReleasedCopies } from "./released-copies.ts";
 import { isReceivedBefore, type TimelineCopy, timelineDifference } from "./timeline.ts";
@@ -51,6 +52,41 @@ function isSameNights(left: NightRun, right: NightRun): boolean {
     left.roomRevenue === right.roomRevenue &&
     left.grossRoomRevenue === right.grossRoomRevenue
   );
+}
+
+/** Whether codes are those of one dimension. */
+function isSameCodes(left: DimensionCodes, right: DimensionCodes): boolean {
+  return (
+    left.status === right.status &&
+    left.roomTypeCode === right.roomTypeCode &&
+    left.bookedRoomTypeCode === right.bookedRoomTypeCode &&
+    left.marketSegmentCode === right.marketSegmentCode &&
+    left.groupBlockCode === right.groupBlockCode &&
+    left.rateCode === right.rateCode &&
+    left.channel === right.channel &&
+    left.currencyCode === right.currencyCode
+  );
+}
+
+/**
+ * What a run has more than the one in whose place it comes: one entry instead of two. Undefined where two are needed: their nights
+ * or codes differ, only one of them tells an amount (rooms without a price are counted), or a count would not fit.
+ */
+function changeOf(left: NightRun, right: NightRun): NightRun | undefined {
+  const { firstNight, nights, codes } = right;
+  if (left.firstNight !== firstNight || left.nights !== nights || !isSameCodes(left.codes, codes))
+    return undefined;
+  if ((left.roomRevenue === null) !== (right.roomRevenue === null)) return undefined;
+  if ((left.grossRoomRevenue === null) !== (right.grossRoomRevenue === null)) return undefined;
+  const [rooms, adults, children] = [
+    right.rooms - left.rooms,
+    right.adults - left.adults,
+    right.children - left.children,
+  ];
+  if (Math.max(Math.abs(rooms), Math.abs(adults), Math.abs(children)) > COUNT_MAX) return undefined;
+  const roomRevenue = sumOf(right.roomRevenue, timesWhole(left.roomRevenue, -1));
+  const grossRoomRevenue = sumOf(right.grossRoomRevenue, timesWhole(left.grossRoomRevenue, -1));
+  return { firstNight, nights, rooms, adults, children, roomRevenue, grossRoomRevenue, codes };
 }
 
 function isSameBlocks(left: BlockRun, right: BlockRun): boolean {
@@ -187,8 +223,8 @@ export class NightLedger {
   async #load(exchanges: readonly Exchange[]): Promise<void> {
     const contents = new Set<ContentNights>();
     for (const { from, to } of exchanges) {
-      if (from !== null && from.stored !== null) contents.add(from);
-      if (to !== null && to.stored !== null) contents.add(to);
+      if (from?.isMissing === true) contents.add(from);
+      if (to?.isMissing === true) contents.add(to);
     }
     if (contents.size === 0) return;
     for (const resource of ["r", "g"] as const) {
@@ -207,19 +243,24 @@ export class NightLedger {
   #addNights(entries: NightEntry[], { of, sourceTime, countsFrom, from, to }: Exchange): void {
     const [taken, given] = [from?.nights(), to?.nights()];
     const [before, after] = [taken?.runs ?? NO_RUNS, given?.runs ?? NO_RUNS];
-    let same = 0;
-    if (taken !== undefined && given !== undefined && taken.shareId === given.shareId)
-      same = countSame(
-        before,
-        after,
-        (left, right) => isSameNights(left, right) && this.#isAlike(of, left, right),
-      );
+    const isOneShare = taken !== undefined && given !== undefined && taken.shareId === given.shareId;
     const add = (run: NightRun, by: number, shareId: string | null) => {
       const dimension = this.#dimensions.of(of, run.codes);
       entries.push({ of, sourceTime, countsFrom, by, dimension, run, shareId });
     };
-    for (let at = same; at < before.length; at += 1) add(before[at] as NightRun, -1, taken?.shareId ?? null);
-    for (let at = same; at < after.length; at += 1) add(after[at] as NightRun, 1, given?.shareId ?? null);
+    for (let at = 0; at < before.length || at < after.length; at += 1) {
+      const [left, right] = [before[at], after[at]];
+      if (isOneShare && left !== undefined && right !== undefined) {
+        if (isSameNights(left, right) && isSameCodes(left.codes, right.codes)) continue;
+        const change = changeOf(left, right);
+        if (change !== undefined) {
+          add(change, 1, given.shareId);
+          continue;
+        }
+      }
+      if (left !== undefined) add(left, -1, taken?.shareId ?? null);
+      if (right !== undefined) add(right, 1, given?.shareId ?? null);
+    }
   }
 
   #addBlocks(entries: BlockEntry[], { of, sourceTime, countsFrom, from, to }: Exchange): void {
@@ -227,18 +268,13 @@ export class NightLedger {
     const same = countSame(
       before,
       after,
-      (left, right) => isSameBlocks(left, right) && this.#isAlike(of, left, right),
+      (left, right) => isSameBlocks(left, right) && isSameCodes(left.codes, right.codes),
     );
     const add = (run: BlockRun, by: number) => {
       entries.push({ of, sourceTime, countsFrom, by, dimension: this.#dimensions.of(of, run.codes), run });
     };
     for (let at = same; at < before.length; at += 1) add(before[at] as BlockRun, -1);
     for (let at = same; at < after.length; at += 1) add(after[at] as BlockRun, 1);
-  }
-
-  #isAlike(of: RecordKey, left: Pick<NightRun, "codes">, right: Pick<NightRun, "codes">): boolean {
-    const [one, other] = [this.#dimensions.of(of, left.codes), this.#dimensions.of(of, right.codes)];
-    return one.high === other.high && one.low === other.low;
   }
 }
 
@@ -302,7 +338,7 @@ function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
   /** Contents that this transaction brought, of versions that are not stored yet, for those that come after. */
   const fresh = new Map<Version, ContentNights>();
   const contentOf = (of: RecordKey, version: Version): ContentNights =>
-    fresh.get(version) ?? storedContent(of, version.contentHash, version.factsSourceTime);
+    fresh.get(version) ?? contentOfVersion(of, version);
   for (const { of, record, countsFrom, before, made, ownFacts, content } of steps) {
     if (made === null) continue;
     if (before !== null && before.contentHash === record.contentHash) {
@@ -321,6 +357,15 @@ function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
 
 function storedContent(of: RecordKey, contentHash: string, factsSourceTime: string): ContentNights {
   return ContentNights.ofStored({ of, contentHash, factsSourceTime });
+}
+
+function contentOfVersion(of: RecordKey, version: Version): ContentNights {
+  const { contentHash, factsSourceTime, facts } = version;
+  if (facts === undefined) return storedContent(of, contentHash, factsSourceTime);
+  return ContentNights.ofStored(
+    { of, contentHash, factsSourceTime },
+    { facts, status: version.filters().status },
+  );
 }
 
 function has(versions: readonly StoredVersion[], { record }: AppliedStep): boolean {

@@ -45,7 +45,8 @@ export interface BlockRun {
   readonly codes: DimensionCodes;
 }
 
-const COUNT_MAX = 2_147_483_647;
+/** The greatest count that a column holds. */
+export const COUNT_MAX = 2_147_483_647;
 
 /**
  * A count as it is entered. Counts are of 32 bits and so are the columns: a product beyond that (no hotel has two billion

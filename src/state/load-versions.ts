@@ -41,6 +41,7 @@ export type CurrentRow = [
   status: string | null,
   fromDate: string,
   toDate: string | null,
+  facts?: string | null,
 ];
 
 /** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
@@ -52,7 +53,8 @@ export function storedOf(row: CurrentRow): StoredCurrent {
   const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
   const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
   const contentHash = digitsOf(content_hash);
-  const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters };
+  const facts = row[11] ?? undefined;
+  const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters, facts };
   return { version, place, quiet: quietOfStored(quiet) };
 }
 

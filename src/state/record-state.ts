@@ -27,6 +27,8 @@ export interface RankedVersion extends Receipt {
 export interface Version extends RankedVersion {
   /** What lists filter by. Asking may parse the record. */
   readonly filters: () => RecordFilters;
+  /** The text of its facts, where that was loaded with it. */
+  readonly facts?: string | undefined;
 }
 
 /** `a` applied, `u` unchanged, `s` stale: the outcomes that make a version. */

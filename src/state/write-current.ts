@@ -1,10 +1,10 @@
 import type pg from "pg";
+import { ArrayParameter } from "../db/array-parameter.ts";
 import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
 import { type RowWriter, writeItems } from "../db/write-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";
 import { type Quiet, storedQuiet } from "./quiet.ts";
 import type { RecordKey, Version } from "./record-state.ts";
-import { arrayOf, textArrayOf } from "./state-session.ts";
 
 /** A version that has become the newest of its key, and what was stored before. */
 export interface NewCurrent {
@@ -76,30 +76,67 @@ const REPLACE = {
   name: "replace-current",
   text: `update current_record as t
   set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index,
-    content_hash = decode(w.content_hash, 'hex'), facts_source_time = w.facts_source_time, status = w.status,
+    content_hash = w.content_hash, facts_source_time = w.facts_source_time, status = w.status,
     from_date = w.from_date, to_date = w.to_date, quiet = w.quiet
-  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[],
+  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::bytea[], $6::timestamptz[], $7::text[],
     $8::date[], $9::date[], $10::boolean[]) as w (place, source_time, request_id, record_index, content_hash,
     facts_source_time, status, from_date, to_date, quiet)
   where t.ctid = w.place ${BUCKET_TERM}`,
 };
 
+/** A row that is there, and the version that it is to tell of. */
+type Replaced = NewCurrent & { readonly before: StoredCurrent };
+
+/** Where the rows are, and the order and receipt of their versions: the first parameters of both statements. */
+function receiptsOf(records: readonly Replaced[]): Buffer[] {
+  const places = new ArrayParameter("tid", records.length);
+  const times = new ArrayParameter("timestamptz", records.length);
+  const requests = new ArrayParameter("uuid", records.length);
+  const indexes = new ArrayParameter("integer", records.length);
+  for (const { before, current } of records) {
+    places.place(before.place);
+    times.timestamp(current.sourceTime);
+    requests.uuid(current.requestId);
+    indexes.integer(current.index);
+  }
+  return [places, times, requests, indexes].map((parameter) => parameter.finish());
+}
+
+/** What the versions say: the other parameters of REPLACE. */
+function contentsOf(records: readonly Replaced[]): Buffer[] {
+  const hashes = new ArrayParameter("bytea", records.length);
+  const factsTimes = new ArrayParameter("timestamptz", records.length);
+  const statuses = new ArrayParameter("text", records.length);
+  const fromDates = new ArrayParameter("date", records.length);
+  const toDates = new ArrayParameter("date", records.length);
+  const quiets = new ArrayParameter("boolean", records.length);
+  for (const { current, quiet } of records) {
+    const { status, fromDate, toDate } = current.filters();
+    hashes.hex(current.contentHash);
+    factsTimes.timestamp(current.factsSourceTime);
+    if (status === null) statuses.null();
+    else statuses.text(status);
+    fromDates.date(fromDate);
+    toDates.date(toDate);
+    const stored = storedQuiet(quiet);
+    if (stored === null) quiets.null();
+    else quiets.boolean(stored);
+  }
+  return [hashes, factsTimes, statuses, fromDates, toDates, quiets].map((parameter) => parameter.finish());
+}
+
 async function update(
   client: pg.ClientBase,
   statement: { readonly name: string; readonly text: string },
-  records: readonly NewCurrent[],
-  content: readonly string[],
+  records: readonly Replaced[],
+  content: readonly Buffer[],
 ): Promise<void> {
   if (records.length === 0) return;
   const isRouted = await isDistributed(client);
-  const currents = records.map(({ current }) => current);
   const { rowCount } = await client.query({
     ...(isRouted ? ofOneBucket(statement, 5 + content.length) : statement),
     values: [
-      textArrayOf(records.map(({ before }) => before?.place ?? null)),
-      arrayOf(currents.map(({ sourceTime }) => sourceTime)),
-      arrayOf(currents.map(({ requestId }) => requestId)),
-      arrayOf(currents.map(({ index }) => index)),
+      ...receiptsOf(records),
       ...content,
       ...(isRouted ? [oneBucketOf(records.map(({ of }) => of))] : []),
     ],
@@ -110,28 +147,21 @@ async function update(
 /** Writes the newest version of each key (each once); the caller has decided that it is the newest. */
 export async function writeCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
   const added: NewCurrent[] = [];
-  const advanced: NewCurrent[] = [];
-  const replaced: NewCurrent[] = [];
+  const advanced: Replaced[] = [];
+  const replaced: Replaced[] = [];
   for (const record of records) {
-    const { before, current } = record;
-    if (before === null) added.push(record);
-    else if (
+    const { of, before, current, quiet } = record;
+    if (before === null) {
+      added.push(record);
+      continue;
+    }
+    const isAdvanced =
       before.version.contentHash === current.contentHash &&
       before.version.factsSourceTime === current.factsSourceTime &&
-      before.quiet === record.quiet
-    )
-      advanced.push(record);
-    else replaced.push(record);
+      before.quiet === quiet;
+    (isAdvanced ? advanced : replaced).push({ of, before, current, quiet });
   }
   await writeItems(client, { table: "current_record", columns: COLUMNS }, added, ({ of }) => of, addCurrent);
   await update(client, ADVANCE, advanced, []);
-  const filters = replaced.map(({ current }) => current.filters());
-  await update(client, REPLACE, replaced, [
-    arrayOf(replaced.map(({ current }) => current.contentHash)),
-    arrayOf(replaced.map(({ current }) => current.factsSourceTime)),
-    textArrayOf(filters.map(({ status }) => status)),
-    arrayOf(filters.map(({ fromDate }) => fromDate)),
-    arrayOf(filters.map(({ toDate }) => toDate)),
-    arrayOf(replaced.map(({ quiet }) => storedQuiet(quiet))),
-  ]);
+  await update(client, REPLACE, replaced, contentsOf(replaced));
 }

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const BUCKET = 7;
 const TIMES = 5;
-const CONTENTS = 4;
+const CONTENTS = 5;
 const PLACES = 14;
 
 /** A record of one key, and the place in the order of receipt at which it was released, where it was held. */
@@ -63,12 +63,16 @@ const releaseOf = (place: number) => idOf((place >> 1) * 2 + 1);
 const countsFrom = ({ place, releasedAt }: Received) =>
   releasedAt === null ? requestOf(place) : releaseOf(releasedAt);
 
-/** What the contents of a reservation say, and the nights of each: of the last one none, it is day use. */
+/**
+ * What the contents of a reservation say, and the nights of each: of the last but one none, it is day use. The last one is the first at other
+ * numbers.
+ */
 const RESERVATIONS = [
   { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10" },
   { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2026-05-04", rate: "100.10" },
   { status: "CANCELLED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10", shareId: "S" },
   { status: "CONFIRMED", numberOfRooms: 1, departureDate: "2026-05-01", rate: "1" },
+  { status: "CONFIRMED", numberOfRooms: 3, departureDate: "2026-05-03", rate: "70.05" },
 ] as const;
 const NIGHTS_OF_RESERVATION = [
   ["2026-05-01 CONFIRMED - 2 4 200.2", "2026-05-02 CONFIRMED - 2 4 200.2"],
@@ -79,6 +83,7 @@ const NIGHTS_OF_RESERVATION = [
   ],
   ["2026-05-01 CANCELLED S 2 4 200.2", "2026-05-02 CANCELLED S 2 4 200.2"],
   [],
+  ["2026-05-01 CONFIRMED - 3 6 210.15", "2026-05-02 CONFIRMED - 3 6 210.15"],
 ] as const;
 const GROUPS = [
   {
@@ -97,6 +102,7 @@ const GROUPS = [
   },
   { status: "TENTATIVE", blocks: [["2026-05-01", 5, 1]] },
   { status: "DEFINITE", blocks: [] },
+  { status: "DEFINITE", blocks: [["2026-05-02", 7, 3]] },
 ] as const;
 const NIGHTS_OF_GROUP = GROUPS.map(({ status, blocks }) =>
   blocks.map(([date, held, picked]) => `${date} ${status} ${held} ${picked}`),
@@ -272,6 +278,24 @@ describe("the stay-night ledger", () => {
       await applyAll(resource, `K${keys}`, list, [1]);
       await assertSums(resource, `K${keys}`, list);
     }
+  });
+
+  test("takes one entry for other numbers of the same nights, and none for the same numbers", async () => {
+    keys += 1;
+    const of = (place: number, content: number): Received => ({
+      ...{ place, time: place, content, releasedAt: null },
+    });
+    const received = [of(0, 0), of(1, 4), of(2, 1), of(3, 4)];
+    await applyAll("r", `K${keys}`, received, [1]);
+    await assertSums("r", `K${keys}`, received);
+    const { rows } = await client.query<{ count: number }>(
+      "select count(*)::integer as count from night_entry where key = $1 group by source_time order by source_time",
+      [`K${keys}`],
+    );
+    assert.deepEqual(
+      rows.map(({ count }) => count),
+      [1, 1, 2, 2],
+    );
   });
 
   /** How many rows the statements of a piece of work answered. */
