@@ -160,15 +160,15 @@ describe("the API reference", () => {
         (await service.send("POST", "/api/public/v1/webhooks", { as: partner, body })).json()["endpointId"],
       );
     };
-    const opened = await service.send("POST", "/api/public/v1/backfills", {
-      as: partner,
-      body: {
-        ...{ clientCode: "DEMO", propertyCode: "DOCS" },
-        resources: [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }],
-      },
-    });
-    const backfillId = String(opened.json()["backfillId"]);
-    await service.send("POST", `/api/public/v1/backfills/${backfillId}/close`, { as: partner });
+    const newBackfill = async () => {
+      const resources = [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }];
+      const body = { clientCode: "DEMO", propertyCode: "DOCS", resources };
+      const opened = await service.send("POST", "/api/public/v1/backfills", { as: partner, body });
+      return String(opened.json()["backfillId"]);
+    };
+    const closed = await newBackfill();
+    await service.send("POST", `/api/public/v1/backfills/${closed}/close`, { as: partner });
+    const abandonable = await newBackfill();
     const operations = [
       ...page.matchAll(/<section class="operation" aria-labelledby="(\w+)">([\s\S]*?)<\/section>/g),
     ];
@@ -185,7 +185,7 @@ describe("the API reference", () => {
         ),
         REQUEST: String(pushed.json()["requestId"]),
         ENDPOINT: await newEndpoint(),
-        BACKFILL: backfillId,
+        BACKFILL: operation === "abandonBackfill" ? abandonable : closed,
       };
       const { stdout } = await run("sh", ["-c", `${command} -sS -o /dev/null -w '%{http_code}'`], { env });
       assert.match(stdout, /^2\d\d$/, `${operation}: ${command}`);
