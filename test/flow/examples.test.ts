@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
 
 /**
  * The programs that the guides show, run as a reader would run them, in each language with a hotel of its own. What a program prints must be
@@ -18,9 +23,11 @@ const GUIDES = join(root, "examples/guides");
 const RUN_EXAMPLES = join(root, "examples/run.ts");
 /** What the programs of a language share; it prints nothing by itself. */
 const SHARED = /^bellhop\./;
+/** A server, which runs until it is stopped: in one language. */
+const RECEIVER = "webhooks.ts";
 const programs = (ending: string) =>
   globSync(`*.${ending}`, { cwd: GUIDES })
-    .filter((name) => !SHARED.test(name))
+    .filter((name) => !SHARED.test(name) && name !== RECEIVER)
     .sort();
 const names = programs("sh").map((name) => name.replace(/\.sh$/, ""));
 
@@ -30,7 +37,7 @@ const WAIT_MS_MAX = 100_000;
 let service: TestService;
 let client: TestClient;
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ webhookAllowedNetworks: ["127.0.0.0/8"] });
   client = await service.newClient({ grants: [{ clientCode: "DEMO", propertyCode: "*" }] });
 });
 after(() => service.stop());
@@ -125,7 +132,7 @@ describe("the programs of the guides", () => {
         names,
       );
     const prints = globSync("*.txt", { cwd: GUIDES }).map((name) => name.replace(/\.txt$/, ""));
-    assert.deepEqual(prints.sort(), ["sh", "ts", "py"].flatMap(programs).sort());
+    assert.deepEqual(prints.sort(), [...["sh", "ts", "py"].flatMap(programs), RECEIVER].sort());
   });
 
   for (const file of programs("sh"))
@@ -163,3 +170,59 @@ describe("the programs of the guides", () => {
       assertPrints(file, await run(python.stdout.trim(), [file], "LON-PY"));
     });
 });
+
+describe("the receiver of webhooks", () => {
+  test("takes what the service signed, once, and nothing else", async (context) => {
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    const registered = await service.send("POST", "/api/public/v1/webhooks", {
+      as: client,
+      body: { url, events: ["request.applied"] },
+    });
+    const secret = String(registered.json()["secret"]);
+    const receiver = spawn(process.execPath, [join(GUIDES, RECEIVER)], {
+      env: { PATH: process.env["PATH"], WEBHOOK_SECRET: secret, PORT: new URL(url).port },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    context.after(() => receiver.kill());
+    let printed = "";
+    receiver.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
+    const post = async (body: string, id: string, at: Date, signature: string) => {
+      const headers = { "webhook-id": id, "webhook-timestamp": String(Math.floor(+at / 1000)) };
+      const init = { method: "POST", body, headers: { ...headers, "webhook-signature": signature } };
+      return (await fetch(url, init)).status;
+    };
+    await until(async () => (await post("", "", new Date(), "").catch(() => 0)) === 401, WAIT_MS_MAX);
+    const body = JSON.stringify({ type: "webhook.test", data: {} });
+    const now = new Date();
+    const old = new Date(+now - 301_000);
+    const own = new Webhook(secret);
+    const other = new Webhook(`whsec_${Buffer.alloc(32).toString("base64")}`).sign("msg_1", now, body);
+    assert.equal(await post(body, "msg_1", now, `${other} ${own.sign("msg_1", now, body)}`), 204);
+    assert.equal(await post(body, "msg_1", now, other), 401);
+    assert.equal(await post(`${body} `, "msg_1", now, own.sign("msg_1", now, body)), 401);
+    assert.equal(await post(body, "msg_2", now, own.sign("msg_1", now, body)), 401);
+    assert.equal(await post(body, "msg_1", old, own.sign("msg_1", old, body)), 401);
+
+    await service.post("groups", [groupRecord({ clientCode: "DEMO", propertyCode: "LON-WH" })], {
+      as: client,
+    });
+    await until(() => printed.endsWith("\n"), WAIT_MS_MAX);
+    assertPrints(RECEIVER, printed);
+    // The same once more changes nothing.
+    const applied = JSON.stringify({ type: "request.applied", data: { requestId: "again" } });
+    for (const id of ["msg_3", "msg_3"])
+      assert.equal(await post(applied, id, now, own.sign(id, now, applied)), 204);
+    await until(() => printed.includes("again"), WAIT_MS_MAX);
+    assert.equal(printed.split("\n").length, 3);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}

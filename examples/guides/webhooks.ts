@@ -1,0 +1,37 @@
+// Receives webhooks: WEBHOOK_SECRET=whsec_… PORT=8081 node webhooks.ts
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
+
+const { WEBHOOK_SECRET = "", PORT = "8081" } = process.env;
+if (!/^whsec_.{32,}$/.test(WEBHOOK_SECRET))
+  throw new Error("WEBHOOK_SECRET is what registering the endpoint answered.");
+const key = Buffer.from(WEBHOOK_SECRET.slice("whsec_".length), "base64");
+/** Messages that came before. Keep them, a few days long, where a restart finds them. */
+const seen = new Set<string>();
+
+/** Whether one of the signatures is by the secret, and the message is none of yesterday's that somebody sends again. */
+function isGenuine(id: string, timestamp: string, signatures: string, body: Buffer): boolean {
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
+  const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
+  return signatures.split(" ").some((signature) => {
+    const given = Buffer.from(/^v1,(.+)$/.exec(signature)?.[1] ?? "", "base64");
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+createServer(async (request, response) => {
+  const header = (name: string) => String(request.headers[`webhook-${name}`]);
+  // Of a request that is cut off nothing is left, and nothing is what nobody signed.
+  const body = await buffer(request).catch(() => Buffer.alloc(0));
+  if (!isGenuine(header("id"), header("timestamp"), header("signature"), body)) {
+    response.writeHead(401).end();
+    return;
+  }
+  // Answered at once: what is not answered within 15 seconds comes again.
+  response.writeHead(204).end();
+  if (seen.has(header("id"))) return;
+  seen.add(header("id"));
+  const { type, data } = JSON.parse(body.toString());
+  if (type === "request.applied") console.log(data.requestId, data.resource, JSON.stringify(data.counts));
+}).listen(Number(PORT));
