@@ -1,8 +1,6 @@
-import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
+import { readPrivacyVersion } from "./privacy-version.ts";
 import { loadStripList, type StripList } from "./strip-list.ts";
-
-const readPrivacyVersion = readStatement(new URL("./sql/read-privacy-version.sql", import.meta.url));
 
 /**
  * From here on the list is looked at again behind the back of whoever asks for it. A batch that was judged by an older one is
@@ -40,10 +38,7 @@ export class StripListWatch {
   async #read(): Promise<StripList> {
     this.#lookedAtMs = performance.now();
     const known = this.#list;
-    if (known !== undefined) {
-      const { rows } = await this.#pool.query<{ version: string }>(readPrivacyVersion);
-      if (rows[0]?.version === known.version) return known;
-    }
+    if (known !== undefined && (await readPrivacyVersion(this.#pool)) === known.version) return known;
     this.#list = await loadStripList(this.#pool);
     return this.#list;
   }

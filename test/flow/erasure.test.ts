@@ -6,68 +6,20 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { recordAudit } from "../../src/auth/audit.ts";
-import { erasureCommand } from "../../src/cli/erasure-command.ts";
 import { readConfig } from "../../src/config.ts";
 import { examine } from "../../src/doctor/examine.ts";
-import { rewritePart } from "../../src/retention/rewrite-part.ts";
 import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
-import { ApplyBench, reservation } from "../support/apply-bench.ts";
-import type { TestDatabase } from "../support/database.ts";
 import { groupRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until, untilFound } from "../support/until.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { readToEnd } from "./change-fixture.ts";
+import { at, ottilie, run, WORDS } from "./erasure-fixture.ts";
 import { insightItems } from "./insight-fixture.ts";
 
 const WAIT_MS = 60_000;
 
-/** Runs `bellhop erasure …` and answers what it said. */
-async function run(database: TestDatabase, ...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const context = {
-    out: (line: string) => void out.push(line),
-    err: (line: string) => void err.push(line),
-    withAdmin: () => assert.fail("erasures need no administration of clients"),
-  };
-  const code = await erasureCommand(args, { DATABASE_URL: database.url }, context);
-  return { code, out: out.join("\n"), err: err.join("\n") };
-}
-
-/** Who asks to be forgotten, however she was spelled. */
-const WORDS = ["Ottilie", "Grünwald", "ottilie@example.com", "P-OTTI", "CNF-OTTI", "4711-Suite", "Grunwaldt"];
-
-function ottilie(lastModifiedDateTime: string, changes: LooseRecord = {}): LooseRecord {
-  return reservationRecord({
-    lastModifiedDateTime,
-    reservationId: "R-7001",
-    correlationId: "for Ottilie",
-    confirmationNumber: "CNF-OTTI",
-    cancellationReason: "Ottilie is ill",
-    nationality: "AT",
-    guestContact: { email: "ottilie@example.com" },
-    roomStays: [
-      {
-        ...{
-          arrivalDate: "2026-03-10",
-          departureDate: "2026-03-13",
-          roomTypeCode: "DLX",
-          roomNumber: "4711-Suite",
-        },
-        services: [{ serviceName: "Cake for Ottilie", serviceValue: 12.5 }],
-      },
-    ],
-    profiles: [
-      { id: "P-OTTI", name: "Ottilie Grünwald", profileType: "GUEST", context: "Frau Grünwald" },
-      { id: "P-FIRM", name: "Example Travel", profileType: "COMPANY" },
-    ],
-    stayRevenue: { daily: [{ occupancyDate: "2026-03-10", netRoomRevenue: "180.00" }] },
-    ...changes,
-  });
-}
-
-const at = (hour: number) => `2026-03-01T${String(hour).padStart(2, "0")}:00:00Z`;
 const others = (from: number, count: number) =>
   Array.from({ length: count }, (_, n) =>
     reservationRecord({
@@ -84,12 +36,15 @@ describe("an erasure", () => {
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "bellhop-erasure-"));
     receiver = await startWebhookReceiver();
-    // What it is told waits to be told again.
-    receiver.answer = (_message, response) => response.writeHead(500).end("sorry, Ottilie Grünwald");
+    // What it is told waits to be told again; it answers with a name that it was told.
+    receiver.answer = ({ body }, response) =>
+      response.writeHead(500).end(`sorry, ${/Ottilie Grünwald/.exec(body)?.[0]}`);
     service = await startTestService({ webhookAllowedNetworks: ["127.0.0.0/8"] });
-    const webhook = { url: `http://127.0.0.1:${receiver.port}/hooks`, events: ["changes.available"] };
-    const created = await service.send("POST", "/api/public/v1/webhooks", { body: webhook });
-    assert.equal(created.status, 201, created.text);
+    for (const event of ["changes.available", "request.applied"]) {
+      const webhook = { url: `http://127.0.0.1:${receiver.port}/hooks`, events: [event] };
+      const created = await service.send("POST", "/api/public/v1/webhooks", { body: webhook });
+      assert.equal(created.status, 201, created.text);
+    }
   });
   after(async () => {
     await service.stop();
@@ -219,8 +174,6 @@ describe("an erasure", () => {
     const report = JSON.parse(out) as { erasureId: string; redacted: Record<string, number> };
     erasureId = report.erasureId;
 
-    // What was tried meanwhile is noted under what the receiver answered.
-    receiver.answer = (_message, response) => response.writeHead(500).end("sorry");
     assert.deepEqual(await placesOf(WORDS), []);
     assert.deepEqual(await figures(), was);
     assert.equal(report.redacted["logRecords"], 10);
@@ -399,68 +352,5 @@ describe("an erasure", () => {
     const unread = await run(service.database, "import", join(directory, "nowhere"));
     assert.deepEqual([unread.code, unread.out], [1, ""]);
     assert.match(unread.err, /^bellhop: The erasure list \S+nowhere cannot be read \(ENOENT\)\.$/);
-  });
-
-  test("reaches what versions alone know any more, as their records in the log have expired", async () => {
-    const bench = await ApplyBench.open();
-    try {
-      bench.startApplier();
-      const named = (hour: number) => ({
-        ...reservation("R-1", at(hour), "x"),
-        confirmationNumber: "CNF-EMIL",
-      });
-      const requestId = await bench.accept([named(1)]);
-      assert.equal(await bench.outcomesOf(requestId), "a");
-      const client = await bench.database.pool.connect();
-      const [part] = await bench.rows<{ bucket: number; laneId: string }>(
-        `select bucket, lane_id::text as "laneId" from bellhop.accept_log where request_id = $1`,
-        [requestId],
-      );
-      assert.ok(part !== undefined);
-      assert.equal(await rewritePart(client, { ...part, requestId }, () => "drop"), true);
-      client.release();
-      assert.match((await searchEverywhere(bench.database.pool, "CNF-EMIL")).join(), /reservation_version/);
-      const [was] = await bench.rows<{ hash: Buffer }>(
-        "select content_hash as hash from bellhop_state.current_record",
-      );
-      assert.equal(
-        (await run(bench.database, "run", "--reservation", "ACME/LON01/R-1", "--reason", "x")).code,
-        0,
-      );
-      assert.deepEqual(await searchEverywhere(bench.database.pool, "CNF-EMIL"), []);
-      const [is] = await bench.rows<{ hash: Buffer }>(
-        "select content_hash as hash from bellhop_state.current_record",
-      );
-      assert.notDeepEqual(is, was);
-    } finally {
-      await bench.close();
-    }
-  });
-
-  test("comes again in another database by the list, where the same was accepted and nobody knew", async () => {
-    const bench = await ApplyBench.open();
-    try {
-      bench.startApplier();
-      await bench.acceptAndApply([ottilie(at(10)), reservation("R-2", at(10), "x")]);
-      await bench.acceptAndApply([ottilie(at(11))]);
-      assert.ok((await searchEverywhere(bench.database.pool, "Ottilie")).length > 0);
-      const file = join(directory, "list.jsonl");
-      assert.equal((await run(service.database, "export", file)).code, 0);
-      for (const expected of ["2 copies", "0 copies"]) {
-        const { code, out, err } = await run(bench.database, "import", file);
-        assert.equal(code, 0, err);
-        assert.match(out, new RegExp(expected));
-      }
-      for (const word of WORDS) assert.deepEqual(await searchEverywhere(bench.database.pool, word), []);
-      // Accepted by one who does not know of the list, as this log does not: stripped when it is applied.
-      assert.equal(await bench.acceptAndApply([ottilie(at(12), { numberOfRooms: 2 })]), "a");
-      assert.equal(await bench.acceptAndApply([ottilie(at(13), { numberOfRooms: 2 })]), "u");
-      assert.deepEqual(await searchEverywhere(bench.database.pool, "Ottilie"), []);
-      const { clientConfig, pool } = bench.database;
-      assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
-      assert.deepEqual(bench.failuresWithinLeases, []);
-    } finally {
-      await bench.close();
-    }
   });
 });

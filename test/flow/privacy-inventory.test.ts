@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { FREE_TEXT_COLUMNS } from "../../src/retention/erasure/redact-elsewhere.ts";
+import { FREE_TEXT_ELSEWHERE, FREE_TEXT_OF_LOG } from "../../src/retention/erasure/redact-elsewhere.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;
@@ -45,6 +45,8 @@ test("an erasure looks for words in every column that the inventory calls writte
   const free = [...(await inventory())].flatMap(([table, [, , columns = []]]) =>
     columns.map((column) => `${table}.${column}`),
   );
-  const swept = FREE_TEXT_COLUMNS.map(({ table, column }) => `${table}.${column}`);
+  const swept = [...FREE_TEXT_OF_LOG, ...FREE_TEXT_ELSEWHERE].map(
+    ({ table, column }) => `${table}.${column}`,
+  );
   assert.deepEqual(swept.toSorted(), free.toSorted());
 });

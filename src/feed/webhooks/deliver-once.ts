@@ -56,6 +56,8 @@ interface LoadedMessage {
   readonly attempts: number;
   readonly nowSeconds: number;
   readonly ageSeconds: number;
+  /** From when its body was read. */
+  readonly privacyVersion: string;
 }
 
 async function send(
@@ -95,7 +97,18 @@ export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promis
   trace?.end(result, { endpointId, messageId, attempt });
   const { event, url } = message;
   const { status, failure, answer, retryAfterSeconds } = result;
-  const noted = [messageId, endpointId, attempt, event, url, durationMs, status, answer];
+  // Receivers may answer with what they were told: the answer is noted only if nothing of that was erased meanwhile.
+  const noted = [
+    messageId,
+    endpointId,
+    attempt,
+    event,
+    url,
+    durationMs,
+    status,
+    answer,
+    message.privacyVersion,
+  ];
   const tried = {
     endpointId,
     messageId,

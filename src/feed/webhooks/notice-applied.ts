@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { holdPrivacyVersion, readPrivacyVersion } from "../../accept/privacy-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import { type RequestSummary, readSummariesOf } from "../../read/request-summary.ts";
@@ -53,6 +54,7 @@ export async function noticeApplied(
   );
   const { rows: parts } = await pool.query<AppliedPart>({ ...FIND_PARTS, values: [buckets, PARTS_AT_ONCE] });
   if (parts.length === 0) return { found: false, queued: false };
+  const privacyVersion = await readPrivacyVersion(pool);
   const requests = new Map(parts.map((part) => [part.request_id, part.client_id]));
   const asked = [...requests].map(([requestId, clientId]) => ({ requestId, clientId }));
   const summaries = new Map<string, RequestSummary>();
@@ -62,6 +64,8 @@ export async function noticeApplied(
   const { rows } = await pool.query<Listener>({ ...FIND_LISTENERS, values: [clientIds] });
   const listeners = new Map(rows.map((listener) => [listener.client_id, listener]));
   const queued = await withTransaction(pool, async (on) => {
+    // An erasure may have taken a correlation id out of the log since it was read: the summaries are read again.
+    if (!(await holdPrivacyVersion(on, privacyVersion))) return false;
     const messages: NewMessage[] = [];
     const told = new Set<string>();
     for (const { request_id, client_id } of await forgetParts(on, parts)) {

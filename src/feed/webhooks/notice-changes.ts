@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { holdPrivacyVersion } from "../../accept/privacy-version.ts";
 import { letterOf, type Resource } from "../../contract/resource.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
@@ -33,6 +34,8 @@ interface ChangeEndpoint {
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
   readonly positions: string | null;
+  /** From before anything is read for it. */
+  readonly privacyVersion: string;
   readonly grants: readonly { readonly clientCode: string; readonly propertyCode: string }[];
 }
 
@@ -178,6 +181,8 @@ export class ChangeNoticer {
     });
     const body = `${head.slice(0, -2)},"changes":[${Buffer.concat(changes.flatMap((change, at) => (at === 0 ? [change] : [Buffer.from(","), change]))).toString("utf8")}]}}`;
     return withTransaction(this.#pool, async (on) => {
+      // An erasure may have taken out meanwhile what was read: it is read again.
+      if (!(await holdPrivacyVersion(on, endpoint.privacyVersion))) return false;
       // Another node may have had the endpoint meanwhile.
       if (!(await this.#move(on, endpoint, positions))) return false;
       await enqueueMessages(on, [

@@ -1,19 +1,31 @@
 import type pg from "pg";
+import { raisePrivacyVersion } from "../../accept/privacy-version.ts";
 import type { RecordIdentity } from "../../accept/strip-list.ts";
 import { RESOURCES } from "../../contract/resource.ts";
-import { rewriteMembers } from "../../contract/rewrite-members.ts";
+import { type MemberRule, rewriteMembers } from "../../contract/rewrite-members.ts";
 import { ERASED } from "../../contract/strip-record.ts";
 import { readStatement } from "../../db/statement.ts";
 
 const findMessages = readStatement(new URL("./sql/find-change-messages.sql", import.meta.url));
+const findAppliedMessages = readStatement(new URL("./sql/find-applied-messages.sql", import.meta.url));
 const readMessage = readStatement(new URL("./sql/read-message-body.sql", import.meta.url));
 const writeMessage = readStatement(new URL("./sql/write-message-body.sql", import.meta.url));
 
+interface FreeTextColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: "json" | "text";
+}
+
 /**
  * Columns in which people or other machines write freely (docs/privacy.md): the words of erased guests are taken out of them,
- * wherever they stand. The certificates among them hold no such word.
+ * wherever they stand. The certificates among them hold no such word. Of the log first: messages to webhooks are made of it.
  */
-export const FREE_TEXT_COLUMNS = [
+export const FREE_TEXT_OF_LOG: readonly FreeTextColumn[] = [
+  { table: "bellhop.accept_log", column: "correlation_id", type: "text" },
+  { table: "bellhop.accept_log", column: "reply_to", type: "text" },
+];
+export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
   { table: "bellhop.audit_entry", column: "detail", type: "json" },
   { table: "bellhop.quarantine", column: "message", type: "text" },
   { table: "bellhop.certification_event", column: "detail", type: "json" },
@@ -22,12 +34,12 @@ export const FREE_TEXT_COLUMNS = [
   { table: "bellhop.webhook_endpoint", column: "description", type: "text" },
   { table: "bellhop.webhook_endpoint", column: "pause_reason", type: "text" },
   { table: "bellhop.webhook_message", column: "last_failure", type: "text" },
+  { table: "bellhop.webhook_message", column: "url", type: "text" },
   { table: "bellhop.webhook_attempt", column: "failure", type: "text" },
   { table: "bellhop.webhook_attempt", column: "answer", type: "text" },
+  { table: "bellhop.webhook_attempt", column: "url", type: "text" },
   { table: "bellhop.erasure", column: "reason", type: "text" },
-  { table: "bellhop.accept_log", column: "correlation_id", type: "text" },
-  { table: "bellhop.accept_log", column: "reply_to", type: "text" },
-] as const;
+];
 
 /** How a word stands within a JSON text. */
 function jsonSpelling(word: string): string {
@@ -46,11 +58,12 @@ function patternOf(words: readonly string[], spell: (word: string) => string): s
 export async function redactFreeTexts(
   client: pg.ClientBase,
   words: readonly string[],
+  columns: readonly FreeTextColumn[],
 ): Promise<{ readonly rows: number; readonly tables: ReadonlySet<string> }> {
   const tables = new Set<string>();
   let rows = 0;
   if (words.length === 0) return { rows, tables };
-  for (const { table, column, type } of FREE_TEXT_COLUMNS) {
+  for (const { table, column, type } of columns) {
     const pattern = patternOf(words, type === "json" ? jsonSpelling : (word) => word);
     const { rowCount } = await client.query(
       `update ${table} set ${column} = regexp_replace(${column}::text, $1, $2, 'gi')::${type}
@@ -82,25 +95,42 @@ function rewriteChange(json: Buffer, rewrite: RewriteRecord): Buffer {
   });
 }
 
+/** What a message about a request says of it in its sender's own words. */
+interface AppliedMessageRow {
+  readonly message_id: string;
+  readonly correlation_id: string | null;
+  readonly reply_to: string | null;
+}
+
+async function rewriteMessage(client: pg.ClientBase, messageId: string, data: MemberRule): Promise<boolean> {
+  const { rows } = await client.query<MessageRow>({ ...readMessage, values: [messageId] });
+  const body = rows[0]?.body;
+  if (body === undefined) return false;
+  const written = rewriteMembers(Buffer.from(body), { members: new Map([["data", data]]) }).toString("utf8");
+  if (written === body) return false;
+  await client.query({ ...writeMessage, values: [messageId, written] });
+  return true;
+}
+
 /**
- * Writes records anew in messages to webhooks, those that wait and those that were given up: what is delivered from now on tells
- * nothing of what is gone. Answers in how many messages something changed.
+ * Writes messages to webhooks anew, those that wait and those that were given up, when all that they are made of is redacted:
+ * records by `rewrite`, of requests what the log has of them. What is delivered from now on tells nothing of what is gone: a
+ * message that was made of what was read before is here already, or is not queued. Answers in how many something changed.
  */
 export async function rewriteMessages(client: pg.ClientBase, rewrite: RewriteRecord): Promise<number> {
+  await raisePrivacyVersion(client);
   const { rows: ids } = await client.query<{ message_id: string }>(findMessages);
   const changes = { items: (json: Buffer) => rewriteChange(json, rewrite) };
-  const data = { members: new Map([["changes", changes]]) };
   let rewritten = 0;
-  for (const { message_id: messageId } of ids) {
-    const { rows } = await client.query<MessageRow>({ ...readMessage, values: [messageId] });
-    const body = rows[0]?.body;
-    if (body === undefined) continue;
-    const written = rewriteMembers(Buffer.from(body), { members: new Map([["data", data]]) }).toString(
-      "utf8",
-    );
-    if (written === body) continue;
-    await client.query({ ...writeMessage, values: [messageId, written] });
-    rewritten += 1;
+  for (const { message_id: messageId } of ids)
+    if (await rewriteMessage(client, messageId, { members: new Map([["changes", changes]]) })) rewritten += 1;
+  const { rows: applied } = await client.query<AppliedMessageRow>(findAppliedMessages);
+  for (const { message_id: messageId, correlation_id, reply_to } of applied) {
+    const members = new Map([
+      ["correlationId", () => Buffer.from(JSON.stringify(correlation_id))],
+      ["replyTo", () => Buffer.from(JSON.stringify(reply_to))],
+    ]);
+    if (await rewriteMessage(client, messageId, { members })) rewritten += 1;
   }
   return rewritten;
 }

@@ -16,7 +16,12 @@ import { writeCertificate } from "./certificate.ts";
 import { ErasureError } from "./erasure-error.ts";
 import { findHits } from "./find-hits.ts";
 import { type RedactedBucket, redactBucket } from "./redact-bucket.ts";
-import { redactFreeTexts, rewriteMessages } from "./redact-elsewhere.ts";
+import {
+  FREE_TEXT_ELSEWHERE,
+  FREE_TEXT_OF_LOG,
+  redactFreeTexts,
+  rewriteMessages,
+} from "./redact-elsewhere.ts";
 import { redactRejected } from "./redact-rejected.ts";
 import { stateSchemas } from "./redact-state.ts";
 import { identityText } from "./stand-ins.ts";
@@ -213,18 +218,20 @@ async function redactEverywhere(
   const { redacted, records: found, texts } = await redactBuckets(client, run, matcher);
   const words = searchableWords(texts);
   const rejectedRecords = await redactRejected(client, matcher, words);
+  const ofLog = await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
   const webhookMessages = await rewriteMessages(client, (identity, bytes) =>
     matcher.isSubject(identity, bytes) ? stripRecord(identity.resource, bytes) : bytes,
   );
-  const { rows: freeTexts, tables } = await redactFreeTexts(client, words);
+  const others = await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
   // A batch of one small record is kept as it came, short enough to be noted.
   const isLogRewritten = redacted.logParts > 0 || redacted.correlationIds > 0;
   const versions = (await stateSchemas(client)).flatMap((schema) =>
     VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
   );
   const log = isLogRewritten ? ["bellhop.accept_log"] : [];
-  await forgetStatistics(client, [...new Set([...tables, ...versions, ...OTHERS_WITH_FACTS, ...log])]);
-  const elsewhere = { rejectedRecords, webhookMessages, freeTexts };
+  const tables = [...ofLog.tables, ...others.tables, ...versions, ...OTHERS_WITH_FACTS, ...log];
+  await forgetStatistics(client, [...new Set(tables)]);
+  const elsewhere = { rejectedRecords, webhookMessages, freeTexts: ofLog.rows + others.rows };
   const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
     ...{ resource, clientCode, propertyCode, key },
   }));

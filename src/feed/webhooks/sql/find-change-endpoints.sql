@@ -2,6 +2,7 @@
 select
   endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId", endpoint.resource,
   endpoint.client_code as "clientCode", endpoint.property_code as "propertyCode", endpoint.positions,
+  (select version::text from bellhop.privacy_version) as "privacyVersion",
   (
     select coalesce(json_agg(json_build_object('clientCode', granted.client_code, 'propertyCode', granted.property_code)), '[]')
     from bellhop.client_grant as granted where granted.client_id = endpoint.client_id

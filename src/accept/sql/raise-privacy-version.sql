@@ -1,0 +1,1 @@
+update bellhop.privacy_version set version = version + 1

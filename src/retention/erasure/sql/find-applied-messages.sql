@@ -1,0 +1,13 @@
+-- Messages that tell of an applied request and have another correlation id or ReplyTo in them than the log has by now.
+with told as materialized (
+  select message_id, cause::uuid as request_id, body::json -> 'data' as data
+  from bellhop.webhook_message where event = 'request.applied'
+)
+select told.message_id, log.correlation_id, log.reply_to
+from told
+cross join lateral (
+  select min(correlation_id) as correlation_id, min(reply_to) as reply_to
+  from bellhop.accept_log where accept_log.request_id = told.request_id
+) as log
+where told.data ->> 'correlationId' is distinct from log.correlation_id or told.data ->> 'replyTo' is distinct from log.reply_to
+order by told.message_id

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { erasureCommand } from "../../src/cli/erasure-command.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { type LooseRecord, reservationRecord } from "../support/records.ts";
+
+/** Runs `bellhop erasure …` and answers what it said. */
+export function run({ url }: TestDatabase, ...args: string[]) {
+  return runWith({ DATABASE_URL: url }, ...args);
+}
+
+/** The same with more settings. */
+export async function runWith(environment: NodeJS.ProcessEnv, ...args: string[]) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const context = {
+    out: (line: string) => void out.push(line),
+    err: (line: string) => void err.push(line),
+    withAdmin: () => assert.fail("erasures need no administration of clients"),
+  };
+  const code = await erasureCommand(args, environment, context);
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+/** Who asks to be forgotten, however she was spelled. */
+export const WORDS = [
+  "Ottilie",
+  "Grünwald",
+  "ottilie@example.com",
+  "P-OTTI",
+  "CNF-OTTI",
+  "4711-Suite",
+  "Grunwaldt",
+];
+
+export function ottilie(lastModifiedDateTime: string, changes: LooseRecord = {}): LooseRecord {
+  return reservationRecord({
+    lastModifiedDateTime,
+    reservationId: "R-7001",
+    correlationId: "for Ottilie",
+    confirmationNumber: "CNF-OTTI",
+    cancellationReason: "Ottilie is ill",
+    nationality: "AT",
+    guestContact: { email: "ottilie@example.com" },
+    roomStays: [
+      {
+        ...{
+          arrivalDate: "2026-03-10",
+          departureDate: "2026-03-13",
+          roomTypeCode: "DLX",
+          roomNumber: "4711-Suite",
+        },
+        services: [{ serviceName: "Cake for Ottilie", serviceValue: 12.5 }],
+      },
+    ],
+    profiles: [
+      { id: "P-OTTI", name: "Ottilie Grünwald", profileType: "GUEST", context: "Frau Grünwald" },
+      { id: "P-FIRM", name: "Example Travel", profileType: "COMPANY" },
+    ],
+    stayRevenue: { daily: [{ occupancyDate: "2026-03-10", netRoomRevenue: "180.00" }] },
+    ...changes,
+  });
+}
+
+export const at = (hour: number) => `2026-03-01T${String(hour).padStart(2, "0")}:00:00Z`;
