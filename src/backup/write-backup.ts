@@ -5,6 +5,7 @@ import type pg from "pg";
 import { CODE_VERSION } from "../db/code-version.ts";
 import { copyOut } from "../db/copy-out.ts";
 import { isMigration, readRecords } from "../db/migration-records.ts";
+import { readNewerContent } from "../db/oldest-version.ts";
 import { readReplayHorizon } from "../state/replay-base.ts";
 import { digestState, STATE_SCHEMA } from "../state/state-schema.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
@@ -75,6 +76,7 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
     takenAt,
     postgres,
     migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
+    newerContent: await readNewerContent(client),
     withState,
     tables: taken,
   });

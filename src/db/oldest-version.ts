@@ -1,6 +1,8 @@
 import type pg from "pg";
 import { isAtLeast } from "./code-version.ts";
+import { isMigration, readRecords } from "./migration-records.ts";
 import { versionsPresent } from "./presence.ts";
+import type { Queryable } from "./transaction.ts";
 
 /** What the database holds from now on, and the oldest version that can read it. */
 export interface NewerContent {
@@ -39,5 +41,13 @@ export async function leaveOlderVersions(
   await client.query(
     "insert into bellhop_migration.applied (name, checksum, oldest) values ($1, '', $2) on conflict do nothing",
     [what, oldest],
+  );
+}
+
+/** What the database holds of it: to be begun again, by `leaveOlderVersions`, wherever its rows are taken. */
+export async function readNewerContent(on: Queryable): Promise<readonly NewerContent[]> {
+  const records = await readRecords(on);
+  return records.flatMap(({ name: what, oldest }) =>
+    oldest === null || isMigration(what) ? [] : [{ what, oldest }],
   );
 }
