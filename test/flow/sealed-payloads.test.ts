@@ -1,21 +1,53 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { zstdDecompressSync } from "node:zlib";
+import { payloadKeyFinder } from "../../src/accept/payload-keys.ts";
 import { sealedUnder } from "../../src/accept/seal-body.ts";
 import { replay } from "../../src/apply/replay.ts";
+import { createSealer } from "../../src/auth/seal.ts";
+import { openBackupFile } from "../../src/backup/backup-file.ts";
+import { writeBackup } from "../../src/backup/write-backup.ts";
 import { payloadKeyCommand } from "../../src/cli/payload-key-command.ts";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type LooseRecord, reservationRecord } from "../support/records.ts";
+import { searchEverywhere } from "../support/search-everywhere.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
+import { openEmptyDatabase } from "./backup-fixture.ts";
+import { runWith } from "./erasure-fixture.ts";
 
 const WAIT_MS = 60_000;
+const GUEST = "Leopoldine Abendrot";
 const NAME = "Wilhelmina Quesada-Throckmorton";
 const keyEncryptionKey = randomBytes(32).toString("base64");
 const SEALED: ConfigOverrides = { keyEncryptionKey, encryptPayloads: true };
+
+/** One who is to be forgotten; each copy has another content. */
+const leopoldine = (numberOfRooms: number): LooseRecord =>
+  reservationRecord({
+    reservationId: "R-LEO",
+    lastModifiedDateTime: `2026-03-01T10:0${numberOfRooms}:00Z`,
+    numberOfRooms,
+    profiles: [{ id: "P-LEO", name: GUEST, profileType: "GUEST" }],
+  });
+
+/** Runs `bellhop restore …`, in a process that has met no key. */
+const restoreWith = (key: string | undefined, ...args: string[]) =>
+  new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
+    const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+    const environment = { PATH: process.env["PATH"], ...(key && { KEY_ENCRYPTION_KEY: key }) };
+    execFile(process.execPath, [main, "restore", ...args], { env: environment }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, out, err }),
+    );
+  });
 
 /** Reservations with a guest's name: of one record, of one chunk that is packed, and of several chunks. */
 const batch = (prefix: string, count: number): LooseRecord[] =>
@@ -140,6 +172,50 @@ describe("batches that are sealed in the log", () => {
     const report = await replay({ clientConfig: database.clientConfig, pool: database.pool, swap: false });
     assert.equal(report.equal, true);
     assert.ok(report.parts >= 6);
+  });
+
+  test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async () => {
+    const directory = await temporaryDirectory("sealed");
+    const restored = await openEmptyDatabase();
+    try {
+      await post(service, [leopoldine(1)]);
+      await post(service, [...batch("BESIDE", 59), leopoldine(2)]);
+      await post(service, [...batch("AMONG", 150), leopoldine(3), ...batch("AFTER", 150)]);
+      const placesIn = ({ pool }: Pick<TestDatabase, "pool">) =>
+        searchEverywhere(pool, GUEST, payloadKeyFinder(pool, createSealer(keyEncryptionKey)));
+      assert.equal((await placesIn(database)).filter((place) => place.startsWith("inflated")).length, 3);
+      const sink = await openBackupFile(join(directory, "sealed.tar"), Date.now());
+      const { manifest } = await writeBackup({
+        clientConfig: database.clientConfig,
+        withState: false,
+        sink,
+      });
+      const environment = { DATABASE_URL: database.url, KEY_ENCRYPTION_KEY: keyEncryptionKey };
+      const list = join(directory, "erasures");
+      const subject = ["--reservation", "ACME/LON01/R-LEO", "--reason", "x"];
+      const erased = await runWith(environment, "run", ...subject);
+      assert.equal(erased.code, 0, erased.err);
+      assert.equal((await runWith(environment, "export", list)).code, 0);
+      assert.deepEqual(await placesIn(database), []);
+      assert.ok((await keysOfLog()).slice(1).every((key) => key !== undefined));
+      assert.equal((await replay({ ...database, swap: false })).equal, true);
+
+      const from = [sink.name, "--erasures", list, "--into", restored.url, "--json"];
+      const without = await restoreWith(undefined, ...from);
+      assert.deepEqual([without.code, without.out], [1, ""]);
+      assert.match(
+        without.err,
+        /^bellhop: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
+      );
+      const { code, out, err } = await restoreWith(keyEncryptionKey, ...from);
+      assert.equal(code, 0, err);
+      const { equal, rebuilt } = JSON.parse(out) as { equal: boolean; rebuilt: unknown };
+      assert.deepEqual([equal, rebuilt], [true, manifest.state]);
+      assert.deepEqual(await placesIn(restored), []);
+    } finally {
+      await restored.drop();
+      await rm(directory, { recursive: true });
+    }
   });
 
   test("stay sealed where they are written anew: what an erasure leaves is under the key of before", async () => {

@@ -1,5 +1,7 @@
 import { zstdDecompressSync } from "node:zlib";
 import type { Pool } from "pg";
+import type { FindPayloadKey } from "../../src/accept/open-layout.ts";
+import { openChunk, partKeyOf, sealedUnder } from "../../src/accept/seal-body.ts";
 
 interface LogRow {
   readonly request_id: string;
@@ -8,14 +10,20 @@ interface LogRow {
   readonly body: Buffer;
 }
 
-/** The bytes of a stored body, chunk by chunk; read without a line of the service's own. */
-function* chunksOf({ layout, body }: LogRow): Generator<Buffer> {
+/** The bytes of a stored body, chunk by chunk; read without a line of the service's own, but for what unseals. */
+async function* chunksOf(row: LogRow, findKey: FindPayloadKey | undefined): AsyncGenerator<Buffer> {
+  const { layout, body } = row;
   const word = (at: number) => layout.readUInt32LE(at * 4);
+  const keyId = sealedUnder(layout);
+  const key = keyId && (await findKey?.(keyId));
+  if (keyId !== undefined && !key) throw new Error("A sealed part cannot be searched without its key.");
+  const partKey = key && partKeyOf(key, { bucket: row.bucket, requestId: row.request_id }, layout);
   let from = 0;
   for (let chunk = 0; chunk < word(0); chunk += 1) {
     const [stored, inflated] = [word(2 + chunk * 3), word(3 + chunk * 3)];
-    const bytes = body.subarray(from, from + stored);
-    yield stored === inflated ? bytes : zstdDecompressSync(bytes);
+    const raw = body.subarray(from, from + stored);
+    const bytes = partKey ? openChunk(partKey, chunk, raw) : raw;
+    yield bytes.length === inflated ? bytes : zstdDecompressSync(bytes);
     from += stored;
   }
 }
@@ -30,9 +38,14 @@ const TABLES = `
 
 /**
  * Where a text stands, whatever its case: every row of every table is read as text (bytes as hexadecimal digits, and looked for as
- * such), and every chunk of the log inflated. Answers `table: row` for each place.
+ * such), and every chunk of the log inflated, of sealed parts unsealed with the key that `findKey` finds. Answers `table: row` for
+ * each place.
  */
-export async function searchEverywhere(pool: Pool, wanted: string): Promise<string[]> {
+export async function searchEverywhere(
+  pool: Pool,
+  wanted: string,
+  findKey?: FindPayloadKey,
+): Promise<string[]> {
   const found: string[] = [];
   const lower = wanted.toLowerCase();
   const hex = Buffer.from(wanted).toString("hex");
@@ -49,7 +62,7 @@ export async function searchEverywhere(pool: Pool, wanted: string): Promise<stri
     "select request_id, bucket, layout, body from bellhop.accept_log where body is not null",
   );
   for (const row of log.rows)
-    for (const chunk of chunksOf(row))
+    for await (const chunk of chunksOf(row, findKey))
       if (isIn(chunk.toString("utf8")) || isIn(JSON.stringify(readable(chunk))))
         found.push(`inflated: ${row.request_id}/${row.bucket}`);
   return found;
