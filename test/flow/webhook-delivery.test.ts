@@ -147,6 +147,12 @@ describe("a message", () => {
     const { waiting, dropped, droppedSince } = await stands(endpointId);
     assert.deepEqual([waiting, dropped], [10_000, 3]);
     assert.ok(droppedSince !== null);
+    // A message of changes is the only one, and what it tells is told by no other.
+    await enqueueMessages(database.pool, [
+      { messageId: randomUUID(), endpointId, event: "changes.available", cause: "", url: null, body: "{}" },
+    ]);
+    const { waiting: now, dropped: still } = await stands(endpointId);
+    assert.deepEqual([now, still], [10_000 + 1, 3]);
     await database.pool.query("delete from bellhop.webhook_endpoint where endpoint_id = $1", [endpointId]);
   });
 });

@@ -8,6 +8,8 @@ import type {
 } from "../../packages/console/src/contract.ts";
 import { updateClient } from "../../src/auth/client-admin.ts";
 import { webhookCommand } from "../../src/cli/webhook-command.ts";
+import { ChangeNoticer } from "../../src/feed/webhooks/notice-changes.ts";
+import { SHARDS } from "../../src/feed/webhooks/shard-leases.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
@@ -420,6 +422,27 @@ describe("changes.available", () => {
     const next = await service.get(`/api/public/v1/changes?cursor=${first?.from}&limit=1000`, { as });
     assert.equal(next.status, 200, next.text);
     assert.equal(next.text.trim().split("\n").length, 302);
+  });
+
+  test("tells each change once and in order, also while several nodes believe that the endpoint is theirs", async () => {
+    const as = await service.newClient();
+    const { secret } = await create(as, addressOf("/raced"), "changes.available");
+    const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
+    let isOver = false;
+    const racers = Array.from({ length: 4 }, async () => {
+      const noticer = new ChangeNoticer(service.pool, async () => ({ key: Buffer.alloc(32), epoch: 0 }));
+      while (!isOver) await noticer.notice(shards);
+    });
+    for (const from of [0, 130])
+      await service.post("groups", groups(from, 130, { propertyCode: "RACED" }), { as });
+    const keys = () => toldAt("/raced", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
+    await until(() => keys().includes("C259"), 60_000);
+    isOver = true;
+    await Promise.all(racers);
+    assert.deepEqual(
+      keys(),
+      groups(0, 260).map(({ groupCode }) => groupCode),
+    );
   });
 
   test("tells only what its filters name and its client may read", async () => {

@@ -78,6 +78,13 @@ function withoutLongRecord(change: Buffer): Buffer {
   return Buffer.concat([change.subarray(0, at), Buffer.from(',"record":null,"recordOmitted":true}')]);
 }
 
+/** Answers whether the endpoint was still as it was read: false when another node has moved it, or its owner has changed it. */
+async function movePositions(on: Queryable, endpoint: ChangeEndpoint, to: string | null): Promise<boolean> {
+  const { endpointId, positions, resource, clientCode, propertyCode } = endpoint;
+  const values = [endpointId, positions, to, resource, clientCode, propertyCode];
+  return (await on.query({ ...MOVE_POSITIONS, values })).rowCount === 1;
+}
+
 /** What one message holds: changes from the first on, up to the bound, and where the reader then stands. */
 async function takeChanges(
   on: Queryable,
@@ -192,14 +199,10 @@ export class ChangeNoticer {
     });
   }
 
-  async #move(
-    on: Queryable,
-    { endpointId, positions: stored }: ChangeEndpoint,
-    to: Positions,
-  ): Promise<boolean> {
+  async #move(on: Queryable, endpoint: ChangeEndpoint, to: Positions): Promise<boolean> {
+    const { endpointId } = endpoint;
     const text = positionsText(to);
-    const { rowCount } = await on.query({ ...MOVE_POSITIONS, values: [endpointId, stored, text] });
-    if (rowCount !== 1) {
+    if (!(await movePositions(on, endpoint, text))) {
       this.#known.delete(endpointId);
       return false;
     }
@@ -210,11 +213,7 @@ export class ChangeNoticer {
   /** The database is not as far as the endpoint was told: it was restored, or is another. Nothing can be told in order then. */
   async #pauseBeyond(endpoint: ChangeEndpoint): Promise<void> {
     await withTransaction(this.#pool, async (on) => {
-      const { rowCount } = await on.query({
-        ...MOVE_POSITIONS,
-        values: [endpoint.endpointId, endpoint.positions, null],
-      });
-      if (rowCount === 1)
+      if (await movePositions(on, endpoint, null))
         await pauseEndpoint(
           on,
           endpoint.endpointId,
