@@ -219,7 +219,7 @@ function certificate(environment: NodeJS.ProcessEnv): Verb {
           err(`bellhop: there is no certificate of ${erasureId} (see bellhop erasure list).`);
           return 1;
         }
-        out(text);
+        out(text.trimEnd());
         return 0;
       });
     },

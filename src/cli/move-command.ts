@@ -1,3 +1,4 @@
+import pg from "pg";
 import { recordAudit } from "../auth/audit.ts";
 import { type MoveReport, move } from "../backup/move.ts";
 import { type Config, readConfig } from "../config.ts";
@@ -27,12 +28,16 @@ const OPTIONS = {
   json: { type: "boolean", default: false },
 } as const;
 
-/** An address without its user, password and options. */
+/** An address without its user, password and options. Throws UsageError for what is none. */
 function nameOf(url: string): string {
-  if (!URL.canParse(url) || !/^postgres(ql)?:/.test(url))
-    throw new UsageError("--to is the address of a database: postgresql://…");
-  const { hostname, port, pathname } = new URL(url);
-  return `${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
+  try {
+    // A socket's directory stands among the options, which no URL of the web has.
+    if (!/^postgres(ql)?:\/\//.test(url)) throw new Error("It has another scheme.");
+    const { host, port, database } = new pg.Client({ connectionString: url });
+    return `${host}:${port}/${database ?? ""}`;
+  } catch (cause) {
+    throw new UsageError("--to is the address of a database: postgresql://…", { cause });
+  }
 }
 
 function describe({ tables }: MoveReport, config: Config, name: string, isRehearsal: boolean): string {

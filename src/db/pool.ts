@@ -33,7 +33,10 @@ export function createPool(
   const bound = answerMsMax === undefined ? {} : { query_timeout: answerMsMax };
   const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
   const idle = new Set<pg.PoolClient>();
-  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
+  // Sessions of a pool that is being ended may outlive it by a moment, in which a command stops the server that it had started.
+  pool.on("error", (error) => {
+    if (!pool.ending) log.warn({ err: error }, "an idle database connection was lost");
+  });
   // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
   // the process: a PostgreSQL killed during a transaction did.
   pool.on("connect", (client) => client.on("error", () => undefined));

@@ -124,6 +124,8 @@ const WRONG_SETTINGS: readonly (readonly [line: string, said: RegExp])[] = [
     "restore x.tar --without-erasures --into postgresql://127.0.0.1:1/none",
     /^bellhop: The database of --into cannot be reached \(ECONNREFUSED\)/,
   ],
+  // The address of a socket is one, too: it is the database to move from that is away.
+  ["move --to postgresql:///x?host=/nowhere", /^bellhop: The database of DATABASE_URL cannot be reached/],
   [
     "restore x.tar --erasures /nowhere/list",
     /^bellhop: The erasure list \/nowhere\/list cannot be read \(ENOENT\)\.\n$/,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -247,6 +247,7 @@ describe("an erasure", () => {
       [erasureId],
     );
     assert.deepEqual(kept, [{ hash: rows[0]?.detail.certificateHash, salt: null }]);
+    assert.equal(hash("sha256", `${out}\n`), kept[0]?.hash, "as a file of what was printed sums up");
     assert.match((await run(service.database, "list")).out, /Art\. 17, ticket 4/);
   });
 

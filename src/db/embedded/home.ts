@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, constants, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { canEnter, chooseServerUser, EmbeddedPostgresError, type ServerUser } from "./server-user.ts";
 
@@ -83,10 +83,12 @@ async function followPointer(pointer: string, directory: string): Promise<string
 async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
   try {
     await makeWithParents(dataDir, mode);
-    if ((await stat(dataDir)).isDirectory()) return;
+    if ((await stat(dataDir)).isDirectory()) return await access(dataDir, constants.W_OK);
   } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    const what = syscall === "access" ? "written" : "made";
     throw new EmbeddedPostgresError(
-      `DATA_DIR ${dataDir} cannot be made (${(error as NodeJS.ErrnoException).code}): set it to a directory that can be written.`,
+      `DATA_DIR ${dataDir} cannot be ${what} (${code}): set it to a directory that can be written.`,
       { cause: error },
     );
   }

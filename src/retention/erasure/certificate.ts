@@ -34,7 +34,8 @@ const OUT_OF_REACH = [
 export function writeCertificate(facts: ErasureFacts): { readonly text: string; readonly hash: string } {
   const { reservations, groups } = PERSONAL_FIELDS;
   const pathsOf = (fields: readonly { readonly path: string }[]) => fields.map(({ path }) => path);
-  const text = JSON.stringify(
+  // As it is printed, so that whoever has it in a file can sum that up.
+  const text = `${JSON.stringify(
     {
       format: "bellhop-erasure-certificate/1",
       ...facts,
@@ -48,6 +49,6 @@ export function writeCertificate(facts: ErasureFacts): { readonly text: string; 
     },
     null,
     2,
-  );
+  )}\n`;
   return { text, hash: hash("sha256", text) };
 }
