@@ -120,7 +120,7 @@ async function startInOrder(
   const keeper = await KeyKeeper.start({ pool, config, log, internals });
   stops.push(() => keeper.stop());
   stops.push(openSealedPayloads(pool, internals.sealer));
-  await startUpkeep(config, log, database, stops);
+  await startUpkeep(config, log, metrics, database, stops);
   if (database.embedded) {
     const outsiders = letOutsidersGiveWay(pool, (error) =>
       log.warn({ err: error }, "outsiders were not found"),
@@ -172,6 +172,7 @@ async function startInOrder(
 async function startUpkeep(
   { retentionWindowMs, roles }: Config,
   log: Logger,
+  metrics: Metrics,
   { pool, clientConfig }: Database,
   stops: Stops,
 ): Promise<void> {
@@ -181,11 +182,18 @@ async function startUpkeep(
   stops.push(() => upkeep.stop());
   if (!roles.includes("apply")) return;
   const retention = keepRetention(clientConfig, retentionWindowMs, {
-    ran: ({ expired }) => {
-      for (const { table, window, rows, keptRows, replaced } of expired)
+    ran: ({ state, expired }) => {
+      metrics.retentionRuns.inc({ state });
+      if (state === "done") metrics.retentionRunTimestamp.setToCurrentTime();
+      for (const { table, window, rows, keptRows, replaced } of expired) {
+        if (replaced !== null) metrics.retentionWindows.inc({ table });
         log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
+      }
     },
-    failed: (error) => log.warn({ err: error }, "retention failed and is tried again"),
+    failed: (error) => {
+      metrics.retentionRuns.inc({ state: "failed" });
+      log.warn({ err: error }, "retention failed and is tried again");
+    },
   });
   stops.push(() => retention.stop());
 }

@@ -182,6 +182,8 @@ Takes out what is past its term now; a service that applies does so by itself, h
         else if (dryRun)
           for (const { table, window, until } of report.due)
             out(`${table}: ${window}, which ends at ${until}, would be gone through.`);
+        else if (report.expired.length === 0)
+          out("There was nothing in the windows that are past their term.");
         else
           for (const { table, window, rows, keptRows, replaced } of report.expired)
             out(

@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import { appliers } from "./checks/appliers.ts";
+import { backups } from "./checks/backups.ts";
 import { clock } from "./checks/clock.ts";
 import { connections } from "./checks/connections.ts";
 import { disk } from "./checks/disk.ts";
@@ -11,6 +12,7 @@ import { migrations } from "./checks/migrations.ts";
 import { partitions } from "./checks/partitions.ts";
 import { quarantine } from "./checks/quarantine.ts";
 import { replication } from "./checks/replication.ts";
+import { retention } from "./checks/retention.ts";
 import { rights } from "./checks/rights.ts";
 import { secrets } from "./checks/secrets.ts";
 import { server } from "./checks/server.ts";
@@ -48,6 +50,8 @@ export const SCHEMA_CHECKS: readonly Check<DatabaseSubject>[] = [
   lanes,
   quarantine,
   erasures,
+  retention,
+  backups,
   webhooks,
   leftovers,
 ];

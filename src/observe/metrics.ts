@@ -32,6 +32,9 @@ export interface Metrics {
   readonly bucketsOwned: Gauge;
   readonly nodesPresent: Gauge<"role">;
   readonly silentSessionsEnded: Counter;
+  readonly retentionRuns: Counter<"state">;
+  readonly retentionWindows: Counter<"table">;
+  readonly retentionRunTimestamp: Gauge;
   readonly webhookTries: Counter<"result">;
   readonly webhookSeconds: Histogram;
   readonly poolConnections: Gauge<"state">;
@@ -133,6 +136,21 @@ function applyMetrics({ counter, histogram, gauge }: Makers) {
   };
 }
 
+function retentionMetrics({ counter, sharedGauge }: Makers) {
+  return {
+    retentionRuns: counter("retention_runs_total", "Runs of retention, by how they ended.", ["state"]),
+    retentionWindows: counter(
+      "retention_windows_total",
+      "Windows that what was past its term was taken out of, or that were dropped.",
+      ["table"],
+    ),
+    retentionRunTimestamp: sharedGauge(
+      "retention_run_timestamp_seconds",
+      "When retention last ran here to its end, as Unix time; 0 when it has not yet.",
+    ),
+  };
+}
+
 function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
   return {
     nodesPresent: sharedGauge("nodes_present", "Nodes that serve requests of a kind, this one among them.", [
@@ -161,6 +179,7 @@ export function createMetrics(): Metrics {
     ...requestMetrics(makers),
     ...acceptMetrics(makers),
     ...applyMetrics(makers),
+    ...retentionMetrics(makers),
     ...nodeMetrics(makers),
   };
 }

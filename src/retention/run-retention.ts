@@ -69,7 +69,8 @@ async function runOn(client: pg.ClientBase, options: RetentionOptions): Promise<
   return { state: "done", due, expired: await expireAll(client, rules, options) };
 }
 
-async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
+/** What is set, and for whom, now or at another time. */
+export async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
   const { rows } = await client.query<{ now_ms: number }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
   );
@@ -91,7 +92,8 @@ async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: Retenti
     for (const of of VERSION_WINDOWS) await openWindows(client, of, { nowMs, windowMs });
 }
 
-async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
+/** The windows of which something is past its term, and has not been taken out. */
+export async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
   const log = await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules);
   const outcomes = await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules);
   const versions: (readonly [string, TimeWindow])[] = [];

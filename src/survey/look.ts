@@ -12,6 +12,7 @@ const BUCKETS = statement("buckets");
 const QUARANTINE = statement("quarantine");
 const TRANSACTIONS = statement("transactions");
 const SIZES = statement("sizes");
+const RETENTION = statement("retention");
 const CHECKPOINT = statement("checkpoint");
 const WAL_FILES = statement("wal-files");
 const FEEDS = statement("feeds");
@@ -99,6 +100,11 @@ async function lookAtSizes({ on, metrics }: Surveyed): Promise<void> {
   metrics.logPartitions.set(sizes.log_partitions);
 }
 
+async function lookAtRetention({ on, metrics }: Surveyed): Promise<void> {
+  const { rows } = await on.query<{ kind: string; kept_seconds: number }>(RETENTION);
+  for (const { kind, kept_seconds } of rows) metrics.retentionKept.set({ kind }, kept_seconds);
+}
+
 async function lookAtCheckpoint({ on, metrics }: Surveyed): Promise<void> {
   metrics.checkpointBytes.set((await firstOf<{ bytes: number }>(on, CHECKPOINT)).bytes);
 }
@@ -115,6 +121,7 @@ export const SELDOM: readonly Look[] = [
   lookAtQuarantine,
   lookAtFeeds,
   lookAtSizes,
+  lookAtRetention,
   lookAtCheckpoint,
   lookAtWalFiles,
 ];

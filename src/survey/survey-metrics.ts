@@ -18,6 +18,7 @@ export interface SurveyMetrics {
   readonly databaseBytes: Gauge;
   readonly logBytes: Gauge;
   readonly logPartitions: Gauge;
+  readonly retentionKept: Gauge<"kind">;
   readonly checkpointBytes: Gauge;
   readonly walBytes: Gauge;
   readonly diskFreeBytes: Gauge;
@@ -59,6 +60,11 @@ export function createSurveyMetrics(): SurveyMetrics {
     databaseBytes: gauge("database_bytes", "Bytes of the database on disk."),
     logBytes: gauge("log_bytes", "Bytes of the log of accepted batches on disk, with its indexes."),
     logPartitions: gauge("log_partitions", "Partitions of the log of accepted batches."),
+    retentionKept: gauge(
+      "retention_kept_seconds",
+      "How far back everything is known of a kind that something was taken out of.",
+      ["kind"],
+    ),
     checkpointBytes: gauge(
       "wal_since_checkpoint_bytes",
       "Bytes of the write-ahead log since the last checkpoint, which a recovery would read.",

@@ -125,7 +125,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
   test("every metric of ours is named as Prometheus has it, and its labels are of few values", () => {
     const few = new Set(
       ["method", "route", "status", "code", "resource", "outcome", "role", "result", "state"].concat(
-        ...["thread", "waited", "statement", "signal"],
+        ...["thread", "waited", "statement", "signal", "table", "kind"],
       ),
     );
     for (const { registry } of [createMetrics(), createSurveyMetrics()]) {
@@ -284,6 +284,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
       BellhopCheckpointLate: ["bellhop_wal_since_checkpoint_bytes", 9 * GIB],
       BellhopLongTransaction: ["bellhop_oldest_transaction_seconds", 4_000],
       BellhopStatementsSlow: ["bellhop_slow_statements_total", 50, { statement: "read-history" }],
+      BellhopRetentionFails: ["bellhop_retention_runs_total", 50, { state: "failed" }],
       BellhopSurveyFails: ["bellhop_survey_failures_total", 50],
       BellhopThreadBusy: ["bellhop_thread_busy_seconds_total", 1e6, { thread: "apply-1" }],
       BellhopMemoryGrows: ["process_resident_memory_bytes", 3 * GIB],

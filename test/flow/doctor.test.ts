@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { makePayloadKey } from "../../src/accept/payload-keys.ts";
+import { recordAudit } from "../../src/auth/audit.ts";
 import { retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
 import { createSealer } from "../../src/auth/seal.ts";
 import { readConfig } from "../../src/config.ts";
@@ -10,6 +11,8 @@ import { oldestTransactions } from "../../src/doctor/checks/transactions.ts";
 import { examine } from "../../src/doctor/examine.ts";
 import type { Finding, Health } from "../../src/doctor/finding.ts";
 import { createLogger } from "../../src/observe/log.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
+import { setTerm } from "../../src/retention/set-term.ts";
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -52,7 +55,7 @@ describe("beside a running service", () => {
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication rights secrets settings tables webhooks".split(
+        ..."apply backups buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),
@@ -159,6 +162,54 @@ describe("where no service runs", () => {
         for values from ('00000000-0000-7000-8000-000000000000') to ('019a0000-0000-7000-8000-000000000000')`,
     );
     assert.equal(await say("partitions.ahead"), "fail");
+  });
+
+  test("what should have gone by its term and is still there is told, and terms of today are given time", async () => {
+    const { pool } = database;
+    assert.equal(
+      saysOf(await look(database.url), "retention.expired"),
+      "No term is set: everything is kept for ever.",
+    );
+    await pool.query(
+      "insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1')",
+    );
+    await setTerm(pool, { clientCode: "*", kind: "payloads", resource: undefined }, 86_400_000);
+    assert.equal(await say("retention.expired"), "ok");
+    await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
+    assert.match(
+      saysOf(await look(database.url), "retention.expired"),
+      /^1 window has something in it that was to be gone, the oldest \(accept_log_old\) ends at 2025-/,
+    );
+    assert.equal((await runRetention({ clientConfig: database.clientConfig })).state, "done");
+    assert.equal(saysOf(await look(database.url), "retention.expired"), "What is past its term is gone.");
+    await setTerm(pool, { clientCode: "*", kind: "versions", resource: "g" }, 86_400_000);
+    await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
+    assert.match(
+      saysOf(await look(database.url), "retention.expired"),
+      /group_version has no windows yet\.$/,
+    );
+  });
+
+  test("a backup that is old or missing is told, and one of before a restore is none", async () => {
+    const { pool } = database;
+    const told = async () => {
+      const findings = await look(database.url);
+      return [healthOf(findings, "backups.taken"), saysOf(findings, "backups.taken")] as const;
+    };
+    assert.equal((await told())[0], "ok");
+    for (const table of ["applied", "expansion"])
+      await pool.query(`update bellhop_migration.${table} set applied_at = applied_at - interval '8 days'`);
+    assert.match(
+      (await told()).join(),
+      /^warn,No backup of this database has been taken since it was made, 8 days ago/,
+    );
+    await recordAudit(pool, { who: "cli:test", what: "backup" });
+    assert.match((await told()).join(), /^ok,The last backup was taken /);
+    await pool.query("update bellhop.audit_entry set occurred_at = occurred_at - interval '9 days'");
+    assert.match((await told()).join(), /^warn,The last backup was taken 9 days ago/);
+    await recordAudit(pool, { who: "cli:test", what: "backup" });
+    await recordAudit(pool, { who: "cli:test", what: "restore" });
+    assert.match((await told()).join(), /^warn,No backup of this database/);
   });
 
   test("dead letters, paused receivers, old backfills and what a replay left are told", async () => {

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { retentionCommand } from "../../src/cli/retention-command.ts";
+import { createTestDatabase } from "../support/database.ts";
+
+test("bellhop retention sets, lists, runs and takes back terms, and says what it did", async () => {
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const run = async (...args: string[]) => {
+    const [out, err]: [string[], string[]] = [[], []];
+    const context = {
+      out: (line: string) => void out.push(line),
+      err: (line: string) => void err.push(line),
+      withAdmin: () => assert.fail("terms need no administration of clients"),
+    };
+    const code = await retentionCommand(args, { DATABASE_URL: database.url }, context);
+    return [code, out.join("\n"), err.join("\n")] as const;
+  };
+  try {
+    const [, none] = await run("list");
+    assert.match(none, /^No term is set: everything is kept for ever/);
+    assert.deepEqual(await run("run"), [0, "Nothing is past its term.", ""]);
+
+    assert.deepEqual(await run("set", "ACME", "payloads", "90d"), [
+      0,
+      "The payloads of ACME are kept for 90d.",
+      "",
+    ]);
+    const every = ["set", "*", "payloads", "36h", "--resource", "inventories"];
+    assert.equal(
+      (await run(...every))[1],
+      "The payloads of every client code (inventories) are kept for 36h.",
+    );
+    assert.deepEqual(JSON.parse((await run("set", "ACME", "outcomes", "forever", "--json"))[1]), {
+      ...{ clientCode: "ACME", kind: "outcomes", term: "forever" },
+    });
+    const listed = await run("list", "--json");
+    assert.deepEqual(
+      (JSON.parse(listed[1]) as { terms: Record<string, string>[] }).terms.map(
+        ({ clientCode, kind, resource, term }) => `${clientCode} ${kind} ${resource} ${term}`,
+      ),
+      [
+        "* payloads inventories 36h",
+        ...["groups", "inventories", "reservations"].map((of) => `ACME outcomes ${of} forever`),
+        ...["groups", "inventories", "reservations"].map((of) => `ACME payloads ${of} 90d`),
+      ],
+    );
+    assert.match(
+      (await run("list"))[1],
+      /^CLIENT CODE +KIND +RESOURCE +TERM\n\* +payloads +inventories +36h/,
+    );
+
+    // A window of the past, and somebody whose records could lie in it.
+    await pool.query(
+      `insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1');
+      create table bellhop.accept_log_old partition of bellhop.accept_log
+        for values from ('00000000-0000-7000-8000-000000000000') to ('019a0000-0000-7000-8000-000000000000')`,
+    );
+    assert.match(
+      (await run("run", "--dry-run"))[1],
+      /^accept_log: accept_log_old, which ends at 2025-\S+Z, would be gone through\.$/,
+    );
+    const holder = await pool.connect();
+    await holder.query("select pg_advisory_lock(7302021)");
+    const [busy, , why] = await run("run");
+    await holder.query("select pg_advisory_unlock(7302021)");
+    holder.release();
+    assert.equal(busy, 1);
+    assert.match(why, /^bellhop: Another run, a replay or an erasure is under way/);
+    assert.deepEqual(await run("run"), [0, "There was nothing in the windows that are past their term.", ""]);
+    assert.deepEqual(JSON.parse((await run("run", "--json"))[1]), { state: "done", due: [], expired: [] });
+
+    assert.deepEqual(await run("unset", "ACME", "payloads"), [0, "The term is taken back.", ""]);
+    const [missing, , said] = await run("unset", "ACME", "payloads");
+    assert.equal(missing, 1);
+    assert.match(said, /^bellhop: no term of the payloads of ACME is set/);
+    for (const wrong of [
+      ["set", "ACME", "payloads", "90x"],
+      ["set", "ACME", "names", "90d"],
+      ["set", "ACME", "payloads", "90d", "--resource", "rooms"],
+      ["unset", "ACME"],
+      ["keep"],
+    ])
+      assert.equal((await run(...wrong))[0], 2, wrong.join(" "));
+    const { rows } = await pool.query<{ what: string }>(
+      "select what from bellhop.audit_entry order by audit_id",
+    );
+    assert.deepEqual(
+      rows.map(({ what }) => what),
+      ["set-retention", "set-retention", "set-retention", "unset-retention"],
+    );
+  } finally {
+    await database.drop();
+  }
+});
