@@ -3,18 +3,18 @@
 -- the log's primary key beyond it; older partitions are pruned by the cursor.
 select
   min(part.request_id::text) as oldest, count(*)::integer as waiting
-from bellhop.bucket_lease as home
+from (select t.bucket from bellhop.bucket_lease as t where true /* and its bucket */) as home
 cross join unnest($2::bigint[]) as lane (lane_id)
 left join lateral (
-  select passed.request_id from bellhop_state.apply_cursor as passed
-  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
-  order by passed.request_id desc limit 1
+  select t.request_id from bellhop_state.apply_cursor as t
+  where t.bucket = home.bucket and t.lane_id = lane.lane_id /* and its bucket */
+  order by t.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
-  select log.request_id
-  from bellhop.accept_log as log
-  where log.bucket = home.bucket and log.lane_id = lane.lane_id
-    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.request_id
+  select t.request_id
+  from bellhop.accept_log as t
+  where t.bucket = home.bucket and t.lane_id = lane.lane_id /* and its bucket */
+    and t.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by t.request_id
   limit $1
 ) as part
