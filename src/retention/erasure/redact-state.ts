@@ -41,6 +41,48 @@ function redactedFacts(resource: ResourceLetter): string {
 }
 
 /**
+ * Reads the facts first, under lock, and then writes them: on Citus an update takes nothing from columns by functions that are
+ * not immutable, as casts of facts are not.
+ */
+async function redactVersions(
+  client: pg.ClientBase,
+  table: string,
+  resource: ResourceLetter,
+  values: readonly unknown[],
+): Promise<number> {
+  const { rows } = await client.query<{
+    property_id: number;
+    key: string;
+    source_time: string;
+    before: string;
+    after: string;
+    facts: string;
+  }>(
+    `select of.property_id, of.key, of.source_time::text as source_time, renamed.before, renamed.after,
+      ${redactedFacts(resource)} as facts
+    from ${table} as of join ${RENAMED} on ${SAME_CONTENT} for update of of`,
+    [...values],
+  );
+  if (rows.length === 0) return 0;
+  const { rowCount } = await client.query(
+    `update ${table} as of set content_hash = decode(renamed.after, 'hex'), facts = renamed.facts
+    from unnest($2::integer[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[])
+      as renamed (property_id, key, before, after, source_time, facts)
+    where ${SAME_CONTENT} and of.source_time = renamed.source_time`,
+    [
+      values[0],
+      rows.map((row) => row.property_id),
+      rows.map((row) => row.key),
+      rows.map((row) => row.before),
+      rows.map((row) => row.after),
+      rows.map((row) => row.source_time),
+      rows.map((row) => row.facts),
+    ],
+  );
+  return rowCount ?? 0;
+}
+
+/**
  * Has the versions and current records of one bucket know their contents by other hashes, and takes out of their facts what is
  * personal. Answers how many versions of the live state there were.
  */
@@ -60,13 +102,13 @@ export async function redactState(
   ];
   let versions = 0;
   for (const schema of await stateSchemas(client)) {
-    const { rowCount } = await client.query(
-      `update ${schema}.${VERSION_TABLES[resource].table} as of
-      set content_hash = decode(renamed.after, 'hex'), facts = ${redactedFacts(resource)}
-      from ${RENAMED} where ${SAME_CONTENT}`,
+    const count = await redactVersions(
+      client,
+      `${schema}.${VERSION_TABLES[resource].table}`,
+      resource,
       values,
     );
-    if (schema === STATE_SCHEMA) versions = rowCount ?? 0;
+    if (schema === STATE_SCHEMA) versions = count;
     for (const table of ["current_record", "released_copy"])
       await client.query(
         `update ${schema}.${table} as of set content_hash = decode(renamed.after, 'hex')
