@@ -10,7 +10,7 @@ import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import type { Tracer } from "./observe/otlp/tracer.ts";
-import { keepRetention } from "./retention/keep-retention.ts";
+import { keepRetention } from "./retention/windows/keep-retention.ts";
 import { VERSION_WINDOWS } from "./state/version-windows.ts";
 import { startSurvey } from "./survey/survey.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";

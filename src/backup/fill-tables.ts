@@ -2,7 +2,7 @@ import type pg from "pg";
 import { REQUEST_OUTCOME } from "../accept/partitions.ts";
 import { copyPartsIn } from "../db/copy-parts-in.ts";
 import { readStatement } from "../db/statement.ts";
-import { openWindows } from "../retention/open-windows.ts";
+import { openWindows } from "../retention/windows/open-windows.ts";
 import { ROW_SUM, type RowSum } from "../state/digest-rows.ts";
 import { VERSION_WINDOWS } from "../state/version-windows.ts";
 import { BackupError } from "./backup-error.ts";

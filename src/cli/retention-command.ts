@@ -2,9 +2,16 @@ import { recordAudit } from "../auth/audit.ts";
 import { letterOf, resourceOf } from "../contract/resource.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { withTransaction } from "../db/transaction.ts";
-import { type RetentionRun, runRetention } from "../retention/run-retention.ts";
-import { setTerm, type TermOf, unsetTerm } from "../retention/set-term.ts";
-import { EVERY_CLIENT, listTerms, RETAINED, type Retained, readTerm, writeTerm } from "../retention/terms.ts";
+import { type RetentionRun, runRetention } from "../retention/windows/run-retention.ts";
+import { setTerm, type TermOf, unsetTerm } from "../retention/windows/set-term.ts";
+import {
+  EVERY_CLIENT,
+  listTerms,
+  RETAINED,
+  type Retained,
+  readTerm,
+  writeTerm,
+} from "../retention/windows/terms.ts";
 import { checkCode, SettingInputError } from "../settings/setting-values.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";

@@ -1,4 +1,4 @@
-import { findOverdue } from "../../retention/find-overdue.ts";
+import { findOverdue } from "../../retention/windows/find-overdue.ts";
 import { countText } from "../amounts.ts";
 import { type Check, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";

@@ -1,11 +1,11 @@
 import pg from "pg";
-import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../accept/partitions.ts";
-import { endWithClient } from "../db/connection.ts";
-import { isDistributed } from "../db/distribution.ts";
-import { WorkUnderWay, withExclusiveWork } from "../db/exclusive-work.ts";
-import { leaveOlderVersions, NEWER_CONTENT } from "../db/oldest-version.ts";
-import type { TimeWindow, WindowedTable } from "../db/time-windows.ts";
-import { VERSION_WINDOWS } from "../state/version-windows.ts";
+import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../../accept/partitions.ts";
+import { endWithClient } from "../../db/connection.ts";
+import { isDistributed } from "../../db/distribution.ts";
+import { WorkUnderWay, withExclusiveWork } from "../../db/exclusive-work.ts";
+import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
+import type { TimeWindow, WindowedTable } from "../../db/time-windows.ts";
+import { VERSION_WINDOWS } from "../../state/version-windows.ts";
 import { type Expired, expireLogWindow } from "./expire-log.ts";
 import { expireOutcomeWindow } from "./expire-outcomes.ts";
 import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { REQUEST_OUTCOME } from "../accept/partitions.ts";
+import { REQUEST_OUTCOME } from "../../accept/partitions.ts";
 import type { Expired } from "./expire-log.ts";
 import { type ExpiringWindow, writeMark, writtenColumns } from "./expiring-window.ts";
 import { makeSuccessor, replaceWindow } from "./replace-window.ts";

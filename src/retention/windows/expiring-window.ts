@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { readStatement } from "../db/statement.ts";
-import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../db/time-windows.ts";
-import type { ResourceLetter } from "../state/version-tables.ts";
+import { readStatement } from "../../db/statement.ts";
+import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../../db/time-windows.ts";
+import type { ResourceLetter } from "../../state/version-tables.ts";
 import { type KnownClient, PastTerm } from "./past-term.ts";
 import type { Retained, Terms } from "./terms.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { RESOURCE_LETTERS, type ResourceLetter } from "../state/version-tables.ts";
+import { RESOURCE_LETTERS, type ResourceLetter } from "../../state/version-tables.ts";
 import type { Retained, Terms } from "./terms.ts";
 
 /** A client code and the buckets that its properties lie in. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { announceGate, closeGate } from "../db/apply-gate.ts";
-import { sqlState } from "../db/sql-state.ts";
+import { announceGate, closeGate } from "../../db/apply-gate.ts";
+import { sqlState } from "../../db/sql-state.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
 /** Whoever accepts or reads waits behind a lock that is waited for: this long at most. */

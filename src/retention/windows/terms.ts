@@ -1,6 +1,6 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import { RESOURCE_LETTERS, type ResourceLetter } from "../state/version-tables.ts";
+import { readStatement } from "../../db/statement.ts";
+import type { Queryable } from "../../db/transaction.ts";
+import { RESOURCE_LETTERS, type ResourceLetter } from "../../state/version-tables.ts";
 
 const readTerms = readStatement(new URL("./sql/read-terms.sql", import.meta.url));
 

@@ -5,7 +5,7 @@ import {
   missingWindow,
   type WindowedTable,
   windowName,
-} from "../db/time-windows.ts";
+} from "../../db/time-windows.ts";
 import { atGate } from "./at-gate.ts";
 
 /** While a table is read through, what comes must still lie before the first cut. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { WindowedTable } from "../db/time-windows.ts";
-import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../state/version-tables.ts";
+import type { WindowedTable } from "../../db/time-windows.ts";
+import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../../state/version-tables.ts";
 import { atGate } from "./at-gate.ts";
 import type { Expired } from "./expire-log.ts";
 import { type ExpiringWindow, writeHorizons, writeMark } from "./expiring-window.ts";

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { REQUEST_OUTCOME } from "../accept/partitions.ts";
-import { isDistributed } from "../db/distribution.ts";
-import { isWindowed } from "../db/time-windows.ts";
-import { VERSION_WINDOWS } from "../state/version-windows.ts";
+import { REQUEST_OUTCOME } from "../../accept/partitions.ts";
+import { isDistributed } from "../../db/distribution.ts";
+import { isWindowed } from "../../db/time-windows.ts";
+import { VERSION_WINDOWS } from "../../state/version-windows.ts";
 import { listDue, type RetentionRun, readRules } from "./run-retention.ts";
 import { RETAINED } from "./terms.ts";
 

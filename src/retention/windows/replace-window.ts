@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { boundsClause, type TimeWindow, type WindowedTable, windowName } from "../db/time-windows.ts";
+import { boundsClause, type TimeWindow, type WindowedTable, windowName } from "../../db/time-windows.ts";
 import { atGate, type HeldUp } from "./at-gate.ts";
 
 /** How a window was replaced. */

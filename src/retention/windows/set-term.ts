@@ -1,6 +1,6 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import { RESOURCE_LETTERS, type ResourceLetter } from "../state/version-tables.ts";
+import { readStatement } from "../../db/statement.ts";
+import type { Queryable } from "../../db/transaction.ts";
+import { RESOURCE_LETTERS, type ResourceLetter } from "../../state/version-tables.ts";
 import { type Retained, settingOfTerm, writeTerm } from "./terms.ts";
 
 const setTermStatement = readStatement(new URL("./sql/set-term.sql", import.meta.url));
