@@ -51,11 +51,22 @@ function amountOf(text: string): Amount {
 }
 
 function textOf(units: bigint | number, scale: number): string {
+  if (typeof units === "number") return textOfSafe(units, scale);
   const digits = String(units < 0 ? -units : units).padStart(scale + 1, "0");
   const sign = units < 0 ? "-" : "";
   if (scale === 0) return sign + digits;
   const point = digits.length - scale;
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+/** The same of a whole number that a double holds, without the texts in between: a page has thousands. */
+function textOfSafe(units: number, scale: number): string {
+  if (scale === 0) return String(units);
+  const base = 10 ** scale;
+  const fraction = Math.abs(units) % base;
+  const whole = (Math.abs(units) - fraction) / base;
+  // The one before the digits keeps their zeros.
+  return `${units < 0 ? "-" : ""}${whole}.${String(base + fraction).slice(1)}`;
 }
 
 /** A decimal with at least so many digits after the point, and more only where they say something: `75.5` is `75.50`. */

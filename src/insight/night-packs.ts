@@ -1,3 +1,5 @@
+import { randomInt } from "node:crypto";
+
 /** Of an entry in a pack, as src/insight/sql/pack-nights.sql writes it. */
 const ENTRY_BYTES = 52;
 const [SOURCE_AT, RECEIVED_AT, DIMENSION_AT, FIRST_NIGHT_AT, NIGHTS_AT] = [0, 8, 16, 24, 28];
@@ -26,20 +28,72 @@ export const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_P
 ] as const;
 const COUNTS = 9;
 
-/** What dimensions say: the cell that they count in (from 0), or with `UNMAPPED_FROM` more that it is unmapped there. */
-export class DimensionCells {
-  readonly #cells = new Map<bigint, number>();
+/** The dimensions of a cell, as `int8send` writes them one after another, in hexadecimal digits: those that count, and those that are unmapped there. */
+export interface CellDimensions {
+  readonly deducting: string;
+  readonly unmapped: string;
+}
 
-  /** Takes dimensions as `int8send` writes them, in hexadecimal digits. */
-  add(digits: string, cell: number, isUnmapped: boolean): void {
-    const bytes = Buffer.from(digits, "hex");
-    for (let at = 0; at < bytes.length; at += 8)
-      this.#cells.set(bytes.readBigInt64BE(at), isUnmapped ? -1 - cell : cell);
+/** No cell. */
+const NONE = 0x7fffffff;
+const DIMENSION_BYTES = 8;
+/** Places for each dimension: few share one with another. */
+const PLACES_EACH = 2;
+/** Odd, and nobody's to guess: who chooses a hotel's codes does not choose their places. */
+const [MIX_HIGH, MIX_LOW] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1];
+
+/**
+ * What dimensions say: the cell that they count in (from 0), or for one that is unmapped there `-1 - cell`. A table of its own, with
+ * the next free place where one is taken: a Map would want a bigint of each entry.
+ */
+export class DimensionCells {
+  readonly #mask: number;
+  /** Of what was mixed, to the bits that say where. */
+  readonly #shift: number;
+  readonly #high: Int32Array;
+  readonly #low: Int32Array;
+  readonly #cells: Int32Array;
+
+  constructor(cells: readonly CellDimensions[]) {
+    let digits = 0;
+    for (const { deducting, unmapped } of cells) digits += deducting.length + unmapped.length;
+    const dimensions = digits / 2 / DIMENSION_BYTES;
+    const bits = Math.ceil(Math.log2(Math.max(1, dimensions) * PLACES_EACH));
+    const places = 2 ** bits;
+    this.#mask = places - 1;
+    this.#shift = 32 - bits;
+    this.#high = new Int32Array(places);
+    this.#low = new Int32Array(places);
+    this.#cells = new Int32Array(places).fill(NONE);
+    cells.forEach(({ deducting, unmapped }, cell) => {
+      this.#add(deducting, cell);
+      this.#add(unmapped, -1 - cell);
+    });
   }
 
-  /** The cell of the dimension that stands there; below 0 is `-1 - cell` of one that is unmapped. Undefined: it is of no concern. */
-  at(pack: DataView, at: number): number | undefined {
-    return this.#cells.get(pack.getBigInt64(at));
+  #add(digits: string, cell: number): void {
+    const bytes = Buffer.from(digits, "hex");
+    for (let at = 0; at < bytes.length; at += DIMENSION_BYTES) {
+      const [high, low] = [bytes.readInt32BE(at), bytes.readInt32BE(at + 4)];
+      let place = this.#placeOf(high, low);
+      while (this.#cells[place] !== NONE) place = (place + 1) & this.#mask;
+      this.#high[place] = high;
+      this.#low[place] = low;
+      this.#cells[place] = cell;
+    }
+  }
+
+  #placeOf(high: number, low: number): number {
+    return (Math.imul(high, MIX_HIGH) + Math.imul(low, MIX_LOW)) >>> this.#shift;
+  }
+
+  /** Of the dimension that stands there; NONE where it is of no concern. */
+  at(pack: DataView, at: number): number {
+    const [high, low] = [pack.getInt32(at), pack.getInt32(at + 4)];
+    for (let place = this.#placeOf(high, low); ; place = (place + 1) & this.#mask) {
+      const cell = this.#cells[place] as number;
+      if (cell === NONE || (this.#low[place] === low && this.#high[place] === high)) return cell;
+    }
   }
 }
 
@@ -79,7 +133,7 @@ export class NightChanges {
       if (firstNight > last || end <= this.#first) continue;
       if (longAt(pack, at + timeAt) > upTo) continue;
       const cell = cells.at(pack, at + DIMENSION_AT);
-      if (cell === undefined) continue;
+      if (cell === NONE) continue;
       this.#addEntry(pack, at, flags, Math.max(firstNight, this.#first), 1, cell);
       if (end <= last) this.#addEntry(pack, at, flags, end, -1, cell);
     }
@@ -113,17 +167,29 @@ export class NightChanges {
       this.add(-1 - cell, day, UNMAPPED, rooms);
       return;
     }
-    if ((flags & SHARED) === 0) this.add(cell, day, ROOMS, rooms);
-    this.add(cell, day, ADULTS, sign * pack.getInt16(at + ADULTS_AT));
-    this.add(cell, day, CHILDREN, sign * pack.getInt16(at + CHILDREN_AT));
+    const sums = this.#sums;
+    const place = this.#at(cell, day);
+    const add = (count: number, by: number) => {
+      sums[place + count] = (sums[place + count] as number) + by;
+    };
+    const [adults, children] = [sign * pack.getInt16(at + ADULTS_AT), sign * pack.getInt16(at + CHILDREN_AT)];
+    let magnitude = Math.abs(rooms) + Math.abs(adults) + Math.abs(children);
+    if ((flags & SHARED) === 0) add(ROOMS, rooms);
+    add(ADULTS, adults);
+    add(CHILDREN, children);
     if ((flags & NO_REVENUE) === 0) {
-      this.add(cell, day, REVENUE, sign * longAt(pack, at + REVENUE_AT));
-      this.add(cell, day, PRICED, rooms);
+      const revenue = sign * longAt(pack, at + REVENUE_AT);
+      magnitude += Math.abs(revenue);
+      add(REVENUE, revenue);
+      add(PRICED, rooms);
     }
     if ((flags & NO_GROSS) === 0) {
-      this.add(cell, day, GROSS, sign * longAt(pack, at + GROSS_AT));
-      this.add(cell, day, GROSS_PRICED, rooms);
+      const gross = sign * longAt(pack, at + GROSS_AT);
+      magnitude += Math.abs(gross);
+      add(GROSS, gross);
+      add(GROSS_PRICED, rooms);
     }
+    this.#magnitude += magnitude;
   }
 }
 

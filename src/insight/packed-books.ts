@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { copyValuesOut } from "../db/copy-values-out.ts";
 import { readStatement } from "../db/statement.ts";
 import { type BooksPlace, compareCodes } from "./books-position.ts";
 import type { BooksRow } from "./books-row.ts";
@@ -12,7 +13,7 @@ import { addDays, daysBetween } from "./stay-date.ts";
 import { sumEntries } from "./sum-entries.ts";
 
 const readPackProgress = readStatement(new URL("./sql/read-pack-progress.sql", import.meta.url));
-const readPacks = readStatement(new URL("./sql/read-packs.sql", import.meta.url));
+const READ_PACKS = readStatement(new URL("./sql/read-packs.sql", import.meta.url)).text;
 const readCellsOf = readGroupings(new URL("./sql/read-cells.sql", import.meta.url));
 const readChangesBesideOf = readVariants(new URL("./sql/read-changes-beside-packs.sql", import.meta.url));
 
@@ -88,17 +89,13 @@ async function addPacks(
   changes: packs.NightChanges,
 ): Promise<void> {
   const upTo = asOf === null ? Number.POSITIVE_INFINITY : packs.packedInstant(asOf);
-  const cellsOf = new packs.DimensionCells();
-  cells.forEach(({ deducting, unmapped }, cell) => {
-    cellsOf.add(deducting, cell, false);
-    cellsOf.add(unmapped, cell, true);
-  });
-  const { rows } = await client.query<{ packed: string }>({
-    ...readPacks,
-    values: [property.bucket, property.propertyId, window.first, window.last],
-  });
-  for (const { packed } of rows)
-    changes.addPack(Buffer.from(packed, "hex"), packs.TIME_AT[clock], upTo, cellsOf);
+  const cellsOf = new packs.DimensionCells(cells);
+  // COPY takes no parameters: these are whole numbers and dates.
+  const values = [property.bucket, property.propertyId, `'${window.first}'`, `'${window.last}'`];
+  const select = READ_PACKS.replace(/\$(\d)/g, (_, place: string) => String(values[Number(place) - 1]));
+  await copyValuesOut(client, `copy (${select}) to stdout (format binary)`, (pack) =>
+    changes.addPack(pack, packs.TIME_AT[clock], upTo, cellsOf),
+  );
 }
 
 /** Adds what is not packed; answers whether it can be, exactly. */

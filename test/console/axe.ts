@@ -6,17 +6,23 @@ import type { Page } from "playwright-core";
 const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What dark colours can break, and they alone. */
-const OF_COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+const OF_COLOURS = ["color-contrast", "link-in-text-block"];
+
+/** What is asked of a page: everything; what other colours can break; or all that they cannot, which another width can. */
+const ASKED = {
+  all: { runOnly: RULES },
+  colours: { runOnly: { type: "rule", values: OF_COLOURS } },
+  layout: { runOnly: RULES, rules: Object.fromEntries(OF_COLOURS.map((id) => [id, { enabled: false }])) },
+};
 
 /** What is right is not described, element by element, and no address is asked for: pages have no frames, and styles of their own. */
 const VIOLATIONS_ALONE = { resultTypes: ["violations"], iframes: false, preload: false };
 
-/** What axe finds wrong on a page, a line each: none is the goal. `ofColours`: only what other colours can break. */
-export async function violationsOf(page: Page, ofColours = false): Promise<string[]> {
+/** What axe finds wrong on a page, a line each: none is the goal. */
+export async function violationsOf(page: Page, asked: keyof typeof ASKED = "all"): Promise<string[]> {
   // By the debugger's protocol, past the page's policy, which rightly lets no other script in; once a page.
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(source);
-  const options = { runOnly: ofColours ? OF_COLOURS : RULES, ...VIOLATIONS_ALONE };
+  const options = { ...ASKED[asked], ...VIOLATIONS_ALONE };
   const violations = (await page.evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
   )) as AxeResults["violations"];

@@ -48,7 +48,7 @@ describe("the documentation in a browser", () => {
       await visit(page, path);
       const found = await violationsOf(page);
       await page.emulateMedia({ colorScheme: "dark" });
-      found.push(...(await violationsOf(page, true)));
+      found.push(...(await violationsOf(page, "colours")));
       assert.deepEqual(found, []);
     });
 
