@@ -17,6 +17,7 @@ interface Plan {
   readonly "Relation Name"?: string;
   readonly "Heap Fetches"?: number;
   readonly "Actual Rows": number;
+  readonly "Rows Removed by Filter"?: number;
   readonly Plans?: readonly Plan[];
 }
 
@@ -93,4 +94,52 @@ describe("while a snapshot is held", () => {
     );
     assert.deepEqual(rows, [{ cursors: 1, next_change: String(TRANSACTIONS + 1) }]);
   });
+});
+
+/** Parts of 8 buckets, so many that their statistics tell of few buckets: an entry each millisecond until now. */
+const FILL_LOG = `
+  insert into bellhop.accept_log (bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count,
+    batch_record_count, batch_part_count)
+  select at % 8, $1, format('%s-%s-7000-8000-%s', left(ms, 8), right(ms, 4), lpad(to_hex(at), 12, '0'))::uuid, 'b', 'r', 'tester',
+    now(), 1, 1, 1
+  from generate_series(1, 60000) as at
+  cross join lateral (select lpad(to_hex((extract(epoch from now()) * 1000)::bigint - 60000 + at), 12, '0') as ms) as time`;
+
+test("in a log of which few buckets have all, the next of the others is found without walking it", async () => {
+  const database = await createTestDatabase();
+  const client = new pg.Client(database.clientConfig);
+  try {
+    await client.connect();
+    await openStateSession(client, "bellhop_state");
+    await ensurePartitions(client, Date.now());
+    await planByKeys(client, true);
+    const lane = await client.query<{ id: string }>(
+      `insert into bellhop.lane (backend_pid, backend_start) values (pg_backend_pid(), now()) returning lane_id::text as id`,
+    );
+    await client.query(FILL_LOG, [lane.rows[0]?.id]);
+    await client.query("analyze bellhop.accept_log");
+    const buckets = Array.from({ length: 32 }, (_, at) => at + 32);
+    const passedOver = async (file: string, values: readonly unknown[]) => {
+      const { text } = readStatement(new URL(`../../src/${file}`, import.meta.url));
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+        `explain (analyze, format json) ${text}`,
+        [...values],
+      );
+      const count = (plan: Plan): number =>
+        (plan["Relation Name"]?.startsWith("accept_log") === true
+          ? (plan["Rows Removed by Filter"] ?? 0)
+          : 0) + (plan.Plans ?? []).reduce((sum, below) => sum + count(below), 0);
+      return rows.reduce((sum, row) => sum + count(row["QUERY PLAN"][0].Plan), 0);
+    };
+    for (const [file, values] of [
+      ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
+      ["insight/sql/read-oldest-unapplied.sql", [40]],
+      ["survey/sql/survey-backlog.sql", [[lane.rows[0]?.id]]],
+      ["apply/sql/retire-lanes.sql", []],
+    ] as const)
+      assert.equal(await passedOver(file, values), 0, file);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
 });

@@ -1,6 +1,7 @@
 -- Which of the buckets $1 have something that is not applied in one of the lanes $2, the one that waits longest first, and
 -- those last that have something of backfills only ($3 says which lanes are theirs) that yields for $4 milliseconds. Each
 -- worker looks at its own buckets: an index scan of the log's primary key for each bucket and lane, one row of it.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select home.bucket, min(part.request_id::text) as first,
   bool_and(lane.is_backfill and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields
 from bellhop.bucket_lease as home
@@ -13,9 +14,11 @@ left join lateral (
 cross join lateral (
   select log.request_id, log.received_at
   from bellhop.accept_log as log
-  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+  where log.bucket = home.bucket
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.request_id
+  order by log.lane_id, log.request_id
   limit 1
 ) as part
 where home.bucket = any ($1::smallint[])

@@ -1,4 +1,5 @@
 -- Those of the lanes $1 of which some bucket has not applied all. Each worker looks at its own buckets.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select distinct part.lane_id::text as lane_id
 from bellhop.bucket_lease as home
 cross join unnest($1::bigint[]) as lane (lane_id)
@@ -10,7 +11,10 @@ left join lateral (
 cross join lateral (
   select log.lane_id
   from bellhop.accept_log as log
-  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+  where log.bucket = home.bucket
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.lane_id, log.request_id
   limit 1
 ) as part

@@ -1,5 +1,6 @@
 -- As read-backlog, of the bucket $1 in the lanes $5, which are rows of the coordinator; $6 says of each whether it is one of
 -- backfills, whose parts yield for $7 milliseconds and come up to about $8 records.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 with pending as (
   select
     part.*,
@@ -16,9 +17,11 @@ with pending as (
     select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
       lane.is_backfill and log.received_at > statement_timestamp() - make_interval(secs => $7::float8 / 1000) as yields
     from bellhop.accept_log as log
-    where log.bucket = $1::smallint and log.lane_id = lane.lane_id
+    where log.bucket = $1::smallint
+      and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+      and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
       and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-    order by log.request_id
+    order by log.lane_id, log.request_id
     limit $2
   ) as part
   window receipt as (order by part.yields, part.request_id)

@@ -3,6 +3,9 @@
 -- by receipt. (The length of a body stands in its row; reading it does not read the body.)
 -- Parts in lanes of backfills yield for $5 milliseconds after their receipt: they come only where nothing else is waiting, and
 -- then up to about $6 records. Within a lane those that yield are the last, so what comes is the beginning of each lane.
+-- The lane is compared together with the id, and sorted by, so that only the primary key serves. Where they are equal the index of
+-- ids alone would give the same order: once statistics said that few buckets have all rows, it was walked from the cursor of each
+-- bucket without any to the end of the log (84,060 parts in 20 lanes of buckets: 8 s instead of 1 ms). Bounded by the id, too, for the partitions.
 with pending as (
   select
     part.*,
@@ -20,9 +23,11 @@ with pending as (
     select log.bucket, log.lane_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
       lane.is_backfill and log.received_at > statement_timestamp() - make_interval(secs => $5::float8 / 1000) as yields
     from bellhop.accept_log as log
-    where log.bucket = owned.bucket and log.lane_id = lane.lane_id
+    where log.bucket = owned.bucket
+      and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+      and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
       and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-    order by log.request_id
+    order by log.lane_id, log.request_id
     limit $2
   ) as part
   where lane.retired_at is null

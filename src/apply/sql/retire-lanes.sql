@@ -1,6 +1,7 @@
 -- Seals the lanes whose backend is gone (nothing can appear in them any more), and retires the sealed ones of which
 -- every bucket has applied all: those are no longer looked at. A backend whose start is hidden (another role's) counts as
 -- the writer, or rows that it has yet to commit would never be read.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 with sealed as (
   update bellhop.lane as lane set sealed_at = clock_timestamp()
   where lane.sealed_at is null
@@ -22,8 +23,11 @@ where lane.sealed_at is not null and lane.retired_at is null
     ) as cursor on true
     cross join lateral (
       select from bellhop.accept_log as log
-      where log.bucket = bucket.bucket and log.lane_id = lane.lane_id
+      where log.bucket = bucket.bucket
+        and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+        and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
         and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+      order by log.lane_id, log.request_id
       limit 1
     ) as pending
   )

@@ -1,6 +1,7 @@
 -- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and lane.
 -- Plan: for each bucket and unretired lane a backward scan of one row of apply_cursor's primary key, then an index scan of
 -- the log's primary key beyond it; older partitions are pruned by the cursor.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
   min(part.request_id::text) as oldest, count(*)::integer as waiting
 from (select t.bucket from bellhop.bucket_lease as t where true /* and its bucket */) as home
@@ -13,8 +14,10 @@ left join lateral (
 cross join lateral (
   select t.request_id
   from bellhop.accept_log as t
-  where t.bucket = home.bucket and t.lane_id = lane.lane_id /* and its bucket */
+  where t.bucket = home.bucket /* and its bucket */
+    and (t.lane_id, t.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (t.lane_id, t.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and t.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by t.request_id
+  order by t.lane_id, t.request_id
   limit $1
 ) as part

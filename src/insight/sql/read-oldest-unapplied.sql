@@ -1,5 +1,6 @@
 -- The first part of the bucket $1 that is accepted and not applied. For each unretired lane the end of an index of cursors and
 -- the next entry of the log's primary key.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.request_id
 from bellhop.lane as lane
 left join lateral (
@@ -9,9 +10,11 @@ left join lateral (
 ) as cursor on true
 cross join lateral (
   select log.request_id from bellhop.accept_log as log
-  where log.bucket = $1 and log.lane_id = lane.lane_id
+  where log.bucket = $1
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.request_id limit 1
+  order by log.lane_id, log.request_id limit 1
 ) as part
 where lane.retired_at is null
 order by part.request_id limit 1

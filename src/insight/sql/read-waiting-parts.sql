@@ -1,5 +1,6 @@
 -- What the bucket $1 has accepted and not applied in the lanes $2, by resource: parts, at most $3 a lane, and the oldest.
 -- An index scan of the log's primary key from the cursor on, for each lane.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.resource, count(*)::integer as parts,
   extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
 from unnest($2::bigint[]) as lane (lane_id)
@@ -11,9 +12,11 @@ left join lateral (
 cross join lateral (
   select log.request_id, log.resource
   from bellhop.accept_log as log
-  where log.bucket = $1::smallint and log.lane_id = lane.lane_id and log.kind = 'b'
+  where log.bucket = $1::smallint and log.kind = 'b'
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.request_id
+  order by log.lane_id, log.request_id
   limit $3
 ) as part
 group by part.resource

@@ -1,5 +1,6 @@
 -- Of all buckets what is accepted and not applied in the lanes $1: how many of them have something, and how long the oldest of
 -- it has waited. For each bucket and lane the end of an index of cursors and the next entry of the log's primary key.
+-- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select count(distinct home.bucket)::integer as buckets,
   coalesce(extract(epoch from clock_timestamp() - min(part.received_at)), 0)::float8 as oldest_seconds
 from bellhop.bucket_lease as home
@@ -12,8 +13,10 @@ left join lateral (
 cross join lateral (
   select log.request_id, log.received_at
   from bellhop.accept_log as log
-  where log.bucket = home.bucket and log.lane_id = lane.lane_id
+  where log.bucket = home.bucket
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.request_id
+  order by log.lane_id, log.request_id
   limit 1
 ) as part
