@@ -24,12 +24,12 @@ function headOf(change: Change, cursor: string | undefined): string {
 
 /**
  * Yields the changes of a page as JSON objects, in order, each with its record as the very bytes that were sent, and, where
- * `cursorAt` writes one, with the cursor that goes on behind it. Left out are those whose record is no longer kept. Memory does not grow with the page.
+ * `cursorAt` (asked with the positions behind it) writes one, with the cursor that goes on behind it. Left out are those whose record is no longer kept. Memory does not grow with the page.
  */
 export async function* changeObjects(
   on: Queryable,
   { changes, before }: ChangePage,
-  cursorAt?: (positions: Positions) => string,
+  cursorAt: (positions: Positions) => string | undefined,
 ): AsyncGenerator<Buffer, void> {
   const pointers = changes.map(({ bucket, requestId, index }) => ({ bucket, requestId, index }));
   const positions = new Map(before);
@@ -40,7 +40,7 @@ export async function* changeObjects(
     positions.set(change.bucket, change.changeNumber);
     // Something has changed the record since, and comes after this.
     if (isNoLongerKept(record)) continue;
-    const head = headOf(change, cursorAt?.(positions));
+    const head = headOf(change, cursorAt(positions));
     yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
   }
 }

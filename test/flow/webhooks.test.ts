@@ -464,6 +464,30 @@ describe("changes.available", () => {
     );
   });
 
+  test("goes on behind changes whose record is no longer kept, and tells none behind them twice", async () => {
+    const as = await service.newClient();
+    const { endpointId, secret } = await create(as, addressOf("/kept"), "changes.available");
+    await service.send("POST", `${API}/${endpointId}/pause`, { as });
+    const long = (groupCode: string) =>
+      groupRecord({ groupCode, propertyCode: "KEPT", note: "x".repeat(200_000) });
+    const sent = await service.post("groups", groups(0, 1, { propertyCode: "KEPT" }), { as });
+    const { requestId } = sent.json();
+    await service.post("groups", [long("LONG1"), long("LONG2")], { as });
+    const requests = async () => (await service.get("/api/public/v1/requests", { as })).json()["items"];
+    await until(
+      async () => ((await requests()) as { status: string }[]).every(({ status }) => status === "applied"),
+      60_000,
+    );
+    await service.pool.query("delete from bellhop.accept_log where request_id = $1", [requestId]);
+    await service.pool.query(
+      "insert into bellhop.retention_horizon values ('ACME', 'g', 'payloads', clock_timestamp())",
+    );
+    await service.send("POST", `${API}/${endpointId}/resume`, { as });
+    const keys = () => toldAt("/kept", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
+    await until(() => keys().includes("LONG2"), 60_000);
+    assert.deepEqual(keys(), ["LONG1", "LONG2"]);
+  });
+
   test("leaves a record out that is too long for a message, and goes on behind it", async () => {
     const as = await service.newClient();
     const { secret } = await create(as, addressOf("/long"), "changes.available");

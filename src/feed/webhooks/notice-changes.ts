@@ -95,14 +95,18 @@ async function takeChanges(
   readonly caughtUp: boolean;
 }> {
   const changes: Buffer[] = [];
-  const positions = new Map(page.before);
+  // Behind the change that is looked at, and behind the last that was taken: what is no longer kept lies between them.
+  let reached: Positions = page.before;
+  let positions: Positions = page.before;
   let bytes = 0;
-  for await (const object of changeObjects(on, page)) {
+  const noCursor = (at: Positions): undefined => {
+    reached = new Map(at);
+  };
+  for await (const object of changeObjects(on, page, noCursor)) {
     const change = withoutLongRecord(object);
     if (changes.length > 0 && bytes + change.length > BODY_BYTES_MAX)
       return { changes, positions, caughtUp: false };
-    const { bucket, changeNumber } = page.changes[changes.length] as ChangePage["changes"][number];
-    positions.set(bucket, changeNumber);
+    positions = reached;
     changes.push(change);
     bytes += change.length + 1;
   }
@@ -178,6 +182,11 @@ export class ChangeNoticer {
   async #queue(endpoint: ChangeEndpoint, page: ChangePage): Promise<boolean> {
     const { endpointId, clientId } = endpoint;
     const { changes, positions, caughtUp } = await takeChanges(this.#pool, page);
+    if (changes.length === 0) {
+      // None of their records is kept any more.
+      await this.#move(this.#pool, endpoint, positions);
+      return false;
+    }
     const seal = await this.#cursorSeal();
     const owner = { clientId, filters: filtersOf(endpoint) };
     const from = writeChangeCursor(seal, owner, page.before);
