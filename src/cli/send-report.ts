@@ -74,7 +74,7 @@ export function sentLines({ file, resource, report, refusals, seconds, failure }
   const held = (report.outcomes?.quarantined ?? 0) + (report.outcomes?.discarded ?? 0);
   const name = file === "-" ? "standard input" : printable(file);
   const lines = [
-    `${count(report.records + refusals.keptBack)} ${resource} of ${name}: ${count(report.accepted)} accepted in ${count(report.batches)} batches, ${count(rejected)} rejected, ${seconds.toFixed(1)} s`,
+    `${count(report.records + refusals.keptBack)} ${resource} of ${name}: ${count(report.accepted)} accepted in ${count(report.batches)} ${report.batches === 1 ? "batch" : "batches"}, ${count(rejected)} rejected, ${seconds.toFixed(1)} s`,
   ];
   if (report.outcomes !== undefined) {
     const { warned, ...ends } = report.outcomes;

@@ -1,3 +1,4 @@
+import { countText } from "../doctor/amounts.ts";
 import { checkOffline, openFile, readResource } from "./file-records.ts";
 import { printable } from "./text-output.ts";
 import { usageOf } from "./usage.ts";
@@ -52,7 +53,7 @@ async function validate(
   else {
     const more = total - listed.length;
     if (more > 0) process.stdout.write(`… and ${more} more\n`);
-    const found = invalid === 0 ? "all valid" : `${invalid} invalid, ${total} violations`;
+    const found = invalid === 0 ? "all valid" : `${invalid} invalid, ${countText(total, "violation")}`;
     process.stdout.write(`${count} ${resource}: ${found}\n`);
   }
   return invalid === 0 ? 0 : SOME_INVALID;

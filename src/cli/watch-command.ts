@@ -134,10 +134,13 @@ async function watchChanges(bellhop: BellhopClient, values: Values): Promise<num
   }
 }
 
-/** Waits for a reader that is slower than the feed. */
+/** Waits until a line is out: the cursor must not pass what nobody has read. What cannot be written ends the command (run-command.ts). */
 async function writeLine(line: string): Promise<void> {
-  if (process.stdout.write(`${line}\n`)) return;
-  await new Promise((resolve) => process.stdout.once("drain", resolve));
+  await new Promise<void>((written) => {
+    process.stdout.write(`${line}\n`, (error) => {
+      if (!error) written();
+    });
+  });
 }
 
 /** `bellhop watch`: follows a request, or the change feed. Answers the exit code. */

@@ -251,6 +251,17 @@ describe("bellhop validate", () => {
   });
 });
 
+/** As `… | head -0` would: nobody reads what it writes. The state is not moved beyond what was read. */
+async function assertEndsWithItsReader(args: readonly string[]): Promise<void> {
+  const child = start(args);
+  child.stdout?.destroy();
+  const [err, [code]] = await Promise.all([
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, "exit") as Promise<[number | null]>,
+  ]);
+  assert.deepEqual([code, err], [141, ""]);
+}
+
 describe("bellhop watch", () => {
   test("waits until a request is applied, and says what became of it", async () => {
     const sent = await service.post("reservations", [
@@ -282,6 +293,7 @@ describe("bellhop watch", () => {
         const sent = await service.post("reservations", reservations("FOLLOW", 2));
         await run(["watch", (sent.json() as { requestId: string }).requestId]);
       }
+      if (expected.length > 0) await assertEndsWithItsReader([...args, ...property]);
       const { code, out, err } = await run([...args, ...property]);
       assert.equal(code, 0, err);
       const lines = out.split("\n").filter((line) => line !== "");
