@@ -11,10 +11,15 @@ async function sealLanes(client: pg.ClientBase): Promise<void> {
   await client.query("update bellhop.lane set sealed_at = clock_timestamp() where sealed_at is null");
 }
 
-/** What was handed out after the backup was taken is unknown here, and will be handed out again: whoever holds it is told so. */
-async function voidWhatWasTold(client: pg.ClientBase): Promise<void> {
+/**
+ * What was handed out after the state was taken that is here now is unknown, and will be handed out again: whoever holds a cursor is told so, and
+ * endpoints that are told of changes are paused by `by` because of `why`. Answers how many were not paused before. No node may run.
+ */
+export async function voidWhatWasTold(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);
-  await client.query(voidWebhookPositions);
+  const reason = `${why}: read the records anew, then resume this endpoint.`;
+  const { rows } = await client.query<{ paused: number }>({ ...voidWebhookPositions, values: [by, reason] });
+  return rows[0]?.paused ?? 0;
 }
 
 /**
@@ -28,7 +33,7 @@ export async function settleFilled(
   await client.query("reset synchronous_commit");
   await withTransaction(client, async () => {
     await sealLanes(client);
-    if (!nothingLost) await voidWhatWasTold(client);
+    if (!nothingLost) await voidWhatWasTold(client, "restore", "The database was restored from a backup");
     // Nodes ask by its number whether anything has changed.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");
     await clearUnfinished(client);

@@ -29,6 +29,7 @@ const HELP = `bellhop: hotel data ingestion
   backup FILE|DIRECTORY|-                      a consistent copy of the service's data, while it runs
   restore FILE                                 an empty database is filled from a backup, and compared
   move --to DATABASE_URL                       everything into another database, compared
+  void-cursors                                 after a recovery by other tools: the change feed begins anew
   simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
   citus distribute                             spread the tables by bucket over the workers of Citus
   send FILE|-                                  for partners: send a file of records, and what became of them
@@ -63,6 +64,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import("./backup-command.ts")).backupCommand,
   restore: async () => (await import("./restore-command.ts")).restoreCommand,
   move: async () => (await import("./move-command.ts")).moveCommand,
+  "void-cursors": async () => (await import("./void-cursors-command.ts")).voidCursorsCommand,
   simulate: async () => (await import("./simulate-command.ts")).simulateCommand,
   citus: async () => (await import("./citus-command.ts")).citusCommand,
   send: async () => (await import("./send-command.ts")).sendCommand,

@@ -58,6 +58,7 @@ const HELPED = [
   "backup",
   "restore",
   "move",
+  "void-cursors",
   "simulate",
   "citus",
   "send",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createSealer } from "../../src/auth/seal.ts";
+import { voidCursorsCommand } from "../../src/cli/void-cursors-command.ts";
 import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
 import {
   addWebhook,
@@ -218,6 +219,33 @@ describe("an endpoint", () => {
     await enqueue(endpointId, 1);
     await until(() => at("/taken-over").length === 41, 60_000);
     await three.stop();
+  });
+
+  test("that is told of changes is paused when all cursors are voided, which no node may be there for", async () => {
+    const endpointId = await newEndpoint("/voided");
+    await database.pool.query(
+      "update bellhop.webhook_endpoint set events = '{changes.available}' where endpoint_id = $1",
+      [endpointId],
+    );
+    const epoch = async () =>
+      (
+        await database.pool.query("select value from bellhop.instance where name = 'feed.cursor-epoch'")
+      ).rows.map(({ value }) => value);
+    const voidCursors = () => voidCursorsCommand(["--json"], { DATABASE_URL: database.url });
+    const node = startNode();
+    const nodes = async () =>
+      (await database.pool.query("select from bellhop.webhook_shard where owner = 'test'")).rowCount;
+    await until(async () => (await nodes()) === 16, 60_000);
+    assert.equal(await voidCursors(), 1);
+    assert.deepEqual(await epoch(), []);
+    await node.stop();
+    await until(async () => (await voidCursors()) === 0, 60_000);
+    assert.equal((await epoch()).length, 1);
+    const { pausedBy, pauseReason } = await stands(endpointId);
+    assert.deepEqual(
+      [pausedBy, pauseReason],
+      ["recovery", "The database was recovered: read the records anew, then resume this endpoint."],
+    );
   });
 
   test("has a delivery log and dead letters within bounds", async () => {
