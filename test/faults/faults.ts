@@ -11,6 +11,7 @@ import { networkCommand } from "./network.ts";
 import { nodesCommand } from "./nodes.ts";
 import { rotationsCommand } from "./rotations.ts";
 import { upgradeCommand } from "./upgrade.ts";
+import { webhooksCommand } from "./webhooks.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
@@ -23,6 +24,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   memory: commandOf(memoryCampaign),
   fsync: commandOf(fsyncCampaign),
   upgrade: upgradeCommand,
+  webhooks: webhooksCommand,
 };
 
 const [name = "", ...args] = process.argv.slice(2);

@@ -1,0 +1,168 @@
+import { rm } from "node:fs/promises";
+import { availableParallelism, loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { createTestDatabase } from "../support/database.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
+import { SeededRandom } from "../workload/seeded-random.ts";
+import { Balancer } from "./balancer.ts";
+import { BatchSource } from "./batch-source.ts";
+import { checkFeed, type FeedFindings } from "./check-feed.ts";
+import { untilApplied } from "./check-sessions.ts";
+import { shortened } from "./feed-campaign.ts";
+import { Ledger } from "./ledger.ts";
+import { READY_MS_MAX, startNodes } from "./many-nodes.ts";
+import { newToken } from "./new-token.ts";
+import { Senders } from "./senders.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { WebhookLog } from "./webhook-log.ts";
+
+export interface WebhooksCampaignOptions {
+  readonly nodes: number;
+  /** How often a node is killed. */
+  readonly kills: number;
+  readonly seed: number;
+  readonly senders: number;
+  /** Ends the kills early; what was told until then is checked all the same. */
+  readonly enough?: AbortSignal;
+  readonly told?: (line: string) => void;
+}
+
+/** What a campaign came to. */
+export interface WebhooksReport extends FeedFindings {
+  readonly kills: number;
+  /** Kills before which a message had come since the one before. */
+  readonly fruitful: number;
+  readonly accepted: number;
+  readonly records: number;
+  readonly requestsTold: number;
+  readonly requestsMissed: number;
+  readonly messages: number;
+  readonly repeats: number;
+  readonly lateRepeats: number;
+  readonly durationMs: number;
+  readonly loadAverage: number;
+  readonly cores: number;
+}
+
+const APPLIED_MS_MAX = 120_000;
+/** A lease of a node that was killed ends with its backend; what it had under way is due at once. */
+const TOLD_MS_MAX = 120_000;
+/** A kill comes so long after messages have come again at most. */
+const UP_MS_MAX = 1_500;
+const DELIVERING_MS_MAX = 30_000;
+const NETWORKS = { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" } as const;
+
+async function register(address: string, token: string, url: string, event: string): Promise<string> {
+  const response = await fetch(`${address}/api/public/v1/webhooks`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ url, events: [event] }),
+  });
+  const text = await response.text();
+  if (response.status !== 201) throw new Error(`No endpoint: ${response.status} ${text}`);
+  return (JSON.parse(text) as { secret: string }).secret;
+}
+
+/** Waits until nothing is left to be told: of requests, of changes, and no message waits. */
+async function untilTold(pool: pg.Pool, log: WebhookLog): Promise<void> {
+  await until(async () => {
+    const { rows } = await pool.query<{ waiting: number; changes: number }>(
+      `select
+        (select count(*) from bellhop.applied_part) + (select count(*) from bellhop.webhook_message) as waiting,
+        (select sum(next_change - 1) from bellhop.change_counter) as changes`,
+    );
+    const [{ waiting, changes } = { waiting: 1, changes: 0 }] = rows;
+    return Number(waiting) === 0 && log.changes >= Number(changes);
+  }, TOLD_MS_MAX);
+}
+
+/** Kills one node after another while it delivers, each once the one before is ready again and messages come. */
+async function killNodes(
+  nodes: readonly ServiceProcess[],
+  log: WebhookLog,
+  random: SeededRandom,
+  { kills, enough, told }: WebhooksCampaignOptions,
+): Promise<{ readonly kills: number; readonly fruitful: number }> {
+  const done = { kills: 0, fruitful: 0 };
+  while (done.kills < kills && enough?.aborted !== true) {
+    const before = log.messages;
+    await until(() => log.messages > before, DELIVERING_MS_MAX).then(
+      () => {
+        done.fruitful += 1;
+      },
+      () => undefined,
+    );
+    await delay(random.between(0, UP_MS_MAX));
+    const node = random.pick(nodes);
+    await node.end("SIGKILL");
+    done.kills += 1;
+    node.start();
+    await node.untilReady(READY_MS_MAX);
+    if (done.kills % 10 === 0)
+      told?.(`${done.kills} kills, ${log.messages} messages, ${log.repeats} of them came again`);
+  }
+  return done;
+}
+
+/**
+ * Has nodes killed (-9) again and again while they deliver webhooks of a client that sends all the while; then holds what its endpoints
+ * were told against what was answered and what the tables have.
+ */
+export async function runWebhooks(options: WebhooksCampaignOptions): Promise<WebhooksReport> {
+  const startedAt = performance.now();
+  const { seed } = options;
+  const database = await createTestDatabase();
+  const directory = await temporaryDirectory("webhooks");
+  const kept = `${directory}/told.ndjson`;
+  const log = await WebhookLog.start(kept, SeededRandom.stream(seed, 3));
+  const nodes = await startNodes(options.nodes, database.url, NETWORKS);
+  const ledger = new Ledger();
+  const balancer = new Balancer(nodes.map(({ address }) => address));
+  let senders: Senders | undefined;
+  try {
+    for (const node of nodes) await node.untilReady(READY_MS_MAX);
+    const [first] = nodes as readonly [ServiceProcess];
+    const token = await newToken(first);
+    for (const event of ["request.applied", "changes.available"]) {
+      const path = `/${event}`;
+      log.expect(path, await register(first.address, token, `${log.address}${path}`, event));
+    }
+    const batches = new BatchSource(seed);
+    senders = new Senders({
+      ...{ route: () => balancer.route(), token, ledger, seed, senders: options.senders },
+      source: { next: () => shortened(batches.next()) },
+    });
+    const killed = await killNodes(nodes, log, SeededRandom.stream(seed, 4), options);
+    await senders.stop();
+    await untilApplied(database.pool, APPLIED_MS_MAX);
+    const problems: string[] = [];
+    await untilTold(database.pool, log).catch((error: Error) => problems.push(error.message));
+    const findings = await checkFeed(database.pool, kept);
+    const missed = ledger.answers.filter(({ requestId }) => !log.requests.has(requestId));
+    problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never told`));
+    return {
+      ...findings,
+      ...killed,
+      problems: [...ledger.problems, ...log.problems, ...problems, ...findings.problems],
+      accepted: ledger.acceptedRequests,
+      records: ledger.acceptedRecords,
+      requestsTold: log.requests.size,
+      requestsMissed: missed.length,
+      messages: log.messages,
+      repeats: log.repeats,
+      lateRepeats: log.lateRepeats,
+      durationMs: performance.now() - startedAt,
+      loadAverage: loadavg()[0] ?? Number.NaN,
+      cores: availableParallelism(),
+    };
+  } finally {
+    senders?.abandon();
+    await balancer.stop();
+    for (const node of nodes) await node.remove();
+    await log.stop();
+    await database.drop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
