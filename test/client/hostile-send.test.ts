@@ -240,6 +240,28 @@ describe("a batch that is answered 500 whatever happens", () => {
   });
 });
 
+describe("a request whose outcomes are answered 500 whatever happens", () => {
+  test("counts as pending, and the outcomes of the others are told", async () => {
+    const counts = { applied: 10, unchanged: 0, stale: 0, duplicate: 0, quarantined: 0, discarded: 0 };
+    const bellhop = await started(
+      {
+        get: ({ url = "" }, response) => {
+          const isLost = url.includes("000000000001");
+          const of = { status: "applied", counts: { ...counts, pending: 0, rejected: 0, warned: 0 } };
+          response.writeHead(isLost ? 500 : 200, { "content-type": "application/json" });
+          response.end(JSON.stringify(isLost ? { exception: "bellhop.http.Internal" } : of));
+        },
+      },
+      { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } },
+    );
+    const all = records(30);
+    const options = { batchRecords: 10, concurrency: 1, waitForOutcomes: true };
+    const { accepted, outcomes } = await bellhop.reservations.send(all, options);
+    assert.equal(accepted, 30);
+    assert.deepEqual([outcomes?.applied, outcomes?.pending], [20, 10]);
+  });
+});
+
 describe("what a send reports of records that are refused", () => {
   test("names the caller's own records, in whatever batch they were", async () => {
     const bellhop = await started({});

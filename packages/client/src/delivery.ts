@@ -4,7 +4,7 @@ import { byCodes, codesOf } from "./codes-of-record.ts";
 import { pack } from "./compress.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { BellhopError, type RecordViolation } from "./error.ts";
-import { FAULTS_IN_A_ROW_MAX, FaultWatch } from "./fault-watch.ts";
+import { FAULTS_IN_A_ROW_MAX, FaultWatch, type FaultyRequest, isFault } from "./fault-watch.ts";
 import type { RefusedRecord, Tally } from "./report.ts";
 import type { Resource } from "./resource.ts";
 import type { RetryNotice } from "./retry.ts";
@@ -60,19 +60,14 @@ export class Delivery {
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       const allowed = this.#withoutForbidden(part);
       if (allowed.count === 0) continue;
-      let failedAt: number | undefined;
-      const patienceMsOf = (error: BellhopError) => {
-        if (!isFault(error)) return Number.POSITIVE_INFINITY;
-        failedAt ??= performance.now();
-        return this.#faults.patienceMs(failedAt);
-      };
+      const watched = this.#faults.watched();
       try {
-        const requestId = await this.#post(allowed, signal, patienceMsOf);
+        const requestId = await this.#post(allowed, signal, watched);
         yield { requestId, batch: allowed };
       } catch (error) {
         if (isFault(error)) {
           this.#giveUp(allowed, error);
-          if (this.#faults.giveUp(failedAt ?? performance.now())) continue;
+          if (this.#faults.giveUp(watched.failedAt ?? performance.now())) continue;
           this.#leave(parts, error);
           throw inARow(error);
         }
@@ -102,11 +97,7 @@ export class Delivery {
     this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
-  async #post(
-    batch: Batch,
-    signal: AbortSignal,
-    patienceMsOf: (error: BellhopError) => number,
-  ): Promise<string> {
+  async #post(batch: Batch, signal: AbortSignal, { patienceMsOf }: FaultyRequest): Promise<string> {
     const { lenient, journal, correlationId, headers = {}, onAccepted } = this.#settings;
     const path = apiPath(this.#resource);
     const plain = batch.body();
@@ -227,11 +218,6 @@ export class Delivery {
     const { exception: code, status, requestId } = error instanceof BellhopError ? error : {};
     this.#tally.leaveUnconfirmed({ first, count, given, reason, code, status, requestId });
   }
-}
-
-/** A fault of the service's own, which may be about this batch alone; 502 to 504 are about the way there. */
-function isFault(error: unknown): error is BellhopError {
-  return error instanceof BellhopError && error.status === 500;
 }
 
 function inARow(error: BellhopError): BellhopError {

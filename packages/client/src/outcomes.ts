@@ -2,6 +2,7 @@ import { ofRecord, readJson } from "./answer.ts";
 import type { RecordOutcome, RequestStatus } from "./api-types.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import type { Accepted } from "./delivery.ts";
+import type { FaultyRequest } from "./fault-watch.ts";
 import { pause } from "./pause.ts";
 import type { RefusedRecord } from "./report.ts";
 
@@ -25,6 +26,7 @@ export function readStatus(
   connection: Connection,
   requestId: string,
   { limit, cursor, waitSeconds = 0, signal }: StatusQuery = {},
+  watched?: FaultyRequest,
 ): Promise<RequestStatus> {
   return connection.ask(
     {
@@ -32,6 +34,7 @@ export function readStatus(
       headers: waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` },
       waitMs: waitSeconds * 1000,
       signal,
+      patienceMsOf: watched?.patienceMsOf,
     },
     (response) => readJson<RequestStatus>(response, ANSWER_BYTES_MAX),
   );
@@ -43,13 +46,14 @@ export async function waitUntilApplied(
   requestId: string,
   withinMs: number,
   { limit, signal }: Omit<StatusQuery, "waitSeconds" | "cursor"> = {},
+  watched?: FaultyRequest,
 ): Promise<RequestStatus> {
   const endsAt = performance.now() + withinMs;
   for (;;) {
     const leftS = Math.ceil((endsAt - performance.now()) / 1000);
     const waitSeconds = Math.min(WAIT_S_MAX, Math.max(0, leftS));
     const askedAt = performance.now();
-    const status = await readStatus(connection, requestId, { limit, waitSeconds, signal });
+    const status = await readStatus(connection, requestId, { limit, waitSeconds, signal }, watched);
     if (status.status === "applied" || performance.now() >= endsAt) return status;
     await pause(askedAt + QUESTION_MS_MIN - performance.now(), signal);
   }

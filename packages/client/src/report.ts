@@ -123,6 +123,11 @@ export class Tally {
     this.#outcomes = sums;
   }
 
+  /** Of a batch whose outcomes could not be had. */
+  leavePending(count: number): void {
+    this.addOutcomes({ ...NO_OUTCOMES, records: count, pending: count });
+  }
+
   progress(): SendProgress {
     return {
       records: this.records,

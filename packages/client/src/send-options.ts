@@ -22,7 +22,10 @@ export interface SendOptions {
   readonly concurrency?: number | undefined;
   /** Waits until every record has its outcome, and sums them up. */
   readonly waitForOutcomes?: boolean | undefined;
-  /** How long that may take for one batch before its records count as `pending`, in milliseconds; 10 minutes. */
+  /**
+   * How long that may take for one batch before its records count as `pending`, in milliseconds; 10 minutes. They do, too, where
+   * the service answers 500 to the question whatever happens.
+   */
   readonly outcomesWithinMs?: number | undefined;
   /**
    * `Prefer: handling=lenient`: an invalid record is kept with its batch and reported as rejected, also to the operator. Without

@@ -1,8 +1,10 @@
+import type { RequestStatus } from "./api-types.ts";
 import { type Batch, cutBatches, type Records } from "./batch.ts";
 import { requireCompression } from "./compress.ts";
 import type { Connection } from "./connection.ts";
 import { type Accepted, Delivery } from "./delivery.ts";
 import { BellhopError, type BellhopErrorCode } from "./error.ts";
+import { FaultWatch, isFault } from "./fault-watch.ts";
 import { listRefused, waitUntilApplied } from "./outcomes.ts";
 import { orAborted } from "./pause.ts";
 import { type SendReport, Tally } from "./report.ts";
@@ -41,6 +43,8 @@ class Sending {
   readonly #settings: SendSettings;
   readonly #stop = new AbortController();
   readonly #delivery: Delivery;
+  /** Of the questions for outcomes. */
+  readonly #faults = new FaultWatch();
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(connection: Connection, resource: Resource, settings: SendSettings) {
@@ -102,18 +106,33 @@ class Sending {
   }
 
   async #follow(accepted: Accepted): Promise<void> {
-    const { waitForOutcomes, outcomesWithinMs, onRefused, onProgress } = this.#settings;
+    const { onRefused, onProgress, waitForOutcomes } = this.#settings;
     if (!waitForOutcomes) return;
     onProgress?.(this.tally.progress());
     const { signal } = this.#stop;
-    const { requestId } = accepted;
-    const options = { limit: 1, signal };
-    const { counts } = await waitUntilApplied(this.#connection, requestId, outcomesWithinMs, options);
+    const counts = await this.#untilApplied(accepted);
+    if (counts === undefined) return this.tally.leavePending(accepted.batch.count);
     this.tally.addOutcomes(counts);
     if (counts.rejected + counts.quarantined + counts.discarded === 0) return;
     for await (const refused of listRefused(this.#connection, accepted, signal)) {
       this.tally.refuse(refused);
       onRefused?.(refused);
+    }
+  }
+
+  /** Undefined where the service answers 500 whatever happens: the batch is on its disk all the same, and others are asked for. */
+  async #untilApplied({ requestId }: Accepted): Promise<RequestStatus["counts"] | undefined> {
+    const options = { limit: 1, signal: this.#stop.signal };
+    const watched = this.#faults.watched();
+    const { outcomesWithinMs } = this.#settings;
+    try {
+      const asked = waitUntilApplied(this.#connection, requestId, outcomesWithinMs, options, watched);
+      const { counts } = await asked;
+      this.#faults.accepted(performance.now());
+      return counts;
+    } catch (error) {
+      if (isFault(error) && this.#faults.giveUp(watched.failedAt ?? performance.now())) return undefined;
+      throw error;
     }
   }
 
