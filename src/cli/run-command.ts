@@ -79,17 +79,6 @@ function usageMessage(error: unknown): string | undefined {
   return isUsage ? complaintOf(error) : undefined;
 }
 
-/** What a shell expects of whom SIGPIPE ended; Node ignores that signal. */
-const NOBODY_READS = 141;
-
-/** A reader that has seen enough (`bellhop watch --changes | head`) ends a command, and needs no stack trace. */
-function endWhenNobodyReads(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(NOBODY_READS);
-  });
-}
-
 /** Runs `bellhop <command> …`; answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
 export async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...args] = argv;
@@ -108,7 +97,6 @@ export async function runCommand(argv: readonly string[], environment: NodeJS.Pr
   }
   try {
     const command = await load();
-    if (name !== "serve") endWhenNobodyReads();
     // What was compiled is written for the next process; once it is written this takes no time.
     flushCompileCache();
     return await command(args, environment);

@@ -17,7 +17,8 @@ restore (bellhop restore) does it by itself. Stop every node first.
 `;
 
 /** Nodes remember the epoch that they write cursors in, and where endpoints stand. */
-const RUNNING = "A node runs on this database: stop every node first, or cursors of before would be written on.";
+const RUNNING =
+  "A node runs on this database: stop every node first, or cursors of before would be written on.";
 
 async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = readArgs({ args: [...args], options: JSON_OPTION });

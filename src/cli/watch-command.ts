@@ -134,7 +134,7 @@ async function watchChanges(bellhop: BellhopClient, values: Values): Promise<num
   }
 }
 
-/** Waits until a line is out: the cursor must not pass what nobody has read. What cannot be written ends the command (run-command.ts). */
+/** Waits until a line is out: the cursor must not pass what nobody has read. What cannot be written ends the command (end-when-nobody-reads.ts). */
 async function writeLine(line: string): Promise<void> {
   await new Promise<void>((written) => {
     process.stdout.write(`${line}\n`, (error) => {

@@ -123,7 +123,7 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
   let senders: Senders | undefined;
   try {
     for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const [first] = nodes as readonly [ServiceProcess];
+    const first = nodes[0] as ServiceProcess;
     const token = await newToken(first);
     for (const event of ["request.applied", "changes.available"]) {
       const path = `/${event}`;
