@@ -1,7 +1,8 @@
 /**
  * `npm run release -- minor|patch|major [--checked] [--dry-run]`: makes a release of what is committed. It runs the tests and the checks
- * (--checked: they have run on this commit), writes the version and CHANGELOG.md, commits and tags that, and keeps in test/released
- * what the version is (its OpenAPI document, its migrations, a database that it filled). Nothing is pushed. docs/upgrades.md
+ * (--checked: they have run on this commit), writes the version and CHANGELOG.md, commits that, keeps in test/released what the version
+ * is (its OpenAPI document, its migrations, a database that it filled), holds it to that, and tags the commit. Nothing is pushed.
+ * docs/upgrades.md
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -32,10 +33,14 @@ const read = (name: string) => readFileSync(`${root}${name}`, "utf8");
 
 /** A text of each file that changes, by name. */
 function filesOf(version: string, date: string): Record<string, string> {
-  return {
-    "CHANGELOG.md": withRelease(read("CHANGELOG.md"), version, date),
-    ...versionFiles(version),
-  };
+  try {
+    return {
+      "CHANGELOG.md": withRelease(read("CHANGELOG.md"), version, date),
+      ...versionFiles(version),
+    };
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
 }
 
 function versionFiles(version: string): Record<string, string> {
@@ -47,10 +52,21 @@ function write(files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(`${root}${name}`, text);
 }
 
+/** Throws where the command fails. */
 function run(...command: readonly [string, ...string[]]): void {
   const [program, ...args] = command;
   if (spawnSync(program, args, { cwd: root, stdio: "inherit" }).status !== 0)
-    fail(`${command.join(" ")} failed.`);
+    throw new Error(`${command.join(" ")} failed.`);
+}
+
+/** Keeps what the commit is in test/released. */
+async function freeze(release: Pick<Release, "version" | "commit" | "date">): Promise<void> {
+  const laidOut = await layOutRelease({ ...release, migrations: {} });
+  try {
+    await freezeRelease({ ...release, directory: laidOut.directory });
+  } finally {
+    await laidOut.remove();
+  }
 }
 
 /** Who goes from one patch to another, there or back, may do it without a thought of the database. */
@@ -70,27 +86,34 @@ const date = new Date().toISOString().slice(0, 10);
 if (git("status", "--porcelain") !== "") fail("There are changes that are not committed.");
 if (git("tag", "--list", `v${version}`) !== "") fail(`There is a tag v${version} already.`);
 await refuseMigrationsInPatch(last);
+const before = git("rev-parse", "--short", "HEAD");
 const files = filesOf(version, date);
 if (values["dry-run"] === true) {
-  console.log(
-    `Would release ${version} of ${git("rev-parse", "--short", "HEAD")}: ${Object.keys(files).join(", ")}.`,
-  );
+  console.log(`Would release ${version} of ${before}: ${Object.keys(files).join(", ")}.`);
   process.exit(0);
 }
 if (values.checked !== true) {
-  run("npm", "test");
-  run("npm", "run", "-s", "check");
+  try {
+    run("npm", "test");
+    run("npm", "run", "-s", "check");
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : String(error)} Nothing was changed.`);
+  }
 }
 write(files);
 git("commit", "--quiet", "--all", "--message", `release: version ${version}`);
-git("tag", "--annotate", `v${version}`, "--message", `version ${version}`);
 const commit = git("rev-parse", "HEAD");
-const laidOut = await layOutRelease({ version, commit, date, migrations: {} });
 try {
-  await freezeRelease({ version, commit, date, directory: laidOut.directory });
-} finally {
-  await laidOut.remove();
+  await freeze({ version, commit, date });
+  // What is kept of it is what later versions are held to: the first to be held is this one.
+  run("npm", "test", "--", "test/flow/released.test.ts");
+} catch (error) {
+  console.error(error);
+  fail(
+    `Nothing is released. This takes the commit back: git reset --hard ${before} && git clean -fd test/released/${version}`,
+  );
 }
+git("tag", "--annotate", `v${version}`, "--message", `version ${version}`, commit);
 write(versionFiles(`${versionAfter(version, "minor")}-dev`));
 git("add", "test/released", "package.json", "package-lock.json");
 git(

@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type pg from "pg";
+import type { Migration } from "../../src/db/migration-files.ts";
 import { withTransaction } from "../../src/db/transaction.ts";
 
 /**
@@ -81,13 +82,15 @@ export async function writeDatabase(client: pg.Client): Promise<Buffer> {
   return gzipSync(Buffer.concat(chunks), { level: 9 });
 }
 
-/** Gives an empty database what was written: `migrations` are those of the version that it is of, as SQL. */
+/** Gives an empty database what was written: `migrations` are those of the version that it is of. */
 export async function loadDatabase(
   client: pg.Client,
-  migrations: readonly string[],
+  migrations: readonly Pick<Migration, "sql" | "concurrentIndex">[],
   written: Buffer,
 ): Promise<void> {
-  for (const sql of migrations) await withTransaction(client, () => client.query(sql));
+  for (const { sql, concurrentIndex } of migrations)
+    if (concurrentIndex === null) await withTransaction(client, () => client.query(sql));
+    else await client.query(sql);
   const content = gunzipSync(written);
   await withTransaction(client, async () => {
     for (let at = 0; at < content.length; ) {
