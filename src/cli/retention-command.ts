@@ -60,13 +60,18 @@ function termOf(
 const whoseText = ({ clientCode, resource }: TermOf) =>
   `${clientCode === EVERY_CLIENT ? "every client code" : clientCode}${resource === undefined ? "" : ` (${resourceOf(resource)})`}`;
 
+/** What is shorter is a slip rather than a wish: 12m are minutes, and what they take cannot be had again. */
+const LEAST_MS = 86_400_000;
+
 function set(environment: NodeJS.ProcessEnv): Verb {
   return {
-    usage: `bellhop retention set CLIENTCODE KIND TERM [--resource inventories|reservations|groups] [--json]\n\n${WHAT}`,
+    usage: `bellhop retention set CLIENTCODE KIND TERM [--resource inventories|reservations|groups] [--short] [--json]\n\n${WHAT}
+A term of less than a day is taken with --short only. What is past its term goes for good, and nobody is asked again: bellhop
+retention run --dry-run says what would go now.`,
     async run(args, { out, err }) {
       const { values, positionals } = readArgs({
         args: [...args],
-        options: TERM_OPTIONS,
+        options: { ...TERM_OPTIONS, short: { type: "boolean", default: false } },
         allowPositionals: true,
       });
       const [clientCode, kind, text = "", ...more] = positionals;
@@ -75,6 +80,10 @@ function set(environment: NodeJS.ProcessEnv): Verb {
       if (ms === undefined || more.length > 0)
         throw new UsageError(
           `A term is minutes, hours or days such as 90d, or forever, not ${JSON.stringify(text)}.`,
+        );
+      if (ms < LEAST_MS && !values.short)
+        throw new UsageError(
+          `${text} is less than a day (m are minutes; twelve months are 365d). Say --short if that is meant.`,
         );
       return openForCommand(environment, async ({ database, who }) => {
         // A term that nobody heeds would be a promise that is not kept.

@@ -17,6 +17,9 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     return [code, out.join("\n"), err.join("\n")] as const;
   };
   try {
+    assert.match((await run("set", "*", "payloads", "12m"))[2], /12m is less than a day .* Say --short/);
+    assert.equal((await run("set", "ACME", "versions", "23h", "--short"))[0], 0);
+    assert.equal((await run("unset", "ACME", "versions"))[0], 0);
     const [, none] = await run("list");
     assert.match(none, /^No term is set: everything is kept for ever/);
     assert.deepEqual(await run("run"), [0, "Nothing is past its term.", ""]);
@@ -77,6 +80,7 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     for (const wrong of [
       ["set", "ACME", "payloads", "90x"],
       ["set", "ACME", "names", "90d"],
+      ["set", "ACME", "payloads", "12m"],
       ["set", "ACME", "payloads", "90d", "--resource", "rooms"],
       ["unset", "ACME"],
       ["keep"],
@@ -87,7 +91,10 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     );
     assert.deepEqual(
       rows.map(({ what }) => what),
-      ["set-retention", "set-retention", "set-retention", "unset-retention"],
+      [
+        ...["set-retention", "unset-retention"],
+        ...["set-retention", "set-retention", "set-retention", "unset-retention"],
+      ],
     );
   } finally {
     await database.drop();
