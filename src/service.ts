@@ -238,7 +238,7 @@ async function startThreads(
   logOptions: LoggerOptions | undefined,
   stops: Stops,
 ): Promise<Threads> {
-  const whole = new WholeProcess();
+  const whole = new WholeProcess(config.roles);
   const parts: ThreadParts = {
     threadLog: threadLogOf(log, logOptions),
     log,

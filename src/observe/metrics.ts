@@ -55,11 +55,23 @@ export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricVa
   return AggregatorRegistry.aggregate([...ofThreads]).getMetricsAsJSON();
 }
 
-/** What prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
-export function createProcessMetrics(): Registry {
+/** What is told once of a whole process. */
+export interface ProcessMetrics {
+  readonly registry: Registry;
+  /** 1 for each of its roles while it can do it, else 0. */
+  readonly ready: Gauge<"role">;
+}
+
+/** Beside our own, what prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
+export function createProcessMetrics(): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  return registry;
+  const ready = makersOf(registry).gauge(
+    "ready",
+    "Whether the node can do what it is for, as /readyz says.",
+    ["role"],
+  );
+  return { registry, ready };
 }
 
 /** How metrics of one registry are made, under names that begin alike. */

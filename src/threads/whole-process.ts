@@ -1,3 +1,4 @@
+import type { Role } from "../db/presence.ts";
 import { createProcessMetrics, type MetricValues, renderMetrics, sumMetrics } from "../observe/metrics.ts";
 import type { MainCalls } from "./thread-data.ts";
 
@@ -12,7 +13,13 @@ export interface ProcessPart {
 /** What the process says of itself as a whole, whichever of its threads is asked: each of its parts is asked in turn. */
 export class WholeProcess {
   readonly #parts: ProcessPart[] = [];
+  readonly #roles: readonly Role[];
   readonly #metrics = createProcessMetrics();
+
+  /** `roles`: what the node is for. */
+  constructor(roles: readonly Role[]) {
+    this.#roles = roles;
+  }
 
   /** For the threads to call. */
   readonly calls: MainCalls = {
@@ -30,7 +37,9 @@ export class WholeProcess {
 
   async #readParts(): Promise<MetricValues[]> {
     const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
-    return [await this.#metrics.getMetricsAsJSON(), ...ofParts.flat()];
+    const isReady = (await this.calls.blockedReason(undefined)) === undefined;
+    for (const role of this.#roles) this.#metrics.ready.set({ role }, isReady ? 1 : 0);
+    return [await this.#metrics.registry.getMetricsAsJSON(), ...ofParts.flat()];
   }
 
   add(part: ProcessPart): void {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
 import { lowestIdAt } from "../../src/accept/request-id.ts";
-import { createMetrics, renderMetrics } from "../../src/observe/metrics.ts";
+import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/observe/metrics.ts";
 import { type Survey, startSurvey } from "../../src/survey/survey.ts";
 import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
 import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";
@@ -104,7 +104,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
       for (const suffix of type === "histogram" ? ["_bucket", "_sum", "_count"] : [""])
         known.add(name + suffix);
     const labelsOf = new Map<string, readonly string[]>();
-    for (const { registry } of [createMetrics(), createSurveyMetrics()])
+    for (const { registry } of [createMetrics(), createSurveyMetrics(), createProcessMetrics()])
       for (const { name } of registry.getMetricsAsArray())
         labelsOf.set(
           name,
@@ -267,6 +267,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
       Record<string, readonly [metric: string, value: number, labels?: Record<string, string>]>
     > = {
       BellhopNodeDown: ["up", 0],
+      BellhopDown: ["bellhop_ready", 0, { role: "apply" }],
       BellhopAnswersSlow: [
         "bellhop_http_request_seconds_bucket",
         1e6,

@@ -14,7 +14,7 @@ import { WARNING_CODES } from "../../src/contract/warning.ts";
 import { ERRORS } from "../../src/errors/registry.ts";
 import { buildOpenApiDocument } from "../../src/http/openapi/document.ts";
 import { FINDING_KINDS } from "../../src/insight/findings.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
+import { createMetrics, createProcessMetrics } from "../../src/observe/metrics.ts";
 import { OUTCOMES } from "../../src/read/outcome.ts";
 import { SETTINGS as PROPERTY_SETTINGS } from "../../src/settings/setting-values.ts";
 import { FAULTS } from "../../src/simulate/faults.ts";
@@ -166,7 +166,7 @@ describe("configuration.md is the table of settings", () => {
 
 describe("operations.md knows the service", () => {
   test("every metric of the service, and no other", async () => {
-    const ours = [createMetrics(), createSurveyMetrics()]
+    const ours = [createMetrics(), createSurveyMetrics(), createProcessMetrics()]
       .flatMap(({ registry }) => registry.getMetricsAsArray())
       .flatMap(({ name }) => (name.startsWith("bellhop_") ? [name] : []));
     assert.deepEqual(column(await checkedRows("docs/operations.md", "metrics"), 0), ours.sort());

@@ -248,6 +248,8 @@ export class Evaluator {
         const ahead = this.#value(other as Node) as number;
         return each(one, (series) => predicted(series, this.#now, ahead));
       }
+      case "absent":
+        return (this.#value(one) as Vector).length > 0 ? [] : [{ labels: {}, value: 1 }];
       case "vector":
         return [{ labels: {}, value: this.#value(one) as number }];
       case "histogram_quantile": {
