@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Queryable } from "./transaction.ts";
 
 /**
  * A database that is not to be used as it is says so itself: one that a restore or a move is filling, and one that was moved
@@ -14,7 +15,7 @@ export interface Unfinished {
 }
 
 /** What a database says of itself; undefined for one that may be used. */
-export async function readUnfinished(client: pg.ClientBase): Promise<Unfinished | undefined> {
+export async function readUnfinished(client: Queryable): Promise<Unfinished | undefined> {
   const { rows } = await client.query<{ found: boolean }>("select to_regclass($1) is not null as found", [
     `${UNFINISHED_SCHEMA}.note`,
   ]);

@@ -2,6 +2,7 @@ import { type Config, ConfigError } from "../config.ts";
 import { hasCluster } from "../db/embedded/home.ts";
 import { type Database, openDatabase } from "../db/open-database.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { readUnfinished } from "../db/unfinished.ts";
 import { createLogger } from "../observe/log.ts";
 import { SCHEMA_CHECKS, SERVER_CHECKS, SETTINGS_CHECKS } from "./checks.ts";
 import { type Check, type Finding, trouble } from "./finding.ts";
@@ -91,7 +92,9 @@ async function examineOpened(
   const { rows } = await subject.database.pool.query<{ there: boolean }>(
     "select to_regclass('bellhop.accept_log') is not null as there",
   );
-  if (rows[0]?.there !== true) return ofServer;
+  // What lies in one that is not finished is nobody's yet, or nobody's any more.
+  const isFinished = (await readUnfinished(subject.database.pool)) === undefined;
+  if (rows[0]?.there !== true || !isFinished) return ofServer;
   return [...ofServer, ...(await runAll(SCHEMA_CHECKS, subject, explain))];
 }
 

@@ -200,6 +200,9 @@ test("from a file to an embedded database, from that to a file, and from that to
     const former = await bellhop(dataDir, "client", "list");
     assert.equal(former.code, 1);
     assert.match(former.err, /^bellhop: This database was moved to /);
+    const doctor = await bellhop(dataDir, "doctor");
+    assert.equal(doctor.code, 2);
+    assert.match(doctor.out, /^fail {2}database\.unfinished: This database was moved to /);
   } finally {
     await to.drop();
   }

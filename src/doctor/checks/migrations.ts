@@ -1,5 +1,6 @@
 import { readMigrations } from "../../db/migration-files.ts";
 import { findRecords, isMigration } from "../../db/migration-records.ts";
+import { readUnfinished } from "../../db/unfinished.ts";
 import { countText } from "../amounts.ts";
 import { type Check, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";
@@ -9,6 +10,16 @@ export const migrations: Check<DatabaseSubject> = {
   name: "migrations",
   async run({ database: { pool } }) {
     const id = "database.migrations";
+    const unfinished = await readUnfinished(pool);
+    if (unfinished !== undefined)
+      return [
+        trouble("fail", "database.unfinished", {
+          says: unfinished.note,
+          means: "No service and no other command starts on this database.",
+          advice:
+            "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
+        }),
+      ];
     const known = await readMigrations();
     const records = await findRecords(pool);
     const names = new Set(records.map(({ name }) => name));
