@@ -68,9 +68,13 @@ function list(environment: NodeJS.ProcessEnv): Verb {
         throw new UsageError("--state is open, closed or abandoned.");
       const limit = readCount("limit", values.limit) ?? 100;
       return withBackfills(environment, err, async ({ pool }) => {
-        const { items } = await listBackfills(pool, { clientId: values.client ?? null, state }, null, limit);
+        const filter = { clientId: values.client ?? null, state };
+        const { items, next } = await listBackfills(pool, filter, null, limit);
         if (values.json) out(JSON.stringify({ items: items.map(({ statement: _, ...told }) => told) }));
-        else for (const line of listLines(items)) out(line);
+        else {
+          for (const line of listLines(items)) out(line);
+          if (next !== null) out(`… and more (--limit, ${limit} now).`);
+        }
         return 0;
       });
     },

@@ -225,7 +225,8 @@ function deadLetters(environment: NodeJS.ProcessEnv): Verb {
       const limit = readCount("limit", texts["limit"]) ?? ATTEMPTS_SHOWN;
       return withWebhooks(environment, async ({ pool }) => {
         await findEndpoint(pool, null, endpointId);
-        const letters = (await listDeadLetters(pool, endpointId)).slice(0, limit);
+        const all = await listDeadLetters(pool, endpointId);
+        const letters = all.slice(0, limit);
         if (json) out(JSON.stringify({ items: letters }));
         else if (letters.length === 0) out("No message of this endpoint was given up.");
         else {
@@ -234,6 +235,7 @@ function deadLetters(environment: NodeJS.ProcessEnv): Verb {
           ]);
           for (const line of tableLines(["MESSAGE", "EVENT", "MADE", "GIVEN UP", "LAST FAILURE", "OF"], rows))
             out(line);
+          if (all.length > limit) out(`… and more (--limit, ${limit} now).`);
         }
         return 0;
       });

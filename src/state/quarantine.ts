@@ -52,3 +52,14 @@ export async function readHeld(
   );
   return rows[0];
 }
+
+/** Every record of a request that is held now, in the order of the batch. */
+export async function readAllHeld(pool: pg.Pool, requestId: string): Promise<HeldEntry[]> {
+  const { rows } = await pool.query<HeldEntry>(
+    `select ${COLUMNS}
+    from bellhop.quarantine as held left join bellhop.property using (property_id)
+    where held.request_id = $1 and held.state = 'h' order by held.record_index`,
+    [requestId],
+  );
+  return rows;
+}

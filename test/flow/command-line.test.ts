@@ -83,7 +83,10 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["quarantine list --limit x", /--limit is a whole number/],
   ["quarantine list --frob", /Unknown option '--frob'\. See bellhop quarantine --help\./],
   ["quarantine release", /release takes the UUID of a request/],
-  ["quarantine discard 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 first", /discard takes the index of one record/],
+  [
+    "quarantine discard 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 first",
+    /discard takes the index of one record, or all/,
+  ],
   ["label", /Usage:/],
   ["label map ACME", /A client code, a resource and one label are needed/],
   ["label map ACME inventories X --deducts yes", /reservations or groups, not "inventories"/],

@@ -77,4 +77,20 @@ describe("08 quarantine", () => {
     assert.equal(code, 1);
     assert.match(out, /no record of that request and index is held/);
   });
+
+  test("a partner whose clock is wrong sends many: every held record of a request is discarded at once", async () => {
+    const days = ["17", "18", "19"].map((day) => inventory(tomorrow, 27, `2025-07-${day}`));
+    requestId = requestIdOf(await service.post("inventories", days));
+    await statusWith("quarantined", 3);
+    const some = await bellhop(service, "quarantine", "list", "--limit", "2", "--json");
+    assert.equal((JSON.parse(some.out) as { more: boolean }).more, true);
+    const { code, out } = await bellhop(service, "quarantine", "discard", requestId, "all", "--json");
+    assert.equal(code, 0);
+    const { entries } = JSON.parse(out) as { entries: { index: number }[] };
+    assert.deepEqual(
+      entries.map(({ index }) => index),
+      [0, 1, 2],
+    );
+    await statusWith("discarded", 3);
+  });
 });
