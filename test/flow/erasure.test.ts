@@ -97,12 +97,7 @@ describe("an erasure", () => {
     };
   }
 
-  const placesOf = async (words: readonly string[]) => {
-    const places: string[] = [];
-    for (const word of words)
-      for (const place of await searchEverywhere(service.pool, word)) places.push(`${word} in ${place}`);
-    return places;
-  };
+  const placesOf = (words: readonly string[]) => searchEverywhere(service.pool, words);
 
   let erasureId = "";
 
@@ -208,8 +203,6 @@ describe("an erasure", () => {
     assert.equal(answer.status, 202, answer.text);
     assert.equal(await outcomesOf(String(answer.json()["requestId"])), "a");
     assert.deepEqual(await placesOf(WORDS), []);
-    const { clientConfig, pool } = service.database;
-    assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
   });
 
   test("reaches what a replay's swap has put aside", async () => {

@@ -37,34 +37,38 @@ const TABLES = `
   order by 1`;
 
 /**
- * Where a text stands, whatever its case: every row of every table is read as text (bytes as hexadecimal digits, and looked for as
- * such), and every chunk of the log inflated, of sealed parts unsealed with the key that `findKey` finds. Answers `table: row` for
- * each place.
+ * Where any of some texts stands, whatever its case: every row of every table is read once as text (bytes as hexadecimal digits, and
+ * looked for as such), and every chunk of the log inflated, of sealed parts unsealed with the key that `findKey` finds. Answers
+ * `table: row (text)` for each place.
  */
 export async function searchEverywhere(
   pool: Pool,
-  wanted: string,
+  wanted: string | readonly string[],
   findKey?: FindPayloadKey,
 ): Promise<string[]> {
   const found: string[] = [];
-  const lower = wanted.toLowerCase();
-  const hex = Buffer.from(wanted).toString("hex");
-  const escaped = JSON.stringify(wanted).slice(1, -1).toLowerCase();
-  const isIn = (text: string) => {
+  const spellingsOf = [wanted].flat().map((word) => {
+    const escaped = JSON.stringify(word).slice(1, -1).toLowerCase();
+    return [word, [...new Set([word.toLowerCase(), escaped, Buffer.from(word).toString("hex")])]] as const;
+  });
+  const wordsIn = (text: string) => {
     const read = text.toLowerCase();
-    return read.includes(lower) || read.includes(escaped) || read.includes(hex);
+    return spellingsOf.flatMap(([word, spellings]) =>
+      spellings.some((spelling) => read.includes(spelling)) ? [word] : [],
+    );
   };
   for (const { name } of (await pool.query<{ name: string }>(TABLES)).rows) {
     const { rows } = await pool.query<{ text: string }>(`select entry::text as text from ${name} as entry`);
-    for (const { text } of rows) if (isIn(text)) found.push(`${name}: ${text.slice(0, 200)}`);
+    for (const { text } of rows)
+      for (const word of wordsIn(text)) found.push(`${name}: ${text.slice(0, 200)} (${word})`);
   }
   const log = await pool.query<LogRow>(
     "select request_id, bucket, layout, body from bellhop.accept_log where body is not null",
   );
   for (const row of log.rows)
     for await (const chunk of chunksOf(row, findKey))
-      if (isIn(chunk.toString("utf8")) || isIn(JSON.stringify(readable(chunk))))
-        found.push(`inflated: ${row.request_id}/${row.bucket}`);
+      for (const word of wordsIn(`${chunk.toString("utf8")}\n${JSON.stringify(readable(chunk))}`))
+        found.push(`inflated: ${row.request_id}/${row.bucket} (${word})`);
   return found;
 }
 
