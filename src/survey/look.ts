@@ -1,4 +1,5 @@
 import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { freeDiskBytes } from "../db/open-database.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
@@ -16,6 +17,21 @@ const RETENTION = statement("retention");
 const CHECKPOINT = statement("checkpoint");
 const WAL_FILES = statement("wal-files");
 const FEEDS = statement("feeds");
+const FEEDS_DISTRIBUTED = statement("feeds-distributed");
+const SIZES_DISTRIBUTED = statement("sizes-distributed");
+
+/** Of leases that were read before: in one statement Citus might ask a worker who its sessions are. */
+const BUCKETS_OF_LEASES = {
+  name: `${BUCKETS.name}-of-leases`,
+  text: BUCKETS.text.replace(
+    "bellhop.bucket_lease as lease",
+    "json_to_recordset($1::json) as lease (backend_pid integer, backend_start timestamptz)",
+  ),
+};
+const LEASES = {
+  name: "survey-leases",
+  text: "select backend_pid, backend_start::text as backend_start from bellhop.bucket_lease",
+};
 
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
 const HELD_MAX = 100_000;
@@ -52,7 +68,10 @@ async function lookAtBacklog({ on, metrics }: Surveyed): Promise<void> {
 }
 
 async function lookAtBuckets({ on, metrics }: Surveyed): Promise<void> {
-  metrics.bucketsUnowned.set((await firstOf<{ unowned: number }>(on, BUCKETS)).unowned);
+  const ask = (await isDistributed(on))
+    ? { ...BUCKETS_OF_LEASES, values: [JSON.stringify((await on.query(LEASES)).rows)] }
+    : BUCKETS;
+  metrics.bucketsUnowned.set((await firstOf<{ unowned: number }>(on, ask)).unowned);
 }
 
 async function lookAtTransactions({ on, metrics }: Surveyed): Promise<void> {
@@ -75,7 +94,7 @@ async function lookAtFeeds({ on, metrics }: Surveyed): Promise<void> {
     silent: number;
     longest_seconds: number;
   }>({
-    ...FEEDS,
+    ...((await isDistributed(on)) ? FEEDS_DISTRIBUTED : FEEDS),
     values: [
       RESOURCES.map(letterOf),
       settings.map(({ name }) => name),
@@ -93,7 +112,7 @@ async function lookAtFeeds({ on, metrics }: Surveyed): Promise<void> {
 async function lookAtSizes({ on, metrics }: Surveyed): Promise<void> {
   const sizes = await firstOf<{ database_bytes: number; log_partitions: number; log_bytes: number }>(
     on,
-    SIZES,
+    (await isDistributed(on)) ? SIZES_DISTRIBUTED : SIZES,
   );
   metrics.databaseBytes.set(sizes.database_bytes);
   metrics.logBytes.set(sizes.log_bytes);

@@ -206,14 +206,14 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     const holder = await service.pool.connect();
     try {
       await holder.query(
-        "begin; set local idle_in_transaction_session_timeout = 0; select from bellhop.bucket_lease for update",
+        "begin; set local idle_in_transaction_session_timeout = 0; update bellhop.bucket_lease set epoch = epoch",
       );
       assert.equal(
         (await service.post("inventories", [inventoryRecord({ propertyCode: "LATE" })])).status,
         202,
       );
       await service.pool.query(
-        "update bellhop.accept_log set received_at = received_at - interval '10 minutes' where request_id = (select max(request_id::text)::uuid from bellhop.accept_log)",
+        "update bellhop.accept_log set received_at = statement_timestamp() - interval '10 minutes' where request_id = (select max(request_id::text)::uuid from bellhop.accept_log)",
       );
       await seen("bellhop_oldest_unapplied_seconds", (value) => value > 500);
       assert.ok(firing([healthy, await scrape()]).includes("BellhopApplyLags"));

@@ -13,7 +13,12 @@ import type { Finding, Health } from "../../src/doctor/finding.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { runRetention } from "../../src/retention/windows/run-retention.ts";
 import { setTerm } from "../../src/retention/windows/set-term.ts";
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from "../support/database.ts";
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  isOnCitus,
+  type TestDatabase,
+} from "../support/database.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -174,6 +179,13 @@ describe("where no service runs", () => {
       "insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1')",
     );
     await setTerm(pool, { clientCode: "*", kind: "payloads", resource: undefined }, 86_400_000);
+    if (await isOnCitus()) {
+      assert.match(
+        saysOf(await look(database.url), "retention.expired"),
+        /windows are not replaced on Citus/,
+      );
+      return;
+    }
     assert.equal(await say("retention.expired"), "ok");
     await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
     assert.match(
@@ -248,18 +260,20 @@ describe("where no service runs", () => {
     );
   });
 
-  test("a role that may not create schemas fails, and what it may not read is said to be unknown", async () => {
+  test("a role that may not create schemas fails, and what it may not read is said to be unknown", async (t) => {
     const { pool, name, url } = database;
+    const { rows } = await pool.query("select from pg_roles where rolname = current_user and rolsuper");
+    if (rows.length > 0) return t.skip("The tests run as a superuser, who may do everything.");
     // Rights that an owner takes from itself.
     await pool.query(
-      `revoke create on database ${name} from bellhop; revoke select on bellhop.signing_key from bellhop`,
+      `revoke create on database ${name} from current_user; revoke select on bellhop.signing_key from current_user`,
     );
     const findings = await look(url);
     assert.equal(healthOf(findings, "rights.schema"), "fail");
     assert.equal(healthOf(findings, "keys.look"), "warn");
     assert.ok(healthOf(findings, "clock.difference") !== undefined);
     await pool.query(
-      `grant create on database ${name} to bellhop; grant select on bellhop.signing_key to bellhop`,
+      `grant create on database ${name} to current_user; grant select on bellhop.signing_key to current_user`,
     );
     assert.equal(healthOf(await look(url), "rights.schema"), "ok");
   });

@@ -99,7 +99,7 @@ describe("what the installation is like as a whole", () => {
     const holder = await service.pool.connect();
     try {
       await holder.query(
-        "begin; set local idle_in_transaction_session_timeout = 0; select from bellhop.bucket_lease for update",
+        "begin; set local idle_in_transaction_session_timeout = 0; update bellhop.bucket_lease set epoch = epoch",
       );
       const late = inventoryRecord({ createDateTime: "2099-01-01T00:00:00Z" });
       const { status } = await service.post("inventories", [late]);

@@ -7,6 +7,7 @@ import { countText, spanText } from "../amounts.ts";
 import { type Check, type Finding, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";
 
+const READ_LEASES = readStatement(new URL("../sql/read-leases.sql", import.meta.url));
 const READ_SESSIONS = readStatement(new URL("../sql/read-sessions.sql", import.meta.url));
 
 interface Sessions {
@@ -96,9 +97,11 @@ export const appliers: Check<DatabaseSubject> = {
     } finally {
       client.release();
     }
-    const { rows } = await pool.query<Sessions>(READ_SESSIONS);
+    // Leases first: who takes one in between is there by then.
+    const { rows: leased } = await pool.query<Pick<Sessions, "leases">>(READ_LEASES);
+    const { rows: seen } = await pool.query<Pick<Sessions, "sessions">>(READ_SESSIONS);
     const applying = present.get("apply") ?? 0;
-    const unowned = rows[0] === undefined ? [] : unownedOf(rows[0]);
+    const unowned = unownedOf({ sessions: seen[0]?.sessions ?? [], leases: leased[0]?.leases ?? [] });
     return [...nodeFindings(present), bucketFinding(unowned, applying), await lagFinding(pool, applying)];
   },
 };
