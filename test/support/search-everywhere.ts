@@ -62,6 +62,8 @@ export async function searchEverywhere(
     for (const { text } of rows)
       for (const word of wordsIn(text)) found.push(`${name}: ${text.slice(0, 200)} (${word})`);
   }
+  for (const row of await statisticsOfWorkers(pool))
+    if (isIn(row)) found.push(`pg_stats of a worker: ${row.slice(0, 200)}`);
   const log = await pool.query<LogRow>(
     "select request_id, bucket, layout, body from bellhop.accept_log where body is not null",
   );
@@ -70,6 +72,18 @@ export async function searchEverywhere(
       for (const word of wordsIn(`${chunk.toString("utf8")}\n${JSON.stringify(readable(chunk))}`))
         found.push(`inflated: ${row.request_id}/${row.bucket} (${word})`);
   return found;
+}
+
+/** On Citus the tables have their rows, and what is kept of the values in them, on the workers. */
+async function statisticsOfWorkers(pool: Pool): Promise<string[]> {
+  const citus = await pool.query("select 1 from pg_extension where extname = 'citus'");
+  if (citus.rowCount === 0) return [];
+  const { rows } = await pool.query<{ result: string }>(
+    `select result from run_command_on_workers(
+      $$select coalesce(string_agg(kept::text, chr(1)), '') from pg_catalog.pg_stats as kept$$
+    )`,
+  );
+  return rows.flatMap(({ result }) => result.split("\u0001"));
 }
 
 /** With escapes such as \\u00fc read, which may spell any text. */

@@ -2,12 +2,15 @@
 with told as materialized (
   select message_id, cause::uuid as request_id, body::json -> 'data' as data
   from bellhop.webhook_message where event = 'request.applied'
+),
+log as materialized (
+  select request_id, min(correlation_id) as correlation_id, min(reply_to) as reply_to
+  from bellhop.accept_log
+  where request_id = any (array(select request_id from told))
+  group by request_id
 )
 select told.message_id, log.correlation_id, log.reply_to
 from told
-cross join lateral (
-  select min(correlation_id) as correlation_id, min(reply_to) as reply_to
-  from bellhop.accept_log where accept_log.request_id = told.request_id
-) as log
+left join log using (request_id)
 where told.data ->> 'correlationId' is distinct from log.correlation_id or told.data ->> 'replyTo' is distinct from log.reply_to
 order by told.message_id
