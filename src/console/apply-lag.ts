@@ -1,11 +1,8 @@
 import type pg from "pg";
-import { BUCKET_COUNT } from "../accept/bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
-import { isDistributed, ofOneBucket } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
-const readLagOfBucket = ofOneBucket(readLag, 3);
 const readOpenLanes = readStatement(new URL("./sql/read-open-lanes.sql", import.meta.url));
 
 /** Parts counted in each bucket and lane. */
@@ -21,31 +18,13 @@ export interface ApplyLag {
   readonly waitingMax: number;
 }
 
-interface Waiting {
-  readonly oldest: string | null;
-  readonly waiting: number;
-}
-
-/** On Citus a statement a bucket, each of the worker that has it. */
-async function readWaiting(pool: pg.Pool, lanes: readonly string[]): Promise<Waiting> {
-  const values = [WAITING_MAX, lanes];
-  if (!(await isDistributed(pool)))
-    return (await pool.query<Waiting>({ ...readLag, values })).rows[0] ?? { oldest: null, waiting: 0 };
-  let oldest: string | null = null;
-  let waiting = 0;
-  for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
-    const { rows } = await pool.query<Waiting>({ ...readLagOfBucket, values: [...values, bucket] });
-    const [of] = rows;
-    if (of === undefined || of.oldest === null) continue;
-    if (oldest === null || of.oldest < oldest) oldest = of.oldest;
-    waiting += of.waiting;
-  }
-  return { oldest, waiting };
-}
-
 /** Looks what waits to be applied at `now`, a moment of the database's clock: one row of an index a bucket and lane. */
 async function readLagOf(pool: pg.Pool, lanes: readonly string[], now: Date): Promise<ApplyLag> {
-  const { oldest, waiting } = await readWaiting(pool, lanes);
+  const { rows } = await pool.query<{ oldest: string | null; waiting: number }>({
+    ...readLag,
+    values: [WAITING_MAX, lanes],
+  });
+  const { oldest = null, waiting = 0 } = rows[0] ?? {};
   const receivedUs = oldest === null ? undefined : microsecondsOf(oldest);
   return {
     // What was received after the clock was read waits for no time at all.

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
+import { isDistributed, ofOneBucket } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { loadRecords } from "./load-records.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
@@ -7,9 +7,7 @@ import { isIndex, type Position, type PositionShape } from "./position.ts";
 import { findRecordsOf, type RecordOfRequest, type WhichRecords } from "./request-records.ts";
 
 const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
-const readDetailsOfBucket = readStatement(
-  new URL("./sql/read-request-details-distributed.sql", import.meta.url),
-);
+const readDetailsOfBucket = ofOneBucket(readDetails, 5);
 
 /** Index of the last record told of. */
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
@@ -105,16 +103,15 @@ async function detailsOf(
 ): Promise<Map<number, DetailRow>> {
   const buckets = [...new Set(records.map(({ bucket }) => bucket))];
   const indexes = records.map(({ index }) => index);
-  const isRouted = await isDistributed(pool);
-  const statement = isRouted ? readDetailsOfBucket : readDetails;
+  const asked = (await isDistributed(pool))
+    ? buckets.map((bucket) => ({
+        ...readDetailsOfBucket,
+        values: [clientId, requestId, [bucket], indexes, bucket],
+      }))
+    : [{ ...readDetails, values: [clientId, requestId, buckets, indexes] }];
   const details = new Map<number, DetailRow>();
-  for (const of of isRouted ? buckets : [buckets]) {
-    const { rows } = await pool.query<DetailRow>({
-      ...statement,
-      values: [clientId, requestId, of, indexes],
-    });
-    for (const row of rows) details.set(row.record_index, row);
-  }
+  for (const one of asked)
+    for (const row of (await pool.query<DetailRow>(one)).rows) details.set(row.record_index, row);
   return details;
 }
 

@@ -63,7 +63,7 @@ export async function searchEverywhere(
       for (const word of wordsIn(text)) found.push(`${name}: ${text.slice(0, 200)} (${word})`);
   }
   for (const row of await statisticsOfWorkers(pool))
-    if (isIn(row)) found.push(`pg_stats of a worker: ${row.slice(0, 200)}`);
+    for (const word of wordsIn(row)) found.push(`pg_stats of a worker: ${row.slice(0, 200)} (${word})`);
   const log = await pool.query<LogRow>(
     "select request_id, bucket, layout, body from bellhop.accept_log where body is not null",
   );

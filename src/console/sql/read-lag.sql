@@ -4,20 +4,20 @@
 -- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
   min(part.request_id::text) as oldest, count(*)::integer as waiting
-from (select t.bucket from bellhop.bucket_lease as t where true /* and its bucket */) as home
+from bellhop.bucket_lease as home
 cross join unnest($2::bigint[]) as lane (lane_id)
 left join lateral (
-  select t.request_id from bellhop_state.apply_cursor as t
-  where t.bucket = home.bucket and t.lane_id = lane.lane_id /* and its bucket */
-  order by t.request_id desc limit 1
+  select passed.request_id from bellhop_state.apply_cursor as passed
+  where passed.bucket = home.bucket and passed.lane_id = lane.lane_id
+  order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
-  select t.request_id
-  from bellhop.accept_log as t
-  where t.bucket = home.bucket /* and its bucket */
-    and (t.lane_id, t.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    and (t.lane_id, t.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-    and t.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by t.lane_id, t.request_id
+  select log.request_id
+  from bellhop.accept_log as log
+  where log.bucket = home.bucket
+    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  order by log.lane_id, log.request_id
   limit $1
 ) as part

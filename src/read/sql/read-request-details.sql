@@ -4,8 +4,8 @@ select
   detail.record_index,
   detail.code, detail.message, detail.warnings, detail.violations, detail.violation_total,
   held.outcome, held.resolved_at
-from bellhop.accept_log as log
-left join bellhop.request_outcome as outcome on outcome.bucket = log.bucket and outcome.request_id = log.request_id
+from bellhop.accept_log as t
+left join bellhop.request_outcome as outcome on outcome.bucket = t.bucket and outcome.request_id = t.request_id
 cross join lateral (
   select
     record.key::integer as record_index, record.value ->> 'code' as code, record.value ->> 'message' as message,
@@ -16,9 +16,9 @@ cross join lateral (
   select
     (rejection ->> 'index')::integer, null, null, null, rejection -> 'violations',
     (rejection ->> 'violationTotal')::integer
-  from json_array_elements(log.rejections) as rejection
+  from json_array_elements(t.rejections) as rejection
   where (rejection ->> 'index')::integer = any ($4::integer[])
 ) as detail
 left join bellhop.quarantine as held
-  on held.bucket = log.bucket and held.request_id = log.request_id and held.record_index = detail.record_index
-where log.request_id = $2 and log.client_id = $1 and log.kind = 'b' and log.bucket = any ($3::smallint[])
+  on held.bucket = t.bucket and held.request_id = t.request_id and held.record_index = detail.record_index
+where t.request_id = $2 and t.client_id = $1 and t.kind = 'b' and t.bucket = any ($3::smallint[]) /* and its bucket */
