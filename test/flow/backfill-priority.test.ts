@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
 import { ALL_BUCKETS } from "../support/apply-bench.ts";
+import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { open } from "./backfill-fixture.ts";
 import { accept, reservation } from "./read-fixture.ts";
@@ -21,7 +22,9 @@ function stays(propertyCode: string, from: number, count: number) {
   return Array.from({ length: count }, (_, n) => reservation(`R${from + n}`, T1, { propertyCode }));
 }
 
-test("a backfill's parts come after all others, in the order of their lane, and after ten seconds in turn", async () => {
+test("a backfill's parts come after all others, in the order of their lane, and after ten seconds in turn", async (t) => {
+  if (await isOnCitus())
+    return t.skip("On Citus a transaction of apply has one bucket, and these are two (0018).");
   const headers = { "backfill-id": await open(service, "FIRST", [RANGE]) };
   const backfilled = [
     await accept(service, "reservations", stays("FIRST", 0, 150), { headers }),
@@ -51,7 +54,7 @@ test("a backfill's parts come after all others, in the order of their lane, and 
     live.push(await accept(service, "reservations", stays("FIRST", 9_001, 1)));
     assert.deepEqual(idsOf(await next()), live.slice(2));
     await client.query(
-      "update bellhop.accept_log set received_at = received_at - interval '11 seconds' where request_id = $1",
+      "update bellhop.accept_log set received_at = statement_timestamp() - interval '11 seconds' where request_id = $1",
       [backfilled[1]],
     );
     assert.deepEqual(idsOf(await next()), [backfilled[1], live[2]]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
@@ -20,6 +21,9 @@ describe("a batch that takes long", () => {
   });
   after(() => bench.close());
 
+  // Of one bucket, as Citus locks rows of one worker only.
+  const lockRecord = "select key from bellhop_state.current_record where bucket = $1 and key = $2 for update";
+  const isWaiting = async () => (await waitingForLock(bench.database.pool, "%current_record%")) === 1;
   const holders = () =>
     bench.rows<{ owner: string; held: number }>(
       "select owner, count(*)::integer as held from bellhop.bucket_lease group by owner order by owner",
@@ -33,15 +37,10 @@ describe("a batch that takes long", () => {
     const blocker = await bench.database.pool.connect();
     try {
       await blocker.query("begin");
-      await blocker.query("select from bellhop_state.current_record where key = 'L7' for update");
+      await blocker.query(lockRecord, [bucketOf("ACME", "LONG"), "L7"]);
       const long = await bench.accept(many(T2, "y", "LONG"));
       const behind = await bench.accept([reservation("L7", T2, "z", "LONG")]);
-      await until(async () => {
-        const rows = await bench.rows(
-          "select from pg_stat_activity where application_name = 'bellhop apply long' and wait_event_type = 'Lock'",
-        );
-        return rows.length === 1;
-      }, 10_000);
+      await until(isWaiting, 10_000);
       for (let n = 0; n < 5; n += 1)
         assert.equal(await bench.acceptAndApply([reservation(`Q${n}`, T1, "x", "QUICK")]), "a");
       const unapplied = await bench.rows(
@@ -94,14 +93,13 @@ describe("a batch that takes long", () => {
     const blocker = await bench.database.pool.connect();
     try {
       await blocker.query("begin");
-      await blocker.query("select from bellhop_state.current_record where key = 'L9' for update");
+      await blocker.query(lockRecord, [bucketOf("ACME", "LONG"), "L9"]);
       const long = await bench.accept(many("2026-01-01T00:00:03Z", "w", "LONG"));
-      const waiting = "application_name = 'bellhop apply long' and wait_event_type = 'Lock'";
-      await until(
-        async () => (await bench.rows(`select from pg_stat_activity where ${waiting}`)).length === 1,
-        10_000,
+      await until(isWaiting, 10_000);
+      await bench.rows(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'bellhop apply long' and state = 'active'`,
       );
-      await bench.rows(`select pg_terminate_backend(pid) from pg_stat_activity where ${waiting}`);
       await blocker.query("rollback");
       assert.equal(await bench.outcomesOf(long), "a".repeat(LONG));
     } finally {

@@ -3,10 +3,13 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
+import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { apply, group, inventory, reservation } from "./read-fixture.ts";
 
 let service: TestService;
+/** On Citus workers check the rights of roles on the tables themselves, so a role that may see the views alone does not do there. */
+const hasRoles = !(await isOnCitus());
 const OLD = "2026-01-01T00:00:00Z";
 
 async function rowsOf(sql: string, ...values: unknown[]): Promise<unknown[][]> {
@@ -266,17 +269,18 @@ describe("docs/analytics.md", () => {
     const client = await openAsSuperuser();
     try {
       await client.query("begin");
-      for (const sql of examples) {
+      for (const sql of examples.filter((example) => hasRoles || !example.startsWith("create role"))) {
         const result = await client.query(sql);
         if (/^select/.test(sql)) assert.ok((result.rowCount ?? 0) > 0, sql);
       }
       // The last example made a role: it sees the views and functions of analytics and nothing behind them.
-      await client.query("set local role bellhop_analyst");
+      if (hasRoles) await client.query("set local role bellhop_analyst");
       for (const relation of RELATIONS) {
         await client.query(`select * from analytics.${relation}`);
         await client.query(`select * from analytics.${relation}_as_of(now(), 'receipt')`);
       }
-      await assert.rejects(client.query("select from bellhop_state.current_record"), /permission denied/);
+      if (hasRoles)
+        await assert.rejects(client.query("select from bellhop_state.current_record"), /permission denied/);
       await client.query("rollback");
     } finally {
       await client.end();
@@ -299,7 +303,7 @@ describe("a replay that swaps the state", () => {
         select key, status from bellhop_state.current_record where resource = 'r';
       create view mine.over as select reservation_id from analytics.reservation`);
     const superuser = await openAsSuperuser();
-    await superuser.query(`
+    const roles = `
       create role ${analyst};
       grant usage on schema analytics to ${analyst};
       grant select on all tables in schema analytics to ${analyst};
@@ -309,12 +313,13 @@ describe("a replay that swaps the state", () => {
       grant select on bellhop_state.current_record to ${stranger};
       set role ${stranger};
       create view theirs.direct as select key from bellhop_state.current_record;
-      reset role`);
+      reset role`;
+    if (hasRoles) await superuser.query(roles);
     const before = await rowsOf("select count(*)::integer from analytics.stay_night");
     const { clientConfig } = service.database;
     const report = await replay({ clientConfig, pool: service.pool, swap: true });
     assert.ok(report.equal);
-    assert.deepEqual(report.unboundViews, ["theirs.direct"]);
+    assert.deepEqual(report.unboundViews, hasRoles ? ["theirs.direct"] : []);
     // The former tables are emptied: whoever still reads them shows nothing.
     await service.pool.query(
       `truncate ${["current_record", "reservation_version"].map((table) => `${report.formerSchema}.${table}`).join(", ")}`,
@@ -337,13 +342,15 @@ describe("a replay that swaps the state", () => {
       await rowsOf("select reloptions::text from pg_class where oid = 'mine.direct'::regclass"),
       [["{security_barrier=true}"]],
     );
-    assert.deepEqual(
-      await rowsOf("select has_table_privilege($1, 'analytics.reservation', 'select')", analyst),
-      [[true]],
-    );
+    if (hasRoles)
+      assert.deepEqual(
+        await rowsOf("select has_table_privilege($1, 'analytics.reservation', 'select')", analyst),
+        [[true]],
+      );
     await service.pool.query(`drop schema ${report.formerSchema} cascade`);
     for (const relation of RELATIONS) await service.pool.query(`table analytics.${relation}`);
-    await superuser.query(`drop owned by ${analyst}, ${stranger}; drop role ${analyst}, ${stranger}`);
+    if (hasRoles)
+      await superuser.query(`drop owned by ${analyst}, ${stranger}; drop role ${analyst}, ${stranger}`);
     await superuser.end();
   });
 });
