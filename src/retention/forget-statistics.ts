@@ -9,6 +9,18 @@ const CLEAR_ALL = `
     union all select name::regclass from unnest($1::text[]) as named (name)
   )`;
 
+const LOG = "bellhop.accept_log";
+
+/**
+ * Columns of the log but those that hold what arrived: a node that has not heard of an erasure yet may have written there meanwhile
+ * what is stripped when it is applied.
+ */
+const LOG_COLUMNS = `
+  select string_agg(quote_ident(attname), ', ' order by attnum) as columns
+  from pg_attribute
+  where attrelid = '${LOG}'::regclass and attnum > 0 and not attisdropped
+    and atttypid not in ('bytea'::regtype, 'json'::regtype) and attname not in ('correlation_id', 'reply_to')`;
+
 /**
  * Has PostgreSQL forget what it noted of the columns of these tables for its plans: what was taken out of a column may still stand
  * among its most common values. `tables` are qualified and quoted.
@@ -18,6 +30,14 @@ export async function forgetStatistics(client: pg.ClientBase, tables: readonly s
   const { rows } = await client.query<{ canClear: boolean }>(
     `select to_regproc('pg_clear_attribute_stats') is not null as "canClear"`,
   );
-  if (rows[0]?.canClear === true) await client.query(CLEAR_ALL, [tables]);
-  await client.query(`analyze ${tables.join(", ")}`);
+  if (rows[0]?.canClear !== true) {
+    await client.query(`analyze ${tables.join(", ")}`);
+    return;
+  }
+  await client.query(CLEAR_ALL, [tables]);
+  const log = await client.query<{ columns: string }>(LOG_COLUMNS);
+  const analysed = tables.map((table) =>
+    table === LOG ? `${table} (${log.rows[0]?.columns ?? ""})` : table,
+  );
+  await client.query(`analyze ${analysed.join(", ")}`);
 }

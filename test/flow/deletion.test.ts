@@ -182,5 +182,6 @@ test("a client code goes with all its properties, settings and grants", async ()
   assert.equal(left?.count, 0);
   const { clientConfig } = bench.database;
   assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
-  assert.deepEqual(bench.failures, []);
+  // An applier may notice late that a deletion ended its lease.
+  assert.deepEqual(bench.failuresWithinLeases, []);
 });

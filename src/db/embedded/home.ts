@@ -86,11 +86,14 @@ async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
     if ((await stat(dataDir)).isDirectory()) return await access(dataDir, constants.W_OK);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    const what = syscall === "access" ? "written" : "made";
-    throw new EmbeddedPostgresError(
-      `DATA_DIR ${dataDir} cannot be ${what} (${code}): set it to a directory that can be written.`,
-      { cause: error },
-    );
+    // One that is there may be somebody else's.
+    const [what, todo] =
+      syscall === "access"
+        ? ["written", "start as the user that it belongs to, or set it to a directory that can be written"]
+        : ["made", "set it to a directory that can be written"];
+    throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be ${what} (${code}): ${todo}.`, {
+      cause: error,
+    });
   }
   throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} is a file: set it to a directory.`);
 }
