@@ -15,6 +15,7 @@ import { VERSION_WINDOWS } from "./state/version-windows.ts";
 import { startSurvey } from "./survey/survey.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { startDeliverer } from "./threads/deliver-webhooks.ts";
+import { letGiveWay } from "./threads/give-way.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
 import { KeyKeeper, knowledgeOf } from "./threads/keep-keys.ts";
 import { ListeningAddresses } from "./threads/listening-addresses.ts";
@@ -173,7 +174,7 @@ async function startUpkeep(
   { retentionWindowMs, roles }: Config,
   log: Logger,
   metrics: Metrics,
-  { pool, clientConfig }: Database,
+  { pool, clientConfig, embedded }: Database,
   stops: Stops,
 ): Promise<void> {
   const upkeep = await keepUpAcceptLog(pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
@@ -194,6 +195,8 @@ async function startUpkeep(
       metrics.retentionRuns.inc({ state: "failed" });
       log.warn({ err: error }, "retention failed and is tried again");
     },
+    // Beside full load it would else get ten times as much of the processor as those who apply.
+    copying: (processId) => embedded && letGiveWay(processId),
   });
   stops.push(() => retention.stop());
 }

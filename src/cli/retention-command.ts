@@ -13,6 +13,7 @@ import {
   writeTerm,
 } from "../retention/windows/terms.ts";
 import { checkCode, SettingInputError } from "../settings/setting-values.ts";
+import { letGiveWay } from "../threads/give-way.ts";
 import { openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
 import {
@@ -186,7 +187,10 @@ Takes out what is past its term now; a service that applies does so by itself, h
       const { values } = readArgs({ args: [...args], options });
       return openForCommand(environment, async ({ database, who }) => {
         const dryRun = values["dry-run"];
-        const report = await runRetention({ clientConfig: database.clientConfig, dryRun });
+        const report = await runRetention({
+          ...{ clientConfig: database.clientConfig, dryRun },
+          copying: (processId) => database.embedded && letGiveWay(processId),
+        });
         if (report.expired.length > 0)
           await recordAudit(database.pool, {
             ...{ who, what: "run-retention" },

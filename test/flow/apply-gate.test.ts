@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { announceGate, closeGate } from "../../src/db/apply-gate.ts";
+import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/db/apply-gate.ts";
+import { atGate } from "../../src/retention/windows/at-gate.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 
@@ -62,5 +63,32 @@ describe("the gate of apply transactions", () => {
       await applier.stop();
     }
     assert.deepEqual(bench.failures, []);
+  });
+
+  test("is let go of again while somebody takes long, so that the others do not wait for that one", async () => {
+    const [retention, slow, other] = await Promise.all([1, 2, 3].map(() => bench.database.pool.connect()));
+    assert.ok(retention !== undefined && slow !== undefined && other !== undefined);
+    const waits = `select from pg_locks where locktype = 'advisory' and objid = ${APPLY_GATE} and not granted`;
+    try {
+      // As one that began after the announcement.
+      await slow.query(`begin; select pg_advisory_xact_lock_shared(${APPLY_GATE})`);
+      let done = 0;
+      const replacing = atGate(retention, async () => {
+        done += 1;
+      });
+      await other.query("set lock_timeout = '1s'");
+      for (let times = 0; times < 3; times += 1) {
+        await until(async () => (await bench.rows(waits)).length > 0, 10_000);
+        await beginBehindGate(other, {});
+        await other.query("rollback");
+      }
+      assert.equal(done, 0);
+      await slow.query("rollback");
+      const heldUp = await replacing;
+      assert.equal(done, 1);
+      assert.ok((heldUp?.tries ?? 0) > 3, JSON.stringify(heldUp));
+    } finally {
+      for (const client of [retention, slow, other]) client.release(true);
+    }
   });
 });

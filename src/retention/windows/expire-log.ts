@@ -9,7 +9,7 @@ import { readStatement } from "../../db/statement.ts";
 import type { ResourceLetter } from "../../state/version-tables.ts";
 import { type ExpiringWindow, writeHorizons, writeMark, writtenColumns } from "./expiring-window.ts";
 import type { PastTerm } from "./past-term.ts";
-import { makeSuccessor, type Replaced, replaceWindow } from "./replace-window.ts";
+import { makeSuccessor, type Replaced, type RetentionSessions, replaceWindow } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
 const noteCurrent = readStatement(new URL("./sql/note-current-records.sql", import.meta.url));
@@ -85,13 +85,14 @@ async function countRows(client: pg.ClientBase, name: string): Promise<number> {
 
 /**
  * Takes out of a window of the log what is past its term: records as they were sent that are neither current nor held, and
- * parts whose outcomes may go. Undefined where not all of it has been applied yet. On a connection of its own.
+ * parts whose outcomes may go. Undefined where not all of it has been applied yet.
  */
 export async function expireLogWindow(
-  client: pg.ClientBase,
+  sessions: RetentionSessions,
   expiring: ExpiringWindow,
 ): Promise<Expired | undefined> {
   const { window } = expiring;
+  const client = sessions.copying;
   if (!(await isApplied(client, window.name))) return undefined;
   const columns = await writtenColumns(client, ACCEPT_LOG);
   const successor = await makeSuccessor(client, ACCEPT_LOG, window);
@@ -109,14 +110,14 @@ export async function expireLogWindow(
     await carrier.carryAll();
     const { parts, kept } = carrier;
     await writeMark(client, ACCEPT_LOG, successor, expiring.mark);
-    const replaced = await replaceWindow(client, ACCEPT_LOG, window, {
+    const replaced = await replaceWindow(sessions, ACCEPT_LOG, window, {
       successor: kept === 0 ? undefined : successor,
-      isComplete: async () => {
+      isComplete: async (replacing) => {
         // Nobody takes ids so far back; if somebody did, what was copied is not all.
-        await client.query(`lock table bellhop.${window.name} in share mode`);
-        return (await countRows(client, window.name)) === parts;
+        await replacing.query(`lock table bellhop.${window.name} in share mode`);
+        return (await countRows(replacing, window.name)) === parts;
       },
-      complete: () => writeHorizons(client, expiring, ["payloads", "outcomes"]),
+      complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
     });
     if (kept === 0 && replaced !== undefined) await client.query(`drop table bellhop.${successor}`);
     return {

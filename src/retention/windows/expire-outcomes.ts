@@ -1,15 +1,17 @@
-import type pg from "pg";
 import { REQUEST_OUTCOME } from "../../accept/partitions.ts";
 import type { Expired } from "./expire-log.ts";
 import { type ExpiringWindow, writeMark, writtenColumns } from "./expiring-window.ts";
-import { makeSuccessor, replaceWindow } from "./replace-window.ts";
+import { makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
 
 /**
  * Takes out of a window of outcomes those of parts that are no longer requests: after the windows of the log have been gone
- * through, which say so. On a connection of its own.
+ * through, which say so.
  */
-export async function expireOutcomeWindow(client: pg.ClientBase, expiring: ExpiringWindow): Promise<Expired> {
-  const { window, mark } = expiring;
+export async function expireOutcomeWindow(
+  sessions: RetentionSessions,
+  { window, mark }: ExpiringWindow,
+): Promise<Expired> {
+  const client = sessions.copying;
   const columns = (await writtenColumns(client, REQUEST_OUTCOME)).join(", ");
   const successor = await makeSuccessor(client, REQUEST_OUTCOME, window);
   try {
@@ -27,11 +29,11 @@ export async function expireOutcomeWindow(client: pg.ClientBase, expiring: Expir
     );
     const kept = rowCount ?? 0;
     await writeMark(client, REQUEST_OUTCOME, successor, mark);
-    const replaced = await replaceWindow(client, REQUEST_OUTCOME, window, {
+    const replaced = await replaceWindow(sessions, REQUEST_OUTCOME, window, {
       successor: kept === 0 ? undefined : successor,
-      isComplete: async () => {
-        await client.query(`lock table bellhop.${window.name} in share mode`);
-        const now = await client.query<{ count: number }>(
+      isComplete: async (replacing) => {
+        await replacing.query(`lock table bellhop.${window.name} in share mode`);
+        const now = await replacing.query<{ count: number }>(
           `select count(*)::float8 as count from bellhop.${window.name}`,
         );
         return now.rows[0]?.count === count;

@@ -4,7 +4,7 @@ import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../../sta
 import { atGate } from "./at-gate.ts";
 import type { Expired } from "./expire-log.ts";
 import { type ExpiringWindow, writeHorizons, writeMark } from "./expiring-window.ts";
-import { makeSuccessor, replaceWindow } from "./replace-window.ts";
+import { endVacuum, makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
 
 /** Versions that came into a window while it was copied, beyond which it is left for the next run. */
 const LATE_MAX = 5_000;
@@ -20,20 +20,21 @@ export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
 /**
  * Takes out of a window of versions what is past its term: all but the versions that are current, those that hold the facts of
  * a version that is kept, and those of client codes whose term is longer. What is written to the window meanwhile (rarely
- * anything: a record that is new to us, and old) is noted by a trigger and copied after it. On a connection of its own.
+ * anything: a record that is new to us, and old) is noted by a trigger and copied after it.
  */
 export async function expireVersionWindow(
-  client: pg.ClientBase,
+  sessions: RetentionSessions,
   of: WindowedTable,
   expiring: ExpiringWindow,
 ): Promise<Expired> {
   const { window, past, mark } = expiring;
+  const client = sessions.copying;
   const { schema } = of;
   const resource = resourceOfVersions(of);
   const successor = await makeSuccessor(client, of, window);
   const late = `${successor}_late`;
   try {
-    await noteLate(client, of, window.name, late);
+    await noteLate(sessions, of, window.name, late);
     const codes = past
       .listOf(["versions"])
       .flatMap((one) => (one.resource === resource ? [one.clientCode] : []));
@@ -44,12 +45,12 @@ export async function expireVersionWindow(
     const kept = await copyKept(client, of, expiring, successor, codes);
     await client.query(`analyze ${schema}.${successor}`);
     await writeMark(client, of, successor, mark);
-    const replaced = await replaceWindow(client, of, window, {
+    const replaced = await replaceWindow(sessions, of, window, {
       successor,
-      complete: async () => {
-        if ((await copyLate(client, of, successor, late)) > LATE_MAX)
+      complete: async (replacing) => {
+        if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
           throw new Error(`Too much came into ${window.name} while it was copied.`);
-        await writeHorizons(client, expiring, ["versions"], resource);
+        await writeHorizons(replacing, expiring, ["versions"], resource);
       },
     });
     await client.query(`drop table ${schema}.${late}`);
@@ -61,7 +62,7 @@ export async function expireVersionWindow(
       replaced: replaced ?? null,
     };
   } catch (error) {
-    await forgetLate(client, of, window.name, late).catch(() => undefined);
+    await forgetLate(sessions, of, window.name, late).catch(() => undefined);
     await client.query(`drop table if exists ${schema}.${successor}`).catch(() => undefined);
     throw error;
   }
@@ -117,30 +118,43 @@ async function copyKept(
 
 /** Has what is written to a window from now on be noted in a table beside it. */
 async function noteLate(
-  client: pg.ClientBase,
+  { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: string,
   late: string,
 ): Promise<void> {
   const { schema, table } = of;
-  await client.query(`create table ${schema}.${late} (like ${schema}.${table})`);
-  await atGate(client, () =>
-    client.query(
-      `create trigger ${TRIGGER} after insert or update on ${schema}.${window}
-      for each row execute function bellhop.note_late_version('${schema}.${late}')`,
-    ),
+  await copying.query(`create table ${schema}.${late} (like ${schema}.${table})`);
+  await changeTriggers(
+    replacing,
+    `${schema}.${window}`,
+    `create trigger ${TRIGGER} after insert or update on ${schema}.${window}
+    for each row execute function bellhop.note_late_version('${schema}.${late}')`,
+  );
+}
+
+/** Makes or drops one on a window. */
+async function changeTriggers(client: pg.ClientBase, window: string, statement: string): Promise<void> {
+  await atGate(
+    client,
+    () => client.query(statement),
+    async () => {
+      await endVacuum(client, window);
+      return true;
+    },
   );
 }
 
 async function forgetLate(
-  client: pg.ClientBase,
+  { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: string,
   late: string,
 ): Promise<void> {
   const { schema } = of;
-  await atGate(client, () => client.query(`drop trigger if exists ${TRIGGER} on ${schema}.${window}`));
-  await client.query(`drop table if exists ${schema}.${late}`);
+  const name = `${schema}.${window}`;
+  await changeTriggers(replacing, name, `drop trigger if exists ${TRIGGER} on ${name}`);
+  await copying.query(`drop table if exists ${schema}.${late}`);
 }
 
 /** Ends the noting of runs that were killed, of all windows of a table. */
@@ -153,7 +167,7 @@ export async function forgetAllLate(client: pg.ClientBase, { schema, table }: Wi
     [schema, table, TRIGGER],
   );
   for (const { name } of rows)
-    await atGate(client, () => client.query(`drop trigger if exists ${TRIGGER} on ${name}`));
+    await changeTriggers(client, name, `drop trigger if exists ${TRIGGER} on ${name}`);
 }
 
 /** Puts what came late into the successor, in its newest form; answers how much that is. */

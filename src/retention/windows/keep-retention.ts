@@ -10,7 +10,7 @@ const LOOKS_A_WINDOW = 2;
 export function keepRetention(
   clientConfig: pg.ClientConfig,
   windowMs: number,
-  heard: { ran(run: RetentionRun): void; failed(error: unknown): void },
+  heard: { ran(run: RetentionRun): void; failed(error: unknown): void; copying(processId: number): void },
 ): { stop(): Promise<void> } {
   let running: Promise<void> = Promise.resolve();
   let isRunning = false;
@@ -19,7 +19,7 @@ export function keepRetention(
   const timer = setInterval(() => {
     if (isRunning) return;
     isRunning = true;
-    running = runRetention({ clientConfig, signal: ending.signal })
+    running = runRetention({ clientConfig, signal: ending.signal, copying: heard.copying })
       .then(heard.ran, (error) => {
         if (!ending.signal.aborted) heard.failed(error);
       })

@@ -2,6 +2,14 @@ import type pg from "pg";
 import { boundsClause, type TimeWindow, type WindowedTable, windowName } from "../../db/time-windows.ts";
 import { atGate, type HeldUp } from "./at-gate.ts";
 
+/** Two sessions of a run: nobody waits for the first, so it may give way to others; everybody for what the second does. */
+export interface RetentionSessions {
+  /** Reads and copies. */
+  readonly copying: pg.ClientBase;
+  /** Puts tables in the place of others. */
+  readonly replacing: pg.ClientBase;
+}
+
 /** How a window was replaced. */
 export interface Replaced extends HeldUp {
   /** For how long whoever accepts was held up, in milliseconds, but for the commit. */
@@ -26,9 +34,9 @@ export interface Replacement {
   /** The table that takes its place; undefined: nothing of it is kept. */
   readonly successor: string | undefined;
   /** Asked before anybody is held up. False ends it: what was copied is no longer all that there is. */
-  readonly isComplete?: (client: pg.ClientBase) => Promise<boolean>;
+  readonly isComplete?: (replacing: pg.ClientBase) => Promise<boolean>;
   /** Done while appliers are held up, and nobody writes to the window: short. */
-  readonly complete?: (client: pg.ClientBase) => Promise<void>;
+  readonly complete?: (replacing: pg.ClientBase) => Promise<void>;
 }
 
 /**
@@ -36,28 +44,40 @@ export interface Replacement {
  * where it was not complete: then the successor is dropped. Throws as `atGate`.
  */
 export async function replaceWindow(
-  client: pg.ClientBase,
+  { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: TimeWindow,
   { successor, isComplete, complete }: Replacement,
 ): Promise<Replaced | undefined> {
   const { schema, table } = of;
-  if (successor !== undefined) await constrain(client, of, window, successor);
+  if (successor !== undefined) await constrain(copying, of, window, successor);
   let lockMs = 0;
   const heldUp = await atGate(
-    client,
+    replacing,
     async () => {
-      await complete?.(client);
+      await complete?.(replacing);
       const askedAt = performance.now();
-      await client.query(`lock table ${schema}.${table} in access exclusive mode`);
-      await swap(client, of, window, successor);
+      // Its windows need not be locked: whoever wants one comes by the table.
+      await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
+      await swap(replacing, of, window, successor);
       lockMs = performance.now() - askedAt;
     },
-    isComplete && (() => isComplete(client)),
+    async () => {
+      await endVacuum(replacing, `${schema}.${window.name}`);
+      return isComplete === undefined || isComplete(replacing);
+    },
   );
-  if (heldUp !== undefined) await client.query(`drop table ${schema}.${window.name}`);
-  else if (successor !== undefined) await client.query(`drop table ${schema}.${successor}`);
+  if (heldUp !== undefined) await copying.query(`drop table ${schema}.${window.name}`);
+  else if (successor !== undefined) await copying.query(`drop table ${schema}.${successor}`);
   return heldUp && { ...heldUp, lockMs };
+}
+
+/**
+ * Keeps vacuum from a table until the transaction ends. PostgreSQL ends one of its own accord that somebody waits for, but only after a second:
+ * nobody could be held up at the gate for so long.
+ */
+export async function endVacuum(client: pg.ClientBase, table: string): Promise<void> {
+  await client.query(`lock table only ${table} in share update exclusive mode`);
 }
 
 /** With such a constraint PostgreSQL need not read the table when it is attached. */

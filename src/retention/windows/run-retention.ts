@@ -12,6 +12,7 @@ import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire
 import { type ExpiringWindow, findExpiring, type RetentionRules, writeMark } from "./expiring-window.ts";
 import { openWindows } from "./open-windows.ts";
 import { readClients } from "./past-term.ts";
+import type { RetentionSessions } from "./replace-window.ts";
 import { listTerms, RETAINED, Terms } from "./terms.ts";
 
 /** Tables whose windows are replaced. */
@@ -33,6 +34,8 @@ export interface RetentionOptions {
   readonly nowMs?: number;
   /** Ends the run where it stands: what it was about to replace stays as it is. */
   readonly signal?: AbortSignal;
+  /** A session that nobody waits for was opened; its process on the database's machine. */
+  copying?(processId: number): void;
   /** Called after each window. */
   progress?(expired: Expired): void;
 }
@@ -42,31 +45,53 @@ export interface RetentionOptions {
  * One run at a time in a database.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
-  const client = new pg.Client({ ...options.clientConfig, application_name: "bellhop retention" });
-  client.on("error", () => undefined);
-  await client.connect();
-  const end = () => void client.end().catch(() => undefined);
-  options.signal?.addEventListener("abort", end);
+  const open: pg.Client[] = [];
+  const end = async () => {
+    for (const client of open.splice(0)) await client.end().catch(() => undefined);
+  };
+  const ending = () => void end();
+  options.signal?.addEventListener("abort", ending);
   try {
-    await endWithClient(client);
-    if (await isDistributed(client)) return { state: "distributed", due: [], expired: [] };
-    return await withExclusiveWork(client, () => runOn(client, options));
+    const copying = await openSession(open, options);
+    if (await isDistributed(copying)) return { state: "distributed", due: [], expired: [] };
+    return await withExclusiveWork(copying, () => runOn(copying, () => openSession(open, options), options));
   } catch (error) {
     if (error instanceof WorkUnderWay) return { state: "busy", due: [], expired: [] };
     throw error;
   } finally {
-    options.signal?.removeEventListener("abort", end);
-    await client.end().catch(() => undefined);
+    options.signal?.removeEventListener("abort", ending);
+    await end();
   }
 }
 
-async function runOn(client: pg.ClientBase, options: RetentionOptions): Promise<RetentionRun> {
-  const rules = await readRules(client, options.nowMs);
-  if (options.dryRun !== true) await openTheirWindows(client, rules);
-  const due = await listDue(client, rules);
-  if (options.dryRun === true || due.length === 0) return { state: "done", due, expired: [] };
-  await dropStrays(client);
-  return { state: "done", due, expired: await expireAll(client, rules, options) };
+/** The first one copies. */
+async function openSession(
+  open: pg.Client[],
+  { clientConfig, copying }: RetentionOptions,
+): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig, application_name: "bellhop retention" });
+  client.on("error", () => undefined);
+  open.push(client);
+  await client.connect();
+  await endWithClient(client);
+  const { processID } = client as unknown as { readonly processID: number | null };
+  if (open[0] === client && processID !== null) copying?.(processID);
+  return client;
+}
+
+async function runOn(
+  copying: pg.ClientBase,
+  another: () => Promise<pg.ClientBase>,
+  options: RetentionOptions,
+): Promise<RetentionRun> {
+  const rules = await readRules(copying, options.nowMs);
+  if (options.dryRun === true) return { state: "done", due: await listDue(copying, rules), expired: [] };
+  const sessions = { copying, replacing: await another() };
+  await openTheirWindows(sessions.replacing, rules);
+  const due = await listDue(copying, rules);
+  if (due.length === 0) return { state: "done", due, expired: [] };
+  await dropStrays(sessions);
+  return { state: "done", due, expired: await expireAll(sessions, rules, options) };
 }
 
 /** What is set, and for whom, now or at another time. */
@@ -113,10 +138,11 @@ export async function listDue(client: pg.ClientBase, rules: RetentionRules): Pro
 }
 
 async function expireAll(
-  client: pg.ClientBase,
+  sessions: RetentionSessions,
   rules: RetentionRules,
   { progress }: RetentionOptions,
 ): Promise<Expired[]> {
+  const client = sessions.copying;
   const all: Expired[] = [];
   const add = (expired: Expired) => {
     all.push(expired);
@@ -125,7 +151,7 @@ async function expireAll(
   let untilMs = Number.POSITIVE_INFINITY;
   for (const expiring of await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules)) {
     if (await passEmpty(client, ACCEPT_LOG, expiring)) continue;
-    const expired = await expireLogWindow(client, expiring);
+    const expired = await expireLogWindow(sessions, expiring);
     if (expired === undefined) {
       // What has not been applied yet is in the way of all that is younger, and its outcomes are still to come.
       untilMs = expiring.window.fromMs;
@@ -135,10 +161,10 @@ async function expireAll(
   }
   for (const expiring of await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules))
     if (expiring.window.toMs <= untilMs && !(await passEmpty(client, REQUEST_OUTCOME, expiring)))
-      add(await expireOutcomeWindow(client, expiring));
+      add(await expireOutcomeWindow(sessions, expiring));
   for (const of of VERSION_WINDOWS)
     for (const expiring of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
-      if (!(await passEmpty(client, of, expiring))) add(await expireVersionWindow(client, of, expiring));
+      if (!(await passEmpty(client, of, expiring))) add(await expireVersionWindow(sessions, of, expiring));
   return all;
 }
 
@@ -154,15 +180,15 @@ async function passEmpty(
 }
 
 /** Drops what a run that was killed left: tables that were to stand in a window's place. */
-async function dropStrays(client: pg.ClientBase): Promise<void> {
-  for (const of of VERSION_WINDOWS) await forgetAllLate(client, of);
+async function dropStrays({ copying, replacing }: RetentionSessions): Promise<void> {
+  for (const of of VERSION_WINDOWS) await forgetAllLate(replacing, of);
   for (const { schema, table } of TABLES) {
-    const { rows } = await client.query<{ name: string }>(
+    const { rows } = await copying.query<{ name: string }>(
       `select format('%I.%I', $1::text, relname) as name from pg_class
       where relnamespace = $1::text::regnamespace and relkind = 'r' and not relispartition
         and relname ~ ('^' || $2::text || '_(before|[0-9]{8})')`,
       [schema, table],
     );
-    for (const { name } of rows) await client.query(`drop table ${name}`);
+    for (const { name } of rows) await copying.query(`drop table ${name}`);
   }
 }
