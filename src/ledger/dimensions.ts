@@ -10,8 +10,11 @@ const writeDimensionsOfBucket = readStatement(
   new URL("./sql/write-dimensions-distributed.sql", import.meta.url),
 );
 
-/** Of some two hundred bytes each. A property has some thousands: past this many all are forgotten, and written again. */
-const REMEMBERED_MAX = 50_000;
+/**
+ * Dimensions and maps that lead to them, of less than two hundred bytes each. A property has some thousands of dimensions: past this
+ * many all are forgotten, and written again.
+ */
+const REMEMBERED_MAX = 75_000;
 
 /** The number of a dimension: a bigint as the two halves of its bits. */
 export interface Dimension {
@@ -36,21 +39,11 @@ function listOf(codes: DimensionCodes): readonly (string | null)[] {
   ];
 }
 
-/** One text for codes of a property: which of them are told, and NUL, which none of them contains, between them. */
-function textOf(propertyId: number, codes: DimensionCodes): string {
-  const { status, roomTypeCode, bookedRoomTypeCode, marketSegmentCode } = codes;
-  const { groupBlockCode, rateCode, channel, currencyCode } = codes;
-  const told =
-    (status === null ? 0 : 1) |
-    (roomTypeCode === null ? 0 : 2) |
-    (bookedRoomTypeCode === null ? 0 : 4) |
-    (marketSegmentCode === null ? 0 : 8) |
-    (groupBlockCode === null ? 0 : 16) |
-    (rateCode === null ? 0 : 32) |
-    (channel === null ? 0 : 64) |
-    (currencyCode === null ? 0 : 128);
-  return `${propertyId} ${told} ${status}\0${roomTypeCode}\0${bookedRoomTypeCode}\0${marketSegmentCode}\0${groupBlockCode}\0${rateCode}\0${channel}\0${currencyCode}`;
-}
+/**
+ * The property and then the codes, each in the map of those before it. The texts of codes are the same ones again and again
+ * (TextMemory), so none is made and none is hashed anew to find a dimension.
+ */
+type Branch = Map<number | string | null, Branch | Dimension>;
 
 /** The first eight bytes of the SHA-256 of the codes as a JSON array: the same after every replay, and on every worker. */
 function numberOf(codes: DimensionCodes): Buffer {
@@ -62,7 +55,9 @@ function numberOf(codes: DimensionCodes): Buffer {
  * `forget` after a transaction that failed, and when the tables may be others.
  */
 export class Dimensions {
-  readonly #known = new Map<string, Dimension>();
+  readonly #known: Branch = new Map();
+  /** Of the dimensions and maps. */
+  #remembered = 0;
   #new: NewDimension[] = [];
   /** What was asked for last: the runs of a stay have one object of codes. */
   #lastCodes: DimensionCodes | undefined;
@@ -77,8 +72,8 @@ export class Dimensions {
   }
 
   #find({ bucket, propertyId }: RecordKey, codes: DimensionCodes): Dimension {
-    const text = textOf(propertyId, codes);
-    let dimension = this.#known.get(text);
+    const leaves = this.#leavesOf(propertyId, codes);
+    let dimension = leaves.get(codes.groupBlockCode) as Dimension | undefined;
     if (dimension === undefined) {
       const number = numberOf(codes);
       dimension = { high: number.readInt32BE(0), low: number.readInt32BE(4) };
@@ -95,8 +90,9 @@ export class Dimensions {
         channel: codes.channel,
         currency_code: codes.currencyCode,
       });
-      if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
-      this.#known.set(text, dimension);
+      leaves.set(codes.groupBlockCode, dimension);
+      this.#remembered += 1;
+      if (this.#remembered >= REMEMBERED_MAX) this.#forgetKnown();
     }
     return dimension;
   }
@@ -112,8 +108,34 @@ export class Dimensions {
   }
 
   forget(): void {
-    this.#known.clear();
+    this.#forgetKnown();
     this.#lastCodes = undefined;
     this.#new = [];
+  }
+
+  /** Where the dimension of codes stands, by its group. */
+  #leavesOf(propertyId: number, codes: DimensionCodes): Branch {
+    let branch = this.#next(this.#known, propertyId);
+    branch = this.#next(branch, codes.currencyCode);
+    branch = this.#next(branch, codes.status);
+    branch = this.#next(branch, codes.marketSegmentCode);
+    branch = this.#next(branch, codes.channel);
+    branch = this.#next(branch, codes.roomTypeCode);
+    branch = this.#next(branch, codes.bookedRoomTypeCode);
+    return this.#next(branch, codes.rateCode);
+  }
+
+  #next(branch: Branch, code: number | string | null): Branch {
+    const known = branch.get(code) as Branch | undefined;
+    if (known !== undefined) return known;
+    const next: Branch = new Map();
+    branch.set(code, next);
+    this.#remembered += 1;
+    return next;
+  }
+
+  #forgetKnown(): void {
+    this.#known.clear();
+    this.#remembered = 0;
   }
 }
