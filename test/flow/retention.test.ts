@@ -142,6 +142,30 @@ describe("retention", () => {
     assert.equal(await isKnown("gone"), true);
   });
 
+  test("forgets when feeds arrived longer ago than anything asks for, but for the last time", async () => {
+    const day = 24 * HOUR_MS;
+    await bench.rows(
+      `insert into bellhop.feed_arrival (first_request_id, last_request_id, property_id, batches, applied, unchanged, stale,
+        duplicate, quarantined, rejected, warned, bucket, resource)
+      select noted.id, noted.id, property_id, 1, 1, 0, 0, 0, 0, 0, 0, bucket, noted.resource
+      from bellhop.property, unnest($1::uuid[], $2::"char"[]) as noted (id, resource)
+      where client_code = 'ACME' and property_code = 'LON01'`,
+      [[40, 36, 34, 50, 45].map((days) => lowestIdAt(now - days * day)), ["r", "r", "r", "g", "g"]],
+    );
+    await run();
+    const left = await bench.rows<{ days: number; resource: string }>(
+      `select resource, round(extract(epoch from to_timestamp($1) - analytics.received_at_of(last_request_id)) / 86400)::integer as days
+      from bellhop.feed_arrival join bellhop.property using (bucket, property_id)
+      where client_code = 'ACME' and property_code = 'LON01' order by resource, days desc`,
+      [now / 1000],
+    );
+    assert.deepEqual(left, [
+      { resource: "g", days: 45 },
+      { resource: "r", days: 34 },
+      ...[0, 0, 0].map((days) => ({ resource: "r", days })),
+    ]);
+  });
+
   test("takes out what is past its term, and leaves what is current, held, or another's", async () => {
     for (const kind of ["payloads", "outcomes"] as const)
       await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);

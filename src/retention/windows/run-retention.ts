@@ -6,6 +6,7 @@ import { WorkUnderWay, withExclusiveWork } from "../../db/exclusive-work.ts";
 import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import type { TimeWindow, WindowedTable } from "../../db/time-windows.ts";
 import { VERSION_WINDOWS } from "../../state/version-windows.ts";
+import { forgetArrivals } from "../forget-arrivals.ts";
 import { type Expired, expireLogWindow } from "./expire-log.ts";
 import { expireOutcomeWindow } from "./expire-outcomes.ts";
 import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
@@ -41,7 +42,8 @@ export interface RetentionOptions {
 }
 
 /**
- * Takes out of the log and its outcomes what is past its term (docs/retention.md), window by window, while the service runs.
+ * Takes out of the log and its outcomes what is past its term (docs/retention.md), window by window, while the service runs, and
+ * whatever the terms are, of when feeds arrived what nothing asks for any more.
  * One run at a time in a database.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
@@ -86,6 +88,7 @@ async function runOn(
 ): Promise<RetentionRun> {
   const rules = await readRules(copying, options.nowMs);
   if (options.dryRun === true) return { state: "done", due: await listDue(copying, rules), expired: [] };
+  await forgetArrivals(copying, rules.nowMs);
   const sessions = { copying, replacing: await another() };
   await openTheirWindows(sessions.replacing, rules);
   const due = await listDue(copying, rules);

@@ -1,0 +1,28 @@
+-- Takes out of the bucket $1 what was noted of arrivals before the request $2, but for the newest note of each feed, which says when
+-- it last came: at most $3 of each feed. Few at a time of a table that is only appended to: their room is used again.
+-- Plan: for each feed the beginning of feed_arrival's primary key, and its end.
+with old as materialized (
+  select property.property_id, resource.letter as resource, note.last_request_id
+  from bellhop.property as property
+  cross join unnest('{i,r,g}'::"char"[]) as resource (letter)
+  cross join lateral (
+    select newest.last_request_id
+    from bellhop.feed_arrival as newest
+    where newest.bucket = $1 and newest.property_id = property.property_id and newest.resource = resource.letter
+    order by newest.last_request_id desc
+    limit 1
+  ) as last
+  cross join lateral (
+    select older.last_request_id
+    from bellhop.feed_arrival as older
+    where older.bucket = $1 and older.property_id = property.property_id and older.resource = resource.letter
+      and older.last_request_id < least($2::uuid, last.last_request_id)
+    order by older.last_request_id
+    limit $3
+  ) as note
+  where property.bucket = $1
+)
+delete from bellhop.feed_arrival as note
+using old
+where note.bucket = $1 and note.property_id = old.property_id and note.resource = old.resource
+  and note.last_request_id = old.last_request_id
