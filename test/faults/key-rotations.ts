@@ -1,7 +1,7 @@
 import { until } from "../support/until.ts";
 import type { BatchSource } from "./batch-source.ts";
 import type { Ledger } from "./ledger.ts";
-import { type ClientCredentials, newClient, tokenOf } from "./new-token.ts";
+import { type ClientCredentials, newClient, TokenRefused, tokenOf } from "./new-token.ts";
 import { untilServes } from "./serves-again.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
@@ -16,16 +16,17 @@ export class KeyRotations {
   readonly #nodes: readonly ServiceProcess[];
   readonly #ledger: Ledger;
   readonly #source: BatchSource;
-  #client: ClientCredentials | undefined;
+  readonly #sharedClient: (() => ClientCredentials) | undefined;
+  #ownClient: ClientCredentials | undefined;
 
-  /** `client`: whom tokens are asked for; by default one of its own. */
+  /** `client`: whom tokens are asked for, with the secret that is good now; by default one of its own. */
   constructor(
     nodes: readonly ServiceProcess[],
     ledger: Ledger,
     source: BatchSource,
-    client?: ClientCredentials,
+    client?: () => ClientCredentials,
   ) {
-    this.#client = client;
+    this.#sharedClient = client;
     this.#nodes = nodes;
     this.#ledger = ledger;
     this.#source = source;
@@ -35,12 +36,13 @@ export class KeyRotations {
   async one(): Promise<void> {
     const [first] = this.#nodes;
     if (first === undefined) return;
-    this.#client ??= await newClient(first);
+    if (this.#sharedClient === undefined) this.#ownClient ??= await newClient(first);
+    const client = this.#sharedClient?.() ?? (this.#ownClient as ClientCredentials);
     const said = await first.command("key", "rotate", "--announce", ANNOUNCE, "--json");
     const { kid, activate_at } = JSON.parse(said) as { kid: string; activate_at: string };
     // A client may ask for few tokens, so none is asked for before.
     await until(() => Date.now() >= Date.parse(activate_at), SIGNS_MS_MAX);
-    const token = await this.#tokenUnder(kid, this.#client);
+    const token = await this.#tokenUnder(kid, client);
     for (const { address } of this.#nodes)
       await untilServes(address, { ledger: this.#ledger, token }, this.#source.next(), SERVES_MS_MAX);
     this.count += 1;
@@ -48,15 +50,28 @@ export class KeyRotations {
 
   async #tokenUnder(kid: string, client: ClientCredentials): Promise<string> {
     let token = "";
-    await until(async () => {
+    let last = "nothing was answered";
+    const asked = until(async () => {
       for (const { address } of this.#nodes) {
-        token = await tokenOf(address, client).catch(() => "");
+        token = await askedFor(address, client);
+        if (token !== "") last = `a token under ${kidOf(token)}`;
         if (token !== "" && kidOf(token) === kid) return true;
       }
       return false;
     }, SIGNS_MS_MAX);
+    await asked.catch((error: unknown) => {
+      throw new Error(`No token under the new signing key ${kid}; the last was ${last}.`, { cause: error });
+    });
     return token;
   }
+}
+
+/** Empty where the node is away or about to leave. Throws when it refuses: who has a secret that is good always gets a token. */
+async function askedFor(address: string, client: ClientCredentials): Promise<string> {
+  return await tokenOf(address, client).catch((error: unknown) => {
+    if (error instanceof TokenRefused && error.status !== 503) throw error;
+    return "";
+  });
 }
 
 /** The key that a token says it was signed with. */

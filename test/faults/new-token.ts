@@ -17,7 +17,17 @@ export async function newClient(service: ServiceProcess): Promise<ClientCredenti
   ) as ClientCredentials;
 }
 
-/** A token of this client, asked for over HTTP. Throws when there is none now. */
+/** What was answered in the place of a token. */
+export class TokenRefused extends Error {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(`No token: ${status} ${text}`);
+    this.status = status;
+  }
+}
+
+/** A token of this client, asked for over HTTP. Throws TokenRefused for another answer, and when there is none. */
 export async function tokenOf(
   address: string,
   { client_id, client_secret }: ClientCredentials,
@@ -27,7 +37,7 @@ export async function tokenOf(
     body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
   });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`No token: ${response.status} ${text}`);
+  if (response.status !== 200) throw new TokenRefused(response.status, text);
   return (JSON.parse(text) as { access_token: string }).access_token;
 }
 

@@ -158,12 +158,16 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
     const token = await tokenOf(first.address, client);
     const source = new BatchSource(seed);
     senders = new Senders({ route, token, source, ledger, seed, senders: senderCount });
-    askers = new TokenAskers(client, route, ASKERS);
+    const partners = new TokenAskers(client, route, ASKERS);
+    askers = partners;
     await untilShared(database.pool, options.nodes);
-    const keys = new KeyRotations(nodes, ledger, source, client);
-    const rotator = new Rotator({ nodes, environments, balancer, askers, keys, told }, options.only);
+    const keys = new KeyRotations(nodes, ledger, source, () => partners.client);
+    const rotator = new Rotator(
+      { nodes, environments, balancer, askers: partners, keys, told },
+      options.only,
+    );
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => rotator.one());
-    await askers.stop();
+    await partners.stop();
     await senders.stop();
     // What is checked is read by this process, with the key that the nodes have come to.
     const sealer = createSealer(environments[0]?.["KEY_ENCRYPTION_KEY"]);
@@ -173,10 +177,10 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
     return {
       ...report,
       rotations: rotator.counts,
-      tokens: askers.taken,
+      tokens: partners.taken,
       problems: [
         ...report.problems,
-        ...askers.problems,
+        ...partners.problems,
         ...(failed.length === 0 ? [] : [`while something was replaced: ${JSON.stringify(failed)}`]),
       ],
     };
