@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
 import { POOL_ANSWER_MS_MAX } from "./db/pool.ts";
 import type { Role } from "./db/presence.ts";
+import type { Obstacle } from "./http/readiness.ts";
 import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
@@ -108,7 +109,7 @@ async function startInOrder(
   const addresses = new ListeningAddresses(config);
   const leaving = new SharedCounter(shared.leaving);
   threads.whole.add({
-    blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
+    obstacles: async () => ofWholeNode(config, leaving.value > 0 ? "The node is stopping." : undefined),
     // Where it serves HTTP itself, they are told with that.
     metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
@@ -221,7 +222,15 @@ async function enterNode(
     failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
   });
   stops.push(() => presence.stop());
-  whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
+  whole.add({
+    obstacles: async () => ofWholeNode(config, presence.blockedReason()),
+    metrics: async () => [],
+  });
+}
+
+/** What keeps a node from anything at all. */
+function ofWholeNode({ roles }: Config, reason: string | undefined): Obstacle[] {
+  return reason === undefined ? [] : [{ reason, roles, isOfThisNode: true }];
 }
 
 /** The threads of a service beside its main one. */
@@ -254,9 +263,11 @@ async function startThreads(
     const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
     stops.push(() => thread.leave());
     whole.add({
-      // Where requests are served, that is what balancers ask about: what is accepted here another node may apply.
-      blockedReason: async () =>
-        serves ? undefined : await thread.call("blockedReason", undefined, ANSWER_MS_MAX),
+      obstacles: async () => {
+        // Balancers do not ask about it where requests are served.
+        const reason = serves ? undefined : await thread.call("blockedReason", undefined, ANSWER_MS_MAX);
+        return reason === undefined ? [] : [{ reason, roles: ["apply"], isOfThisNode: true }];
+      },
       metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
     });
     return thread;
@@ -295,7 +306,6 @@ function startToDeliver({ config, log, tracer, stops, threads, database, authent
   const deliverer = startDeliverer({ config, log, tracer, clientConfig, sealer, cursorKey });
   stops.push(() => deliverer.stop());
   threads.whole.add({
-    blockedReason: async () => undefined,
     metrics: async () => [await deliverer.metrics()],
   });
 }
@@ -323,7 +333,7 @@ async function serveOnThisThread(start: Start): Promise<Ports> {
   const { pool, clientConfig, dataDirectory } = database;
   const { calls } = threads.whole;
   const process = {
-    processBlockedReason: () => calls.blockedReason(undefined),
+    processReadiness: () => calls.readiness(undefined),
     processMetrics: () => calls.metrics(undefined),
   };
   // Only where it is needed: with threads of their own, they load it beside each other.
@@ -336,7 +346,7 @@ async function serveOnThisThread(start: Start): Promise<Ports> {
     stops,
   );
   threads.whole.add({
-    blockedReason: async () => serving.blockedReason(),
+    obstacles: async () => serving.obstacles(),
     metrics: async () => [await serving.metrics()],
   });
   return await serving.listen({ port: config.port, authPort: config.authPort, shared: false });

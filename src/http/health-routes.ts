@@ -1,17 +1,16 @@
 import type { FastifyInstance } from "fastify";
 import type { HttpContext } from "./context.ts";
 
-/** `/healthz`: the process lives. `/readyz`: 200 when it can do what it is there for, 503 with the reason when it cannot. */
+/** `/healthz`: the process lives. `/readyz`: whether a balancer should send requests here, and what is in the way. */
 export function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get("/healthz", async (_request, reply) =>
     reply.header("cache-control", "no-store").send({ status: "alive" }),
   );
   app.get("/readyz", async (_request, reply) => {
-    const reason = await context.processBlockedReason();
-    reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
+    const { isReady, reason } = await context.processReadiness();
+    reply.header("cache-control", "no-store").code(isReady ? 200 : 503);
     const { roles } = context;
-    return reply.send(
-      reason === undefined ? { status: "ready", roles } : { status: "unready", roles, reason },
-    );
+    const because = reason === undefined ? {} : { reason };
+    return reply.send({ status: isReady ? "ready" : "unready", roles, ...because });
   });
 }

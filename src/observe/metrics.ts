@@ -68,7 +68,7 @@ export function createProcessMetrics(): ProcessMetrics {
   collectDefaultMetrics({ register: registry });
   const ready = makersOf(registry).gauge(
     "ready",
-    "Whether the node can do what it is for, as /readyz says.",
+    "Whether the node can do what the role is for; if not, /readyz says why.",
     ["role"],
   );
   return { registry, ready };

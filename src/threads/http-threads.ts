@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import type { Obstacle } from "../http/readiness.ts";
 import type { MetricValues } from "../observe/metrics.ts";
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
 import type { Ports } from "./serve-http.ts";
@@ -67,16 +68,20 @@ export class HttpThreads implements ProcessPart {
     return ports;
   }
 
-  /** Why one of them can accept nothing now; undefined when all can: the next connection may come to any of them. */
-  async blockedReason(): Promise<string | undefined> {
-    const reasons = await Promise.all(
+  /** What one of them cannot do now: the next connection may come to any of them. */
+  async obstacles(): Promise<Obstacle[]> {
+    const ofThreads = await Promise.all(
       this.#threads.map((thread) =>
-        thread
-          .call("blockedReason", undefined, ANSWER_MS_MAX)
-          .catch(() => `The thread ${thread.name} does not answer.`),
+        thread.call("obstacles", undefined, ANSWER_MS_MAX).catch((): Obstacle[] => [
+          {
+            reason: `The thread ${thread.name} does not answer.`,
+            roles: ["accept", "read"],
+            isOfThisNode: true,
+          },
+        ]),
       ),
     );
-    return reasons.find((reason) => reason !== undefined);
+    return ofThreads.flat();
   }
 
   metrics(): Promise<MetricValues[]> {

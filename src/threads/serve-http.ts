@@ -31,6 +31,7 @@ import { registerInsightRoutes } from "../http/insight-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { tokenWatchOf } from "../http/note-wire.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
+import type { Obstacle } from "../http/readiness.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { registerWebhookRoutes } from "../http/webhook-routes.ts";
@@ -49,6 +50,7 @@ import type { Stops } from "./stops.ts";
 
 /** One lane a thread: batches of backfills that wait for it share its next flush. */
 const BACKFILL_WRITERS = 1;
+const NO_CONNECTION = "The accept log has no database connection.";
 /** What is left of the 10 s that a drain may take, for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
@@ -69,15 +71,15 @@ export interface HttpParts {
   readonly addresses: ListeningAddresses;
   readonly shared: SharedState;
   /** What only the whole process knows. */
-  readonly process: Pick<HttpContext, "processBlockedReason" | "processMetrics">;
+  readonly process: Pick<HttpContext, "processReadiness" | "processMetrics">;
 }
 
 /** HTTP as one thread serves it. */
 export interface HttpServing {
   /** Takes connections from now on; 0 for a port takes a free one. Answers the ports. */
   listen(ports: Ports): Promise<Ports>;
-  /** Why this thread can accept nothing now; undefined when it can. */
-  blockedReason(): string | undefined;
+  /** What this thread cannot do now. */
+  obstacles(): Obstacle[];
   metrics(): Promise<MetricValues>;
 }
 
@@ -148,7 +150,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   );
   return {
     listen: (ports) => listen(app, authApp, parts, ports),
-    blockedReason: context.blockedReason,
+    obstacles: () => obstaclesOf(acceptLog, diskWatch),
     metrics: () => {
       const { totalCount, idleCount, waitingCount } = parts.pool;
       metrics.poolConnections.set({ state: "idle" }, idleCount);
@@ -254,9 +256,18 @@ function createContext(
     blockedReason: () =>
       acceptLog === undefined
         ? undefined
-        : (diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection.")),
+        : (diskWatch.blocked ?? (acceptLog.ready ? undefined : NO_CONNECTION)),
     ...parts.process,
   };
+}
+
+/** What keeps this thread from accepting, where it is there for that. */
+function obstaclesOf(acceptLog: AcceptLog | undefined, { blocked }: DiskWatch): Obstacle[] {
+  if (acceptLog === undefined) return [];
+  const roles = ["accept"] as const;
+  const ofDisk = blocked === undefined ? [] : [{ reason: blocked, roles, isOfThisNode: false }];
+  const ofLanes = acceptLog.ready ? [] : [{ reason: NO_CONNECTION, roles, isOfThisNode: true }];
+  return [...ofDisk, ...ofLanes];
 }
 
 async function listen(

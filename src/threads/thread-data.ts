@@ -1,3 +1,4 @@
+import type { Readiness } from "../http/readiness.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Channel } from "./channel.ts";
 import type { ThreadLog } from "./thread-log.ts";
@@ -15,7 +16,7 @@ export interface ThreadData {
 /** What the main thread answers to the others, about the whole process. */
 export interface MainCalls {
   readonly [name: string]: (argument: never) => unknown;
-  blockedReason(_: undefined): Promise<string | undefined>;
+  readiness(_: undefined): Promise<Readiness>;
   /** In the Prometheus text format. */
   metrics(_: undefined): Promise<string>;
 }

@@ -1,11 +1,12 @@
 import type { Role } from "../db/presence.ts";
+import { type Obstacle, readinessOf } from "../http/readiness.ts";
 import { createProcessMetrics, type MetricValues, renderMetrics, sumMetrics } from "../observe/metrics.ts";
 import type { MainCalls } from "./thread-data.ts";
 
 /** A thread, or several that do the same, as far as the whole process can be asked about it. */
 export interface ProcessPart {
-  /** Why it can accept nothing now. */
-  blockedReason?(): Promise<string | undefined>;
+  /** What it cannot do now. */
+  obstacles?(): Promise<readonly Obstacle[]>;
   /** Values of the metrics of each thread. */
   metrics(): Promise<readonly MetricValues[]>;
 }
@@ -23,10 +24,7 @@ export class WholeProcess {
 
   /** For the threads to call. */
   readonly calls: MainCalls = {
-    blockedReason: async () => {
-      const reasons = await Promise.all(this.#parts.map((part) => part.blockedReason?.()));
-      return reasons.find((reason) => reason !== undefined);
-    },
+    readiness: async () => readinessOf(this.#roles, await this.#obstacles()),
     metrics: async () => renderMetrics(await this.#readParts()),
   };
 
@@ -37,9 +35,14 @@ export class WholeProcess {
 
   async #readParts(): Promise<MetricValues[]> {
     const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
-    const isReady = (await this.calls.blockedReason(undefined)) === undefined;
-    for (const role of this.#roles) this.#metrics.ready.set({ role }, isReady ? 1 : 0);
+    const obstacles = await this.#obstacles();
+    for (const role of this.#roles)
+      this.#metrics.ready.set({ role }, obstacles.some(({ roles }) => roles.includes(role)) ? 0 : 1);
     return [await this.#metrics.registry.getMetricsAsJSON(), ...ofParts.flat()];
+  }
+
+  async #obstacles(): Promise<Obstacle[]> {
+    return (await Promise.all(this.#parts.map(async (part) => (await part.obstacles?.()) ?? []))).flat();
   }
 
   add(part: ProcessPart): void {
