@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { COUNT_MAX } from "../../src/ledger/night-run.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { mapLabel } from "../../src/state/label-mapping.ts";
 import { type ModelRun, writeBlocks, writeNights } from "../support/insight-model.ts";
@@ -225,6 +226,8 @@ describe("labels", () => {
       runs: [{ ...codes, status, group: key, nights: 2, blocks, pickedUp }],
     });
     const blocks = [block("A", "DEFINITE", 10, 4), block("B", "DEF", 2, 5), block("C", "TENTATIVE", 9, null)];
+    // The greatest counts that a record may carry: what is left of such a block is beyond 32 bits.
+    blocks.push(block("D", "DEFINITE", COUNT_MAX, -COUNT_MAX));
     await writeBlocks(service.pool, place, blocks);
     const asked = { ...JULY, propertyCode: "BLOCKS", by: "group" };
     const items = await insightItems(service, "on-the-books", asked);
@@ -232,7 +235,9 @@ describe("labels", () => {
       items.map((item) => [item["stayDate"], item["group"], item["rooms"], item["blocksRemaining"]]),
       [
         [NIGHT, "A", 0, 6],
+        [NIGHT, "D", 0, 2 * COUNT_MAX],
         ["2026-07-15", "A", 0, 6],
+        ["2026-07-15", "D", 0, 2 * COUNT_MAX],
       ],
     );
   });

@@ -66,12 +66,12 @@ shared_room as (/* part: settled-shares by night */),
 block_change as (
   select key, dimension, night, sum(blocks) as blocks
   from (
-    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0) - coalesce(picked_up, 0) as blocks
+    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint - coalesce(picked_up, 0) as blocks
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
     union all
-    select key, dimension, first_night + nights, coalesce(picked_up, 0) - coalesce(blocks, 0)
+    select key, dimension, first_night + nights, coalesce(picked_up, 0)::bigint - coalesce(blocks, 0)
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and source_time /* clock */ <= $5
