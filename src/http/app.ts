@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
+import { preparePages } from "./read-page.ts";
 import { faultOf, followsLast, isLast, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -48,6 +49,7 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.decorateRequest("principal", undefined);
   app.decorateRequest("acceptedRequestId", undefined);
+  preparePages(app);
   addHooks(app, context, requestLog);
   addErrorHandlers(app, context);
   return app;

@@ -1,6 +1,14 @@
 import { Readable } from "node:stream";
-import type { FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Position } from "../read/position.ts";
+import { OpenPages } from "./open-pages.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** The pages that this thread is sending. */
+    readonly openPages: OpenPages;
+  }
+}
 
 /** A page as its list yields it: items as JSON, in order, and at the end what its last words need, such as the next page's position. */
 export type Items<End = Position | null> = AsyncGenerator<Buffer, End>;
@@ -14,6 +22,8 @@ export interface PageText<End = Position | null> {
   readonly asLines?: boolean;
 }
 
+/** A client that takes nothing of a page for so long is not waited for. */
+const STALL_MS_MAX = 30_000;
 /** Items are gathered up to this many bytes before they are handed to the socket. */
 const GATHERED_BYTES = 65_536;
 /** So much of a page's memory is freed by hand once it was sent; what a longer page takes beyond is left to the garbage collector. */
@@ -81,6 +91,18 @@ async function* startingWith(
   yield* rest;
 }
 
+/** Lets the app send pages. */
+export function preparePages(app: FastifyInstance): void {
+  app.decorate("openPages", new OpenPages());
+}
+
+/** Ends the connection of a client that does not take what it asked for, and with it the reading and its memory. */
+function endWhenStalled({ raw }: FastifyReply): void {
+  raw.setTimeout(STALL_MS_MAX);
+  // Before Node's own listener, which sets how long the connection may then be idle.
+  raw.prependOnceListener("finish", () => raw.setTimeout(0));
+}
+
 /**
  * Sends a page. A small one goes out whole; a large one is streamed as it is read, so that it never lies in memory
  * whole, and a client that goes away ends the reading. Whatever fails before the first bytes is an ordinary error;
@@ -93,6 +115,9 @@ export async function sendPage<End = Position | null>(
 ): Promise<FastifyReply> {
   const type = page.asLines === true ? "application/x-ndjson" : "application/json";
   reply.type(`${type}; charset=utf-8`).header("cache-control", "no-store");
+  await reply.server.openPages.enter(reply.request.principal?.clientId ?? "", reply.raw);
+  // Who asked may be gone by now.
+  if (reply.raw.closed) return reply.hijack();
   const memory = new PageMemory();
   const text = textOf(items, page, memory);
   const first = await text.next();
@@ -106,5 +131,6 @@ export async function sendPage<End = Position | null>(
   // All of it has been handed to the system then. A connection that is cut may still be writing.
   reply.raw.once("finish", () => memory.free());
   if (second.done === true) return reply.send(start);
+  endWhenStalled(reply);
   return reply.send(Readable.from(startingWith([start, second.value], text), { objectMode: false }));
 }

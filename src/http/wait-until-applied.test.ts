@@ -32,6 +32,26 @@ test("a wait is at most 10 seconds, and a client that is gone is not waited for"
   assert.equal(await wait(asking("wait=9", true), () => assert.fail("nobody asks")), "wait=9");
 });
 
+test("of one client fifty wait and no more, whoever else does", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const app = fastify();
+  const wait = createWait(app);
+  let asked = 0;
+  const ask = (clientId: string) =>
+    wait({ ...asking("wait=10"), principal: { clientId } } as FastifyRequest, async () => {
+      asked += 1;
+      return false;
+    });
+  const waits = Array.from({ length: 50 }, () => ask("a"));
+  assert.equal(await ask("a"), "wait=10");
+  assert.equal(asked, 50);
+  waits.push(ask("b"));
+  assert.equal(asked, 51);
+  await new Promise(setImmediate);
+  await app.close();
+  await Promise.all(waits);
+});
+
 test("without the preference nothing is waited for", async () => {
   const wait = createWait(fastify());
   assert.equal(await wait(asking("handling=lenient"), () => assert.fail("nobody asks")), null);
