@@ -22,7 +22,7 @@ export interface PageText<End = Position | null> {
   readonly asLines?: boolean;
 }
 
-/** A client that takes nothing of a page for so long is not waited for. */
+/** A client that takes nothing of a page for so long is not waited for; Node may see that only after as long again. */
 const STALL_MS_MAX = 30_000;
 /** Items are gathered up to this many bytes before they are handed to the socket. */
 const GATHERED_BYTES = 65_536;
