@@ -219,6 +219,24 @@ describe("settings and labels", () => {
     assert.deepEqual(meaning(before, "WALK IN"), [1, false, "unmapped"]);
     assert.deepEqual(meaning(before, "Confirmed"), [1, true, "default"]);
     const walkIn = { clientCode: "ACME", resource: "reservations", label: "WALK IN" };
+    const pages: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const next: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const page = await session.read<LabelsAnswer>(`labels?clientCode=ACME&limit=1${next}`);
+      assert.deepEqual(page.unmapped, { labels: 1, records: 1 });
+      pages.push(...page.items.map(({ label }) => label));
+      cursor = page.nextCursor;
+    }
+    assert.deepEqual(
+      pages,
+      before.items.map(({ label }) => label),
+    );
+    assert.ok(pages.length > 1);
+    const unmapped = await session.read<LabelsAnswer>("labels?clientCode=ACME&by=unmapped");
+    assert.deepEqual(
+      unmapped.items.map(({ label }) => label),
+      ["WALK IN"],
+    );
     const set = await session.change<LabelsAnswer>("labels/set", { ...walkIn, deducts: true });
     assert.deepEqual(meaning(set, "WALK IN"), [1, true, "mapping"]);
     const unset = await session.change<LabelsAnswer>("labels/unset", walkIn);

@@ -151,10 +151,22 @@ export interface SettingRequest {
   readonly value?: string;
 }
 
-/** GET `labels` with clientCode: every label in use or mapped. */
+/** GET `labels`: labels in use or mapped, by resource and label. Answers LabelsAnswer. */
+export interface LabelsQuery {
+  readonly clientCode: string;
+  /** Those that nobody has mapped alone. */
+  readonly by?: "unmapped";
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A page of labels. */
 export interface LabelsAnswer {
   readonly clientCode: string;
   readonly items: readonly LabelItem[];
+  readonly nextCursor: string | null;
+  /** On all pages together, whichever are asked for. */
+  readonly unmapped: { readonly labels: number; readonly records: number };
 }
 
 export interface LabelItem {
@@ -169,7 +181,7 @@ export interface LabelItem {
   readonly by: "mapping" | "default" | "unmapped";
 }
 
-/** POST `labels/set`; `labels/unset` takes no `deducts`. Answers LabelsAnswer. */
+/** POST `labels/set`; `labels/unset` takes no `deducts`. Answers LabelsAnswer, its first 100. */
 export interface LabelRequest {
   readonly clientCode: string;
   readonly resource: "reservations" | "groups";

@@ -3,12 +3,19 @@ import type { LabelsAnswer, SettingsAnswer } from "../../../packages/console/src
 import { recordAudit } from "../../auth/audit.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
+import { isKey, type Position, type PositionShape } from "../../read/position.ts";
 import { setSetting, unsetSetting } from "../../settings/change-setting.ts";
 import { settingsOfClient } from "../../settings/property-settings.ts";
 import { SettingInputError } from "../../settings/setting-values.ts";
-import { type LabelledResource, listLabels, mapLabel, unmapLabel } from "../../state/label-mapping.ts";
+import {
+  type LabelledResource,
+  type LabelOf,
+  listLabels,
+  mapLabel,
+  unmapLabel,
+} from "../../state/label-mapping.ts";
 import { adminOf, type ConsoleParts } from "./console-parts.ts";
-import { addChange, addQuestion, type Told } from "./console-routes.ts";
+import { addChange, addQuestion, type Paging, pagingOf, type Told } from "./console-routes.ts";
 import type { JsonBody } from "./json-body.ts";
 
 const CODE_CHARACTERS_MAX = 128;
@@ -26,9 +33,42 @@ async function describeSettings(
   };
 }
 
-async function describeLabels({ context }: ConsoleParts, clientCode: string): Promise<LabelsAnswer> {
-  const labels = await listLabels(context.pool, clientCode);
-  return { clientCode, items: labels.map(({ clientCode: _code, ...label }) => label) };
+/** A label's place in the list: resource and label, compared as texts. */
+const LABEL_POSITION: PositionShape = [isKey, isKey];
+
+function compareLabels(one: Position, other: Position): number {
+  const [at, toAt] = one[0] === other[0] ? [one[1], other[1]] : [one[0], other[0]];
+  return String(at) < String(toAt) ? -1 : at === toAt ? 0 : 1;
+}
+
+/** What a change answers: it was no question that a cursor could go on with. */
+const FIRST_PAGE: Paging = { limit: 100, start: null, cursorOf: () => null };
+
+/** A page of labels. They are counted anew for each: a client code has tens of them, unless its sender has gone wrong. */
+async function describeLabels(
+  { context }: ConsoleParts,
+  clientCode: string,
+  { by, paging }: { readonly by?: "unmapped" | undefined; readonly paging?: Paging } = {},
+): Promise<LabelsAnswer> {
+  const { limit, start, cursorOf } = paging ?? FIRST_PAGE;
+  const placeOf = ({ resource, label }: LabelOf): Position => [resource, label];
+  const labels = (await listLabels(context.pool, clientCode)).sort((one, other) =>
+    compareLabels(placeOf(one), placeOf(other)),
+  );
+  const unmapped = labels.filter((label) => label.by === "unmapped");
+  const listed = by === undefined ? labels : unmapped;
+  const rest = start === null ? listed : listed.filter((label) => compareLabels(placeOf(label), start) > 0);
+  const items = rest.slice(0, limit);
+  const last = rest.length > limit ? items.at(-1) : undefined;
+  return {
+    clientCode,
+    items: items.map(({ clientCode: _code, ...label }) => label),
+    nextCursor: cursorOf(last === undefined ? null : placeOf(last)),
+    unmapped: {
+      labels: unmapped.length,
+      records: unmapped.reduce((sum, { records }) => sum + records, 0),
+    },
+  };
 }
 
 async function changeSetting(
@@ -92,8 +132,11 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addQuestion(scope, parts, "settings", ["clientCode", "propertyCode"], ({ query }) =>
     describeSettings(parts, query.requiredCode("clientCode"), query.code("propertyCode") ?? null),
   );
-  addQuestion(scope, parts, "labels", ["clientCode"], ({ query }) =>
-    describeLabels(parts, query.requiredCode("clientCode")),
+  addQuestion(scope, parts, "labels", ["clientCode", "by", "limit", "cursor"], ({ query }) =>
+    describeLabels(parts, query.requiredCode("clientCode"), {
+      by: query.word("by", ["unmapped"]),
+      paging: pagingOf("labels", query, LABEL_POSITION),
+    }),
   );
   const settingFields = ["clientCode", "propertyCode", "name"];
   addChange(scope, parts, "settings/set", [...settingFields, "value"], (told) =>

@@ -6,14 +6,22 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Choice } from "../../parts/field.tsx";
 import { Section } from "../../parts/page.tsx";
+import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty, Failure, Notice } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useSay } from "../../parts/toast.tsx";
 import { type Deed, useDeed } from "../../parts/use-deed.ts";
+import { useFilters } from "../../routing/address.ts";
+
+const LIMIT = 50;
 
 /** What the status labels of a client code mean: whether rooms under them are on the books. */
 export function Labels({ clientCode }: { readonly clientCode: string }) {
-  const asked = useAnswer<LabelsAnswer>(addressOf("labels", { clientCode }));
+  const { filters, change } = useFilters();
+  const by = filters.get("labels") === "unmapped" ? "unmapped" : undefined;
+  const asked = useAnswer<LabelsAnswer>(
+    addressOf("labels", { clientCode, by, cursor: filters.get("cursor") ?? undefined, limit: LIMIT }),
+  );
   const deed = useDeed();
   return (
     <Section
@@ -22,14 +30,28 @@ export function Labels({ clientCode }: { readonly clientCode: string }) {
     >
       {deed.error === undefined ? null : <Failure error={deed.error} />}
       <Answered asked={asked} lines={6}>
-        {({ items }) => (
+        {({ items, nextCursor, unmapped }) => (
           <>
-            <UnmappedNotice items={items} />
+            <UnmappedNotice {...unmapped} />
+            <search className="filters">
+              <Choice
+                label="Labels"
+                value={by ?? "all"}
+                options={[
+                  ["all", "All"],
+                  ["unmapped", "Unmapped"],
+                ]}
+                onChange={(next) => change({ labels: next === "unmapped" ? next : undefined })}
+              />
+            </search>
             {items.length === 0 ? (
-              <Empty title="No record carries a label yet" />
+              <Empty
+                title={by === undefined ? "No record carries a label yet" : "Every label means something"}
+              />
             ) : (
               <LabelTable clientCode={clientCode} items={items} deed={deed} onDone={asked.ask} />
             )}
+            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "label")} />
           </>
         )}
       </Answered>
@@ -37,14 +59,12 @@ export function Labels({ clientCode }: { readonly clientCode: string }) {
   );
 }
 
-function UnmappedNotice({ items }: { readonly items: readonly LabelItem[] }) {
-  const unmapped = items.filter(({ by }) => by === "unmapped");
-  if (unmapped.length === 0) return null;
-  const records = unmapped.reduce((sum, item) => sum + item.records, 0);
+function UnmappedNotice({ labels, records }: LabelsAnswer["unmapped"]) {
+  if (labels === 0) return null;
   return (
-    <Notice tone="warn" title={`${writeMany(unmapped.length, "label means", "labels mean")} nothing yet`}>
-      {writeMany(records, "record")} under them {records === 1 ? "is" : "are"} not on the books until you say
-      whether they deduct.
+    <Notice tone="warn" title={`${writeMany(labels, "label means", "labels mean")} nothing yet`}>
+      {writeMany(records, "record")} under {labels === 1 ? "it" : "them"} {records === 1 ? "is" : "are"} not
+      on the books until you say whether {labels === 1 ? "it deducts" : "they deduct"}.
     </Notice>
   );
 }
@@ -99,6 +119,7 @@ function LabelTable({ clientCode, items, deed, onDone }: LabelTableProps) {
         {
           head: "Change",
           end: true,
+          action: true,
           cell: (item) =>
             item.by === "mapping" ? (
               <Button kind="quiet" busy={deed.busy} onClick={() => send("labels/unset", item)}>
