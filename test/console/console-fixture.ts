@@ -11,10 +11,10 @@ export const PASSWORD = "a long enough password";
 
 /** What a test changes of its window. */
 export interface WindowOptions {
-  readonly dark?: boolean;
-  readonly phone?: boolean;
   /** Nobody is logged in. */
   readonly loggedOut?: boolean;
+  /** The window of all tests that say so, as the one before left it: what it has loaded it need not load again. */
+  readonly shared?: boolean;
 }
 
 /** A service with the hotel of the tests, one operator, `anna`, and a Chromium. */
@@ -38,6 +38,7 @@ export function consoleFixture(): ConsoleFixture {
   let hotel: Hotel;
   let cookies: Parameters<Awaited<ReturnType<typeof openWindow>>["context"]["addCookies"]>[0];
   let withoutBrowser: string | undefined;
+  let sharedWindow: ReturnType<typeof openWindow> | undefined;
 
   before(async () => {
     try {
@@ -65,14 +66,16 @@ export function consoleFixture(): ConsoleFixture {
   const inWindow: ConsoleFixture["inWindow"] = (name, run, options = {}) => {
     test(name, async (t) => {
       if (withoutBrowser !== undefined) return t.skip(withoutBrowser);
-      const { context, page, complaints } = await openWindow(browser, {
-        colorScheme: options.dark === true ? "dark" : "light",
-        ...(options.phone === true ? { viewport: { width: 390, height: 844 } } : {}),
-      });
-      if (options.loggedOut !== true) await context.addCookies(cookies);
+      const open = async () => {
+        const opened = await openWindow(browser, { colorScheme: "light" });
+        if (options.loggedOut !== true) await opened.context.addCookies(cookies);
+        return opened;
+      };
+      if (options.shared === true) sharedWindow ??= open();
+      const { context, page, complaints } = await ((options.shared === true && sharedWindow) || open());
       await run(page, complaints);
-      await context.close();
-      assert.deepEqual(complaints, []);
+      if (options.shared !== true) await context.close();
+      assert.deepEqual(complaints.splice(0), []);
     });
   };
   const visit: ConsoleFixture["visit"] = async (page, path) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { violationsOf } from "./axe.ts";
-import { consoleFixture } from "./console-fixture.ts";
+import type { ConsoleFixture } from "./console-fixture.ts";
 import { pagesOf } from "./pages.ts";
 
 /** What a first visit may load, all of it, as it comes over the wire. */
@@ -15,56 +15,58 @@ const PAGE_NAMES = [
   ...["webhooks", "webhook", "settings", "audit", "account"],
 ];
 
-const { service, hotel, inWindow, visit } = consoleFixture();
-const everyPage = () => pagesOf(hotel(), service().client.clientId);
+export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
+  describe("every page of the console", () => {
+    const everyPage = () => pagesOf(hotel(), service().client.clientId);
+    for (const name of PAGE_NAMES)
+      inWindow(
+        `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits`,
+        async (page) => {
+          const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
+          await page.setViewportSize({ width: 1280, height: 860 });
+          await page.emulateMedia({ colorScheme: "light" });
+          await visit(page, path);
+          const found = await violationsOf(page);
+          await page.emulateMedia({ colorScheme: "dark" });
+          found.push(...(await violationsOf(page, "colours")));
+          await page.setViewportSize({ width: 390, height: 844 });
+          const beyond = await page.evaluate<number>(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+          );
+          if (beyond > 0) found.push(`${beyond} pixels wider than a phone`);
+          found.push(...(await violationsOf(page, "layout")));
+          assert.deepEqual(found, []);
+        },
+        { shared: true },
+      );
 
-describe("every page of the console", () => {
-  for (const name of PAGE_NAMES)
+    inWindow("is looked at", async () => {
+      assert.deepEqual(
+        everyPage().map(([name]) => name),
+        PAGE_NAMES,
+      );
+    });
+
     inWindow(
-      `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits`,
+      "loads little at first, and nothing from elsewhere",
       async (page) => {
-        const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
-        await visit(page, path);
-        const found = await violationsOf(page);
-        await page.emulateMedia({ colorScheme: "dark" });
-        found.push(...(await violationsOf(page, "colours")));
-        await page.setViewportSize({ width: 390, height: 844 });
-        const beyond = await page.evaluate<number>(
-          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-        );
-        if (beyond > 0) found.push(`${beyond} pixels wider than a phone`);
-        found.push(...(await violationsOf(page, "layout")));
-        assert.deepEqual(found, []);
+        const origins = new Set<string>();
+        const sizes: Promise<number>[] = [];
+        page.on("requestfinished", (request) => {
+          origins.add(new URL(request.url()).origin);
+          sizes.push(request.sizes().then((size) => size.responseBodySize + size.responseHeadersSize));
+        });
+        await page.goto(`${service().address}/console/`, { waitUntil: "networkidle" });
+        await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
+        const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+        assert.deepEqual([...origins], [new URL(service().address).origin]);
+        assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
       },
+      { loggedOut: true },
     );
 
-  inWindow("is looked at", async () => {
-    assert.deepEqual(
-      everyPage().map(([name]) => name),
-      PAGE_NAMES,
-    );
+    inWindow("has no style attribute in its page as it is served", async (page) => {
+      const served = await (await page.request.get(`${service().address}/console/`)).text();
+      assert.doesNotMatch(served, /style=|<style|javascript:/);
+    });
   });
-
-  inWindow(
-    "loads little at first, and nothing from elsewhere",
-    async (page) => {
-      const origins = new Set<string>();
-      const sizes: Promise<number>[] = [];
-      page.on("requestfinished", (request) => {
-        origins.add(new URL(request.url()).origin);
-        sizes.push(request.sizes().then((size) => size.responseBodySize + size.responseHeadersSize));
-      });
-      await page.goto(`${service().address}/console/`, { waitUntil: "networkidle" });
-      await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
-      const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-      assert.deepEqual([...origins], [new URL(service().address).origin]);
-      assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
-    },
-    { loggedOut: true },
-  );
-
-  inWindow("has no style attribute in its page as it is served", async (page) => {
-    const served = await (await page.request.get(`${service().address}/console/`)).text();
-    assert.doesNotMatch(served, /style=|<style|javascript:/);
-  });
-});

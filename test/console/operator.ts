@@ -2,130 +2,130 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { violationsOf } from "./axe.ts";
-import { consoleFixture, PASSWORD } from "./console-fixture.ts";
+import { type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, settled } from "./pages.ts";
 
-const { service, hotel, inWindow, visit } = consoleFixture();
-
-describe("an operator in the console", () => {
-  inWindow(
-    "logs in where a deep link leads, and a wrong password is told; axe finds nothing wrong with either",
-    async (page, complaints) => {
-      await page.goto(`${service().address}/console/requests?outcome=failed`);
-      await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
-      assert.deepEqual(await violationsOf(page), []);
-      await logInByHand(page, "anna", "a wrong password");
-      await page.getByRole("alert").waitFor();
-      assert.deepEqual(await violationsOf(page), []);
-      // The browser notes the 401.
-      assert.equal(complaints.splice(0).length, 1);
-      await logInByHand(page, "anna", PASSWORD);
-      await page.getByRole("heading", { name: "Requests" }).waitFor();
-      assert.equal(new URL(page.url()).search, "?outcome=failed");
-      await page.getByRole("button", { name: "Log out" }).click();
-      await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
-    },
-    { loggedOut: true },
-  );
-
-  inWindow("finds a failed record and where in what was sent the reason stands", async (page) => {
-    await visit(page, "/");
-    await page.getByRole("link", { name: "Requests", exact: true }).click();
-    await page.getByLabel("Outcome").selectOption("rejected");
-    await page.waitForURL(/outcome=rejected/);
-    await page.locator("main tbody a").first().click();
-    await page.getByRole("link", { name: "R-LENIENT-2" }).click();
-    await page
-      .getByRole("cell", { name: /departure/i })
-      .first()
-      .waitFor();
-    const marked = await page.locator(".payload [data-marked]").allInnerTexts();
-    assert.match(marked.join("\n"), /Date|roomStays/);
-  });
-
-  inWindow("releases a held record, with a reason that the audit keeps", async (page) => {
-    await visit(page, "/quarantine");
-    await page.getByRole("link", { name: hotel().heldKey }).click();
-    await page.getByRole("button", { name: "Release …" }).click();
-    await page.getByLabel("Reason (optional)").fill("the clock of the sender was wrong");
-    await page.getByRole("button", { name: "Release", exact: true }).click();
-    await page.getByText("Released: it was applied as it was sent").waitFor();
-    await visit(
-      page,
-      `/history?clientCode=ACME&propertyCode=PARIS01&resource=reservations&key=${hotel().heldKey}`,
+/** What they do to the hotel stays: they come after those that only look. */
+export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
+  describe("an operator in the console", () => {
+    inWindow(
+      "logs in where a deep link leads, and a wrong password is told; axe finds nothing wrong with either",
+      async (page, complaints) => {
+        await page.goto(`${service().address}/console/requests?outcome=failed`);
+        await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        await logInByHand(page, "anna", "a wrong password");
+        await page.getByRole("alert").waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        // The browser notes the 401.
+        assert.equal(complaints.splice(0).length, 1);
+        await logInByHand(page, "anna", PASSWORD);
+        await page.getByRole("heading", { name: "Requests" }).waitFor();
+        assert.equal(new URL(page.url()).search, "?outcome=failed");
+        await page.getByRole("button", { name: "Log out" }).click();
+        await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
+      },
+      { loggedOut: true },
     );
-    await page.getByText("First known version.").waitFor();
-    await visit(page, "/audit");
-    await page.getByText("the clock of the sender was wrong").first().waitFor();
-  });
 
-  inWindow("rotates a secret: it works, and is shown this once", async (page) => {
-    const { clientId } = await service().newClient({ name: "Rotated" });
-    await visit(page, `/clients/${clientId}`);
-    await page.getByRole("button", { name: "Rotate the secret …" }).click();
-    await page.getByRole("button", { name: "Make a new secret" }).click();
-    const secret = await page.getByTestId("secret").innerText();
-    const answer = await fetch(new URL("/api/oauth2/token", service().address), {
-      method: "POST",
-      body: new URLSearchParams({
-        grant_type: "client_credentials",
-        client_id: clientId,
-        client_secret: secret,
-      }),
+    inWindow("finds a failed record and where in what was sent the reason stands", async (page) => {
+      await visit(page, "/");
+      await page.getByRole("link", { name: "Requests", exact: true }).click();
+      await page.getByLabel("Outcome").selectOption("rejected");
+      await page.waitForURL(/outcome=rejected/);
+      await page.locator("main tbody a").first().click();
+      await page.getByRole("link", { name: "R-LENIENT-2" }).click();
+      await page
+        .getByRole("cell", { name: /departure/i })
+        .first()
+        .waitFor();
+      const marked = await page.locator(".payload [data-marked]").allInnerTexts();
+      assert.match(marked.join("\n"), /Date|roomStays/);
     });
-    assert.equal(answer.status, 200, await answer.text());
-    await page.getByRole("button", { name: "I have kept it" }).click();
-    await visit(page, `/clients/${clientId}`);
-    assert.equal((await page.content()).includes(secret), false);
-  });
 
-  inWindow("creates a client, and grants and revokes it", async (page) => {
-    await visit(page, "/clients/new");
-    await page.getByLabel("Name").fill("Seaside CRS");
-    await page.getByLabel("Hotels it may push and read").fill("SEASIDE/*");
-    await page.getByRole("button", { name: "Create the client" }).click();
-    const clientId = await page.getByTestId("client id").innerText();
-    await page.getByRole("button", { name: "I have kept it" }).click();
-    await page.getByRole("heading", { name: "Seaside CRS" }).waitFor();
-    await page.getByRole("button", { name: "Revoke …" }).click();
-    await page.getByLabel("Type the client id to confirm").fill(clientId);
-    await page.getByRole("button", { name: "Revoke for good" }).click();
-    await page.getByText("Revoked for good").waitFor();
-  });
+    inWindow("releases a held record, with a reason that the audit keeps", async (page) => {
+      await visit(page, "/quarantine");
+      await page.getByRole("link", { name: hotel().heldKey }).click();
+      await page.getByRole("button", { name: "Release …" }).click();
+      await page.getByLabel("Reason (optional)").fill("the clock of the sender was wrong");
+      await page.getByRole("button", { name: "Release", exact: true }).click();
+      await page.getByText("Released: it was applied as it was sent").waitFor();
+      await visit(
+        page,
+        `/history?clientCode=ACME&propertyCode=PARIS01&resource=reservations&key=${hotel().heldKey}`,
+      );
+      await page.getByText("First known version.").waitFor();
+      await visit(page, "/audit");
+      await page.getByText("the clock of the sender was wrong").first().waitFor();
+    });
 
-  inWindow("says what an unmapped label means, and takes it back", async (page) => {
-    await visit(page, "/settings?clientCode=ACME");
-    const row = page.getByRole("row", { name: /WALK IN/ });
-    await row.getByText("unmapped").waitFor();
-    await row.getByText("Yes", { exact: true }).click();
-    await row.getByText("mapping").waitFor();
-    await row.getByRole("button", { name: "Take it back" }).click();
-    await row.getByText("unmapped").waitFor();
-  });
+    inWindow("rotates a secret: it works, and is shown this once", async (page) => {
+      const { clientId } = await service().newClient({ name: "Rotated" });
+      await visit(page, `/clients/${clientId}`);
+      await page.getByRole("button", { name: "Rotate the secret …" }).click();
+      await page.getByRole("button", { name: "Make a new secret" }).click();
+      const secret = await page.getByTestId("secret").innerText();
+      const answer = await fetch(new URL("/api/oauth2/token", service().address), {
+        method: "POST",
+        body: new URLSearchParams({
+          grant_type: "client_credentials",
+          client_id: clientId,
+          client_secret: secret,
+        }),
+      });
+      assert.equal(answer.status, 200, await answer.text());
+      await page.getByRole("button", { name: "I have kept it" }).click();
+      await visit(page, `/clients/${clientId}`);
+      assert.equal((await page.content()).includes(secret), false);
+    });
 
-  inWindow("goes about by keys alone", async (page) => {
-    await visit(page, "/");
-    await page.keyboard.press("Tab");
-    assert.equal(await page.evaluate("document.activeElement?.textContent"), "Skip to the content");
-    await page.keyboard.press("Enter");
-    await page.keyboard.type("gr");
-    await page.getByRole("heading", { name: "Requests" }).waitFor();
-    assert.equal(await page.evaluate("document.activeElement?.tagName"), "H1");
-    await settled(page);
-    await page.keyboard.press("j");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: /^Request [0-9a-f]{8}/ }).waitFor();
-    await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-  });
+    inWindow("creates a client, and grants and revokes it", async (page) => {
+      await visit(page, "/clients/new");
+      await page.getByLabel("Name").fill("Seaside CRS");
+      await page.getByLabel("Hotels it may push and read").fill("SEASIDE/*");
+      await page.getByRole("button", { name: "Create the client" }).click();
+      const clientId = await page.getByTestId("client id").innerText();
+      await page.getByRole("button", { name: "I have kept it" }).click();
+      await page.getByRole("heading", { name: "Seaside CRS" }).waitFor();
+      await page.getByRole("button", { name: "Revoke …" }).click();
+      await page.getByLabel("Type the client id to confirm").fill(clientId);
+      await page.getByRole("button", { name: "Revoke for good" }).click();
+      await page.getByText("Revoked for good").waitFor();
+    });
 
-  inWindow("saves what is shown as CSV", async (page) => {
-    await visit(page, "/requests");
-    const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Export CSV" }).click();
-    const text = await readFile((await (await download).path()) ?? "", "utf8");
-    assert.match(text, /^requestId,receivedAt,/);
+    inWindow("says what an unmapped label means, and takes it back", async (page) => {
+      await visit(page, "/settings?clientCode=ACME");
+      const row = page.getByRole("row", { name: /WALK IN/ });
+      await row.getByText("unmapped").waitFor();
+      await row.getByText("Yes", { exact: true }).click();
+      await row.getByText("mapping").waitFor();
+      await row.getByRole("button", { name: "Take it back" }).click();
+      await row.getByText("unmapped").waitFor();
+    });
+
+    inWindow("goes about by keys alone", async (page) => {
+      await visit(page, "/");
+      await page.keyboard.press("Tab");
+      assert.equal(await page.evaluate("document.activeElement?.textContent"), "Skip to the content");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("gr");
+      await page.getByRole("heading", { name: "Requests" }).waitFor();
+      assert.equal(await page.evaluate("document.activeElement?.tagName"), "H1");
+      await settled(page);
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: /^Request [0-9a-f]{8}/ }).waitFor();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+
+    inWindow("saves what is shown as CSV", async (page) => {
+      await visit(page, "/requests");
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export CSV" }).click();
+      const text = await readFile((await (await download).path()) ?? "", "utf8");
+      assert.match(text, /^requestId,receivedAt,/);
+    });
   });
-});

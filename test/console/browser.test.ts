@@ -1,0 +1,12 @@
+import { consoleFixture } from "./console-fixture.ts";
+import { describeDocumentation } from "./docs-pages.ts";
+import { describeEveryPage } from "./every-page.ts";
+import { describeInsights } from "./insights.ts";
+import { describeOperator } from "./operator.ts";
+
+// One service, one hotel and one Chromium for all that is looked at in a browser: each takes seconds to start.
+const fixture = consoleFixture();
+describeEveryPage(fixture);
+describeInsights(fixture);
+describeOperator(fixture);
+describeDocumentation(fixture);
