@@ -9,8 +9,8 @@ const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot
 export function Chart(props: ChartProps) {
   const { x, series, writeX, label, height = 260 } = props;
   const [pointed, setPointed] = useState<number | null>(null);
-  const last = props.backwards === true ? 0 : x.length - 1;
-  const place = pointed ?? lastKnown(series, last, props.backwards === true ? 1 : -1);
+  const isFromLow = props.backwards === true || props.begin === "oldest";
+  const place = pointed ?? firstKnown(series, isFromLow ? 0 : x.length - 1, isFromLow ? 1 : -1);
   const at = x[place];
   const plot: PlotProps = { ...props, height, pointed, onPoint: setPointed };
   return (
@@ -23,26 +23,34 @@ export function Chart(props: ChartProps) {
             return (
               <li key={name}>
                 <i className="swatch" data-kind={kind} />
-                {name} <strong>{value === null || value === undefined ? "–" : write(value)}</strong>
+                {name} <strong>{value === null || value === undefined ? "–" : write(value, place)}</strong>
               </li>
             );
           })}
         </ul>
       </figcaption>
+      <p className="chart-unit" aria-hidden="true">
+        {props.unit}
+      </p>
       <Suspense fallback={<ChartSpace height={height} label={label} />}>
         <Plot {...plot} />
       </Suspense>
+      {props.xUnit === undefined ? null : (
+        <p className="chart-unit x" aria-hidden="true">
+          {props.xUnit}
+        </p>
+      )}
     </figure>
   );
 }
 
-/** Before anything is pointed at: the newest place at which there is something to say. */
-function lastKnown(series: readonly Series[], last: number, step: 1 | -1): number {
+/** Before anything is pointed at: the first place from an end at which there is something to say. */
+function firstKnown(series: readonly Series[], end: number, step: 1 | -1): number {
   const length = series[0]?.values.length ?? 0;
-  for (let place = last; place >= 0 && place < length; place += step)
-    if (series.some(({ kind, values }) => kind !== "past" && kind !== "ceiling" && values[place] !== null))
+  for (let place = end; place >= 0 && place < length; place += step)
+    if (series.some(({ kind, values }) => (kind === "now" || kind === "bars") && values[place] !== null))
       return place;
-  return last;
+  return end;
 }
 
 /** As high as the chart will be, so that nothing jumps. */

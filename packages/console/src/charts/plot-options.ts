@@ -5,7 +5,30 @@ import type { Ink } from "./ink.ts";
 /** Room for a mark of the x axis, in pixels. */
 const TICK_ROOM = 58;
 const bars = uPlot.paths.bars?.({ size: [0.72, 26], radius: 0.12 });
-const steps = uPlot.paths.stepped?.({ align: 1 });
+/** Before wider ones of the past, which show at both sides. */
+const narrowBars = uPlot.paths.bars?.({ size: [0.46, 18], radius: 0.12 });
+const pastBars = uPlot.paths.bars?.({ size: [0.8, 30], radius: 0.08 });
+
+/** A level for each place, as wide as the place: without a slope between places, and all of the first and the last. */
+const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
+  const stroke = new Path2D();
+  const half = Math.abs(plot.valToPos(1, "x", true) - plot.valToPos(0, "x", true)) / 2;
+  for (let place = first; place <= last; place += 1) {
+    const value = plot.data[index]?.[place];
+    const x = plot.data[0][place];
+    if (value === null || value === undefined || x === undefined) continue;
+    const across = plot.valToPos(x, "x", true);
+    const height = plot.valToPos(value, "y", true);
+    stroke.moveTo(across - half, height);
+    stroke.lineTo(across + half, height);
+  }
+  return { stroke };
+};
+
+/** What is behind comes first. */
+export function inDrawingOrder(series: readonly Series[]): readonly Series[] {
+  return series.toSorted((a, b) => Number(b.kind === "past-bars") - Number(a.kind === "past-bars"));
+}
 
 /** How uPlot is to draw a chart of ours. */
 export function plotOptions(
@@ -15,6 +38,7 @@ export function plotOptions(
   onPoint: (place: number | null) => void,
 ): uPlot.Options {
   const hasBars = props.series.some(({ kind }) => kind === "bars");
+  const hasPastBars = props.series.some(({ kind }) => kind === "past-bars");
   const margin = hasBars ? 0.6 : 0;
   return {
     ...size,
@@ -47,27 +71,37 @@ export function plotOptions(
         gap: 6,
         grid: { stroke: ink.line, width: 1 },
         ticks: { show: false },
-        values: (_plot, splits) => splits.map((y) => (Number.isInteger(y) ? y.toLocaleString("en-GB") : "")),
+        values: (_plot, splits) => splits.map(writeMark),
       },
     ],
-    series: [{}, ...props.series.map((series) => seriesOptions(series, ink))],
+    series: [{}, ...inDrawingOrder(props.series).map((series) => seriesOptions(series, ink, hasPastBars))],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
   };
 }
 
-function seriesOptions({ name, kind }: Series, ink: Ink): uPlot.Series {
+const thousands = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A mark of the y axis: nothing for parts of one, `12,000` as it is, `1.2M` where there is no room. */
+function writeMark(y: number): string {
+  if (!Number.isInteger(y)) return "";
+  return Math.abs(y) < 100_000 ? y.toLocaleString("en-GB") : thousands.format(y);
+}
+
+function seriesOptions({ name, kind }: Series, ink: Ink, beforePast: boolean): uPlot.Series {
   const line = { label: name, points: { show: false } };
+  const along = (paths: uPlot.Series.PathBuilder | undefined) => (paths === undefined ? {} : { paths });
   if (kind === "bars")
     return {
       ...line,
       stroke: ink.accent,
       fill: ink.accent,
       width: 0,
-      ...(bars === undefined ? {} : { paths: bars }),
+      ...along(beforePast ? narrowBars : bars),
     };
+  if (kind === "past-bars")
+    return { ...line, stroke: ink.lineStrong, fill: ink.line, width: 1, ...along(pastBars) };
   if (kind === "past") return { ...line, stroke: ink.lineStrong, width: 1.5, dash: [5, 4] };
-  if (kind === "ceiling")
-    return { ...line, stroke: ink.lineStrong, width: 1, ...(steps === undefined ? {} : { paths: steps }) };
+  if (kind === "ceiling") return { ...line, stroke: ink.lineStrong, width: 1, ...along(levels) };
   return { ...line, stroke: ink.accent, width: 2, fill: ink.accentSoft };
 }
 

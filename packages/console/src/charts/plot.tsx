@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartProps } from "./chart-props.ts";
 import { readInk, useThemeTurn } from "./ink.ts";
-import { plotOptions } from "./plot-options.ts";
+import { inDrawingOrder, plotOptions } from "./plot-options.ts";
 
 export interface PlotProps extends ChartProps {
   readonly height: number;
@@ -23,7 +23,8 @@ export function Plot(props: PlotProps) {
     const element = frame.current;
     if (element === null) return;
     const size = () => ({ width: element.clientWidth, height: props.height });
-    const data: uPlot.AlignedData = [[...props.x], ...props.series.map(({ values }) => [...values])];
+    const drawnSeries = inDrawingOrder(props.series);
+    const data: uPlot.AlignedData = [[...props.x], ...drawnSeries.map(({ values }) => [...values])];
     const drawn = new uPlot(
       plotOptions(props, readInk(element), size(), (place) => props.onPoint(place)),
       data,
@@ -86,7 +87,7 @@ function wordsAt({ x, writeX, series }: PlotProps, place: number): string {
   if (at === undefined) return "nothing";
   const values = series.map(({ name, values, write }) => {
     const value = values[place];
-    return `${name} ${value === null || value === undefined ? "not known" : write(value)}`;
+    return `${name} ${value === null || value === undefined ? "not known" : write(value, place)}`;
   });
   return `${writeX(at)}: ${values.join(", ")}`;
 }

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { writeCount, writeMany, writeMoney, writeShare, writeSigned } from "./amounts.ts";
+import {
+  addMoney,
+  subtractMoney,
+  writeCount,
+  writeMany,
+  writeMoney,
+  writeShare,
+  writeSigned,
+} from "./amounts.ts";
 
 describe("figures in the console", () => {
   test("money stays the decimal text that it was, however large", () => {
@@ -11,6 +19,15 @@ describe("figures in the console", () => {
     assert.equal(writeMoney("7", true), "+7.00");
     assert.equal(writeMoney("0.00", true), "0.00");
     assert.equal(writeMoney("n/a"), "n/a");
+  });
+
+  test("money is added and subtracted exactly, with the places of the longer text", () => {
+    assert.equal(addMoney(["0.1", "0.2"]), "0.3");
+    assert.equal(addMoney(["90071992547409.93", "0.005"]), "90071992547409.935");
+    assert.equal(addMoney(["12", "-12.50"]), "-0.50");
+    assert.equal(addMoney([]), "0");
+    assert.equal(subtractMoney("3", "5.25"), "-2.25");
+    assert.equal(subtractMoney("-0.5", "-0.75"), "0.25");
   });
 
   test("counts, signs, shares and words of number", () => {

@@ -1,40 +1,40 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/chart-props.ts";
 import type { OnTheBooksItem } from "../../contract.ts";
-import { writeMany } from "../../field/amounts.ts";
-import { datesBetween, weekdayOf, writeDate, writeDay } from "../../field/stay-date.ts";
+import { addMoney, writeMany, writeMoney } from "../../field/amounts.ts";
+import { addDays, datesBetween, weekdayOf, writeDate, writeDay } from "../../field/stay-date.ts";
 import type { Range } from "./insight-filters.tsx";
+import type { Measure } from "./measure.tsx";
 
-/** Rooms of each night, below its capacity. */
-export function NightsChart({
-  items,
-  range,
-}: {
+/** The same weekday a year before lies so many days back. */
+export const YEAR_DAYS = 364;
+
+interface NightsChartProps {
   readonly items: readonly OnTheBooksItem[];
+  /** Of the same nights a year before, as they were known at the same time; undefined: not known (yet). */
+  readonly lastYear: readonly OnTheBooksItem[] | undefined;
   readonly range: Range;
-}) {
+  readonly measure: Measure;
+}
+
+/** Rooms of each night below its capacity, or revenue, beside the same time last year. */
+export function NightsChart({ items, lastYear, range, measure }: NightsChartProps) {
   const nights = datesBetween(range.from, range.to);
-  const rooms = new Map<string, number>();
-  const capacity = new Map<string, number>();
-  for (const item of items) {
-    rooms.set(item.stayDate, (rooms.get(item.stayDate) ?? 0) + item.rooms);
-    // By room type each has its own; otherwise every row of a night names the whole one.
-    if (item.capacity !== null)
-      capacity.set(
-        item.stayDate,
-        (item.roomType === undefined ? 0 : (capacity.get(item.stayDate) ?? 0)) + item.capacity,
-      );
-  }
   const night = (place: number) => nights[place] ?? range.from;
   const series: Series[] = [
-    {
-      name: "On the books",
-      kind: "bars",
-      values: nights.map((date) => rooms.get(date) ?? 0),
-      write: (value) => writeMany(value, "room"),
-    },
+    measuredSeries({ name: "On the books", kind: "bars" }, sumsOf(items, measure), nights, measure),
   ];
-  if (capacity.size > 0)
+  if (lastYear !== undefined)
+    series.push(
+      measuredSeries(
+        { name: "Same time last year", kind: "past-bars" },
+        sumsOf(lastYear, measure),
+        nights.map((date) => addDays(date, -YEAR_DAYS)),
+        measure,
+      ),
+    );
+  const capacity = capacityOf(items);
+  if (measure.of === "rooms" && capacity.size > 0)
     series.push({
       name: "Capacity",
       kind: "ceiling",
@@ -43,7 +43,9 @@ export function NightsChart({
     });
   return (
     <Chart
-      label={`Rooms on the books by night, ${range.from} to ${range.to}`}
+      label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${range.from} to ${range.to}`}
+      unit={measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`}
+      begin="oldest"
       x={nights.map((_, place) => place)}
       writeX={(place) => writeDate(night(place))}
       writeTick={(place) => writeDay(night(place))}
@@ -51,4 +53,45 @@ export function NightsChart({
       series={series}
     />
   );
+}
+
+/** Of each night its rooms or its money, as decimal text. */
+function sumsOf(items: readonly OnTheBooksItem[], measure: Measure): ReadonlyMap<string, string> {
+  const sums = new Map<string, string>();
+  for (const item of items) {
+    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
+    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
+    sums.set(item.stayDate, addMoney([sums.get(item.stayDate) ?? "0", own]));
+  }
+  return sums;
+}
+
+/** Drawn by numbers, told by the text that they were. */
+function measuredSeries(
+  look: Pick<Series, "name" | "kind">,
+  sums: ReadonlyMap<string, string>,
+  nights: readonly string[],
+  measure: Measure,
+): Series {
+  const texts = nights.map((date) => sums.get(date) ?? "0");
+  return {
+    ...look,
+    values: texts.map(Number),
+    write: (value, place) =>
+      measure.of === "rooms"
+        ? writeMany(value, "room")
+        : `${writeMoney(texts[place] ?? "0")} ${measure.currency}`,
+  };
+}
+
+function capacityOf(items: readonly OnTheBooksItem[]): ReadonlyMap<string, number> {
+  const capacity = new Map<string, number>();
+  // By room type each has its own; otherwise every row of a night names the whole one.
+  for (const item of items)
+    if (item.capacity !== null)
+      capacity.set(
+        item.stayDate,
+        (item.roomType === undefined ? 0 : (capacity.get(item.stayDate) ?? 0)) + item.capacity,
+      );
+  return capacity;
 }

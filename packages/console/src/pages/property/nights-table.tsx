@@ -39,6 +39,38 @@ export function NightsTable({ items, by, codes }: NightsTableProps) {
   );
 }
 
+/**
+ * Blocks and rooms under unmapped labels have no price, so they come as a row of their own, without rooms and without a currency.
+ * Where the night has another row, theirs are added to that: it changes neither its rooms nor anything counted from them.
+ */
+export function withoutBareRows(
+  items: readonly OnTheBooksItem[],
+  by: Grouping | undefined,
+): readonly OnTheBooksItem[] {
+  const nameOf = (item: OnTheBooksItem) =>
+    JSON.stringify([item.stayDate, by === undefined ? null : (item[by] ?? null)]);
+  const isBare = ({ rooms, currency, roomRevenue }: OnTheBooksItem) =>
+    rooms === 0 && currency === null && roomRevenue === null;
+  const whole = new Map<string, OnTheBooksItem>();
+  for (const item of items) if (!isBare(item) && !whole.has(nameOf(item))) whole.set(nameOf(item), item);
+  const added = new Map<OnTheBooksItem, OnTheBooksItem>();
+  for (const bare of items) {
+    const target = isBare(bare) ? whole.get(nameOf(bare)) : undefined;
+    if (target === undefined) continue;
+    const { blocksRemaining, unmappedRooms, adults, children } = added.get(target) ?? target;
+    added.set(target, {
+      ...target,
+      blocksRemaining: blocksRemaining + bare.blocksRemaining,
+      unmappedRooms: unmappedRooms + bare.unmappedRooms,
+      adults: adults + bare.adults,
+      children: children + bare.children,
+    });
+  }
+  return items
+    .filter((item) => !isBare(item) || !whole.has(nameOf(item)))
+    .map((item) => added.get(item) ?? item);
+}
+
 function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Column<OnTheBooksItem>[] {
   const grouping: Column<OnTheBooksItem>[] =
     by === undefined

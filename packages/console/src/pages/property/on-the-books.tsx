@@ -1,4 +1,5 @@
-import type { OnTheBooksAnswer, OnTheBooksItem } from "../../contract.ts";
+import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeMany } from "../../field/amounts.ts";
 import { addDays, today } from "../../field/stay-date.ts";
@@ -10,18 +11,21 @@ import { useFilters } from "../../routing/address.ts";
 import {
   InsightFilters,
   PointInTimeFilters,
+  type Range,
   useInsightAddress,
+  usePointInTime,
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
-import { NightsChart } from "./nights-chart.tsx";
-import { type Grouping, NightsTable } from "./nights-table.tsx";
+import { MeasureFilters, useMeasure } from "./measure.tsx";
+import { NightsChart, YEAR_DAYS } from "./nights-chart.tsx";
+import { type Grouping, NightsTable, withoutBareRows } from "./nights-table.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
 const LIMIT = 1000;
 const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
-  ["", "nothing: whole nights"],
+  ["", "whole nights"],
   ["roomType", "room type"],
   ["bookedRoomType", "booked room type"],
   ["marketSegment", "market segment"],
@@ -40,7 +44,11 @@ export function OnTheBooksPage() {
     limit: LIMIT,
   });
   const asked = useAnswer<OnTheBooksAnswer>(address);
+  const lastYear = useLastYear(codes, range);
   const by = groupingOf(filters);
+  const items = asked.answer?.items ?? [];
+  const rows = withoutBareRows(items, by);
+  const { measure } = useMeasure(items);
   return (
     <PropertyPage
       title="On the books"
@@ -57,9 +65,10 @@ export function OnTheBooksPage() {
               onChange={(next) => change({ ...range, by: next })}
             />
             <PointInTimeFilters />
+            <MeasureFilters items={items} />
           </InsightFilters>
           <Answered asked={asked} lines={14}>
-            {({ items, nextCursor, watermark }) =>
+            {({ nextCursor, watermark }) =>
               items.every(isNothing) ? (
                 <Empty title="Nothing is on the books in these nights">
                   No reservation that deducts falls into them, and no inventory tells of capacity. Another
@@ -67,9 +76,9 @@ export function OnTheBooksPage() {
                 </Empty>
               ) : (
                 <>
-                  <NightsChart items={items} range={range} />
-                  <NightsTable items={items} by={by} codes={known} />
-                  <Pager nextCursor={nextCursor} shown={writeMany(items.length, "row")} />
+                  <NightsChart items={items} lastYear={lastYear} range={range} measure={measure} />
+                  <NightsTable items={rows} by={by} codes={known} />
+                  <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
                   <Watermark watermark={watermark} />
                 </>
               )
@@ -79,6 +88,25 @@ export function OnTheBooksPage() {
       )}
     </PropertyPage>
   );
+}
+
+/** The same nights a year before, as they were known the same time ago; whole nights, whatever the rows are told apart by. */
+function useLastYear(codes: PropertyCodes | undefined, range: Range): readonly OnTheBooksItem[] | undefined {
+  const { asOf, clock } = usePointInTime();
+  // To the hour, so that a page that is looked at does not ask for it again and again.
+  const instant = asOf ?? `${new Date().toISOString().slice(0, 13)}:00:00Z`;
+  const address =
+    codes === undefined
+      ? null
+      : addressOf("insight/on-the-books", {
+          ...codes,
+          from: addDays(range.from, -YEAR_DAYS),
+          to: addDays(range.to, -YEAR_DAYS),
+          asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
+          clock,
+          limit: LIMIT,
+        });
+  return useAnswer<OnTheBooksAnswer>(address).answer?.items;
 }
 
 function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {

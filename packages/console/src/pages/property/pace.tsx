@@ -1,9 +1,18 @@
 import { Chart } from "../../charts/chart.tsx";
+import type { Series } from "../../charts/chart-props.ts";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
-import { writeCount, writeMany, writeMoney, writeSigned } from "../../field/amounts.ts";
+import {
+  addMoney,
+  subtractMoney,
+  writeCount,
+  writeMany,
+  writeMoney,
+  writeSigned,
+} from "../../field/amounts.ts";
 import { addDays, today, writeDate } from "../../field/stay-date.ts";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { CsvButton } from "../../parts/export-button.tsx";
 import { Figures } from "../../parts/figures.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
@@ -16,11 +25,14 @@ import {
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
+import { type Measure, MeasureFilters, useMeasure } from "./measure.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
 
 const LIMIT = 1000;
 const DAYS_AHEAD = 28;
-const TICKS = [0, 7, 14, 30, 60, 90, 120, 180, 240, 300, 365, 450, 540, 730];
+/** So many days of nothing show where the curve begins. */
+const DAYS_BEFORE_THE_FIRST = 14;
+const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
 /** How on the books grew as the nights came nearer, against the same time last year. */
 export function PacePage() {
@@ -31,6 +43,8 @@ export function PacePage() {
   const address =
     codes === undefined ? null : addressOf("insight/pace", { ...codes, ...range, ...point, limit: LIMIT });
   const asked = useAnswer<PaceAnswer>(address);
+  const items = asked.answer?.items ?? [];
+  const { measure } = useMeasure(items);
   return (
     <PropertyPage
       title="Pace"
@@ -41,16 +55,17 @@ export function PacePage() {
         <>
           <InsightFilters range={range}>
             <PointInTimeFilters />
+            <MeasureFilters items={items} />
           </InsightFilters>
           <Answered asked={asked} lines={10}>
-            {({ items, watermark }) =>
+            {({ watermark }) =>
               items.length === 0 ? (
                 <Empty title="Nothing was ever booked for these nights">
                   Nor for the same weekdays a year before.
                 </Empty>
               ) : (
                 <>
-                  <Curve items={items} range={range} />
+                  <Curve items={items} range={range} measure={measure} />
                   <Watermark watermark={watermark} />
                 </>
               )
@@ -64,51 +79,63 @@ export function PacePage() {
 
 interface Point {
   readonly daysBefore: number;
-  readonly rooms: number | null;
-  readonly lastYear: number | null;
+  /** Rooms, or money, as decimal text. */
+  readonly now: string | null;
+  readonly lastYear: string | null;
 }
 
-/** Rooms of all currencies together: rooms can be added, money cannot. Days before arrival rise. */
-function pointsOf(items: readonly PaceItem[]): readonly Point[] {
-  const points = new Map<number, { rooms: number | null; lastYear: number | null }>();
-  for (const { daysBefore, rooms, lastYearRooms } of items) {
-    const point = points.get(daysBefore) ?? { rooms: null, lastYear: null };
-    if (rooms !== null) point.rooms = (point.rooms ?? 0) + rooms;
-    if (lastYearRooms !== null) point.lastYear = (point.lastYear ?? 0) + lastYearRooms;
-    points.set(daysBefore, point);
+/** Rooms of all currencies together, or the money of one. Days before arrival rise. */
+function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[] {
+  const points = new Map<number, { now: string | null; lastYear: string | null }>();
+  const add = (sum: string | null, own: number | string | null) =>
+    own === null ? sum : addMoney([sum ?? "0", String(own)]);
+  for (const item of items) {
+    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
+    const isRooms = measure.of === "rooms";
+    const point = points.get(item.daysBefore) ?? { now: null, lastYear: null };
+    point.now = add(point.now, isRooms ? item.rooms : item.roomRevenue);
+    point.lastYear = add(point.lastYear, isRooms ? item.lastYearRooms : item.lastYearRoomRevenue);
+    points.set(item.daysBefore, point);
   }
-  return [...points]
+  const rising = [...points]
     .map(([daysBefore, point]) => ({ daysBefore, ...point }))
     .sort((a, b) => a.daysBefore - b.daysBefore);
+  // Before the first booking there is nothing to be seen but a line at nothing.
+  const first = rising.findLastIndex(({ now, lastYear }) => Number(now) !== 0 || Number(lastYear) !== 0);
+  return rising.slice(0, first + 1 + DAYS_BEFORE_THE_FIRST);
 }
 
-function Curve({ items, range }: { readonly items: readonly PaceItem[]; readonly range: Range }) {
-  const points = pointsOf(items);
+interface CurveProps {
+  readonly items: readonly PaceItem[];
+  readonly range: Range;
+  readonly measure: Measure;
+}
+
+function Curve({ items, range, measure }: CurveProps) {
+  const points = pointsOf(items, measure);
+  const unit = measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
+  const write = (text: string | null | undefined) =>
+    text === null || text === undefined
+      ? "–"
+      : measure.of === "rooms"
+        ? writeCount(Number(text))
+        : writeMoney(text);
+  const inWords = (texts: readonly (string | null)[]) => (value: number, place: number) =>
+    measure.of === "rooms" ? writeMany(value, "room") : `${write(texts[place])} ${measure.currency}`;
+  const series = (name: string, kind: "now" | "past", texts: readonly (string | null)[]): Series => ({
+    ...{ name, kind },
+    values: texts.map((text) => (text === null ? null : Number(text))),
+    write: inWords(texts),
+  });
   const nights =
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
-  const now = points.find(({ rooms }) => rooms !== null);
-  const lead =
-    now?.rooms !== null && now?.lastYear !== null ? (now?.rooms ?? 0) - (now?.lastYear ?? 0) : undefined;
   return (
     <>
-      <Figures
-        figures={[
-          { name: "On the books", value: now?.rooms == null ? "–" : writeCount(now.rooms), note: nights },
-          {
-            name: "Same time last year",
-            value: now?.lastYear == null ? "–" : writeCount(now.lastYear),
-            note: now === undefined ? "" : beforeArrival(now.daysBefore),
-          },
-          { name: "Against last year", value: lead === undefined ? "–" : writeSigned(lead), note: "rooms" },
-          {
-            name: "Last year in the end",
-            value: points[0]?.lastYear == null ? "–" : writeCount(points[0].lastYear),
-            note: points[0] === undefined ? "" : beforeArrival(points[0].daysBefore),
-          },
-        ]}
-      />
+      <Standing points={points} nights={nights} measure={measure} write={write} />
       <Chart
-        label={`Rooms on the books by days before arrival, for ${nights}`}
+        label={`${unit} on the books by days before arrival, for ${nights}`}
+        unit={unit}
+        xUnit="Days before arrival"
         backwards
         height={320}
         x={points.map(({ daysBefore }) => daysBefore)}
@@ -116,25 +143,60 @@ function Curve({ items, range }: { readonly items: readonly PaceItem[]; readonly
         writeTick={(days) => String(days)}
         ticks={TICKS}
         series={[
-          {
-            name: "On the books",
-            kind: "now",
-            values: points.map(({ rooms }) => rooms),
-            write: (value) => writeMany(value, "room"),
-          },
-          {
-            name: "A year before",
-            kind: "past",
-            values: points.map(({ lastYear }) => lastYear),
-            write: (value) => writeMany(value, "room"),
-          },
+          series(
+            "On the books",
+            "now",
+            points.map(({ now }) => now),
+          ),
+          series(
+            "Same time last year",
+            "past",
+            points.map(({ lastYear }) => lastYear),
+          ),
         ]}
       />
-      <details>
-        <summary>The figures as a table</summary>
+      <Disclosure summary="The figures as a table">
         <PaceTable items={items} />
-      </details>
+      </Disclosure>
     </>
+  );
+}
+
+interface StandingProps {
+  readonly points: readonly Point[];
+  readonly nights: string;
+  readonly measure: Measure;
+  readonly write: (text: string | null | undefined) => string;
+}
+
+/** How it stands now, against the same time last year and what last year came to. */
+function Standing({ points, nights, measure, write }: StandingProps) {
+  const now = points.find((point) => point.now !== null);
+  const unit = measure.of === "rooms" ? "rooms" : measure.currency;
+  const lead =
+    now === undefined || now.now === null || now.lastYear === null
+      ? undefined
+      : subtractMoney(now.now, now.lastYear);
+  const signed = (text: string) =>
+    measure.of === "rooms" ? writeSigned(Number(text)) : writeMoney(text, true);
+  const end = points[0];
+  return (
+    <Figures
+      figures={[
+        { name: "On the books", value: write(now?.now), note: nights },
+        {
+          name: "Same time last year",
+          value: write(now?.lastYear),
+          note: now === undefined ? "" : beforeArrival(now.daysBefore),
+        },
+        { name: "Against last year", value: lead === undefined ? "–" : signed(lead), note: unit },
+        {
+          name: "Last year in the end",
+          value: write(end?.lastYear),
+          note: end === undefined ? "" : beforeArrival(end.daysBefore),
+        },
+      ]}
+    />
   );
 }
 
@@ -157,10 +219,10 @@ function PaceTable({ items }: { readonly items: readonly PaceItem[] }) {
       columns={[
         { head: "Days before", lead: true, cell: ({ daysBefore }) => daysBefore },
         { head: "Rooms", end: true, cell: ({ rooms }) => count(rooms) },
-        { head: "A year before", end: true, cell: ({ lastYearRooms }) => count(lastYearRooms) },
+        { head: "Rooms last year", end: true, cell: ({ lastYearRooms }) => count(lastYearRooms) },
         { head: "Room revenue", end: true, cell: ({ roomRevenue }) => money(roomRevenue) },
         {
-          head: "A year before it was",
+          head: "Room revenue last year",
           end: true,
           cell: ({ lastYearRoomRevenue }) => money(lastYearRoomRevenue),
         },

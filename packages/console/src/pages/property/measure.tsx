@@ -1,0 +1,61 @@
+import { Choice, SelectField } from "../../parts/field.tsx";
+import { useFilters } from "../../routing/address.ts";
+
+/** What a chart of nights shows. Money of one currency: money of several cannot be added. */
+export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; readonly currency: string };
+
+interface Priced {
+  readonly currency: string | null;
+}
+
+/** The currencies of an answer, the one with the most rows first. */
+function currenciesOf(items: readonly Priced[]): readonly string[] {
+  const rows = new Map<string, number>();
+  for (const { currency } of items) if (currency !== null) rows.set(currency, (rows.get(currency) ?? 0) + 1);
+  return [...rows].toSorted(([, one], [, other]) => other - one).map(([currency]) => currency);
+}
+
+/** The measure of the address, and the currencies that it could be in; rooms where nothing has a price. */
+export function useMeasure(items: readonly Priced[]): {
+  readonly measure: Measure;
+  readonly currencies: readonly string[];
+} {
+  const { filters } = useFilters();
+  const currencies = currenciesOf(items);
+  const told = filters.get("currency");
+  const currency = currencies.find((each) => each === told) ?? currencies[0];
+  const measure: Measure =
+    filters.get("show") === "revenue" && currency !== undefined
+      ? { of: "revenue", currency }
+      : { of: "rooms" };
+  return { measure, currencies };
+}
+
+/** Rooms or revenue, and of which currency where there are several. */
+export function MeasureFilters({ items }: { readonly items: readonly Priced[] }) {
+  const { filters, change } = useFilters();
+  const { measure, currencies } = useMeasure(items);
+  // It is another look at the same page of rows.
+  const cursor = filters.get("cursor") ?? undefined;
+  return (
+    <>
+      <Choice
+        label="Chart"
+        value={filters.get("show") === "revenue" ? "revenue" : "rooms"}
+        options={[
+          ["rooms", "Rooms"],
+          ["revenue", "Revenue"],
+        ]}
+        onChange={(show) => change({ show: show === "revenue" ? "revenue" : undefined, cursor })}
+      />
+      {measure.of === "revenue" && currencies.length > 1 ? (
+        <SelectField
+          label="Currency"
+          value={measure.currency}
+          options={currencies.map((currency) => [currency, currency] as const)}
+          onChange={(currency) => change({ currency, cursor })}
+        />
+      ) : null}
+    </>
+  );
+}
