@@ -274,10 +274,11 @@ async function registerFailing(service: TestService, requestId: string): Promise
   const endpointId = String(answer.json()["endpointId"]);
   await service.pool.query(
     `insert into bellhop.webhook_attempt (endpoint_id, message_id, event, url, attempt, attempted_at, duration_ms, status, failure, answer)
-    select $1, gen_random_uuid(), 'request.applied', 'https://partner.invalid/bellhop', tries.number,
-      clock_timestamp() - tries.number * interval '10 minutes', 80 + tries.number, tries.status, tries.failure, tries.answer
-    from (values (3, 204, null, ''), (2, null, 'TimedOut', ''), (1, 503, 'NotAccepted', 'down for maintenance'))
-      as tries (number, status, failure, answer)`,
+    select $1, ('01a20402-0000-7000-8000-' || lpad(tries.message::text, 12, '0'))::uuid, 'request.applied',
+      'https://partner.invalid/bellhop', tries.attempt, clock_timestamp() - tries.ago, tries.took, tries.status, tries.failure, tries.answer
+    from (values (1, 1, interval '2 hours', 84, 204, null, ''), (2, 1, interval '1 hour', 15000, null, 'TimedOut', ''),
+      (2, 2, interval '55 minutes', 112, 503, 'NotAccepted', 'down for maintenance'))
+      as tries (message, attempt, ago, took, status, failure, answer)`,
     [endpointId],
   );
   await service.pool.query(

@@ -29,7 +29,7 @@ export function AccountPage() {
       lead={`You are logged in as ${answer?.operator?.name ?? "nobody"}. A new password ends your other sessions.`}
     >
       {deed.error === undefined ? null : <Failure error={deed.error} />}
-      <form className="form" onSubmit={submit}>
+      <form className="form narrow" onSubmit={submit}>
         <PasswordField label="Password now" value={current} kind="current-password" onChange={setCurrent} />
         <PasswordField label="New password" value={password} kind="new-password" onChange={setPassword} />
         <div className="form-actions">

@@ -9,6 +9,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
+import { Word } from "../parts/word.tsx";
 import { useFilters } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 
@@ -16,14 +17,14 @@ const LIMIT = 100;
 
 const COLUMNS: readonly Column<AuditItem>[] = [
   { head: "When", lead: true, cell: ({ occurredAt }) => <Instant at={occurredAt} /> },
-  { head: "Who", cell: ({ who }) => who },
-  { head: "What", cell: ({ what }) => what.replaceAll("-", " ") },
+  { head: "Who", cell: ({ who }) => <Word>{who}</Word> },
+  { head: "What", cell: ({ what }) => <Word>{what.replaceAll("-", " ")}</Word> },
   {
     head: "Client",
     cell: ({ clientId }) =>
       clientId === null ? null : (
-        <Link to={`/clients/${clientId}`} className="mono small break">
-          {clientId}
+        <Link to={`/clients/${clientId}`}>
+          <Word mono>{clientId}</Word>
         </Link>
       ),
   },
@@ -85,16 +86,22 @@ export function AuditPage() {
 function Detail({ detail }: { readonly detail: AuditItem["detail"] }) {
   const told = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
   return (
-    <span className="break">
+    <ul className="detail">
       {told.map(([name, value]) => (
-        <span key={name} className="detail">
-          <span className="muted">{name}</span> {typeof value === "string"
-            ? value
-            : JSON.stringify(value)}{" "}
-        </span>
+        <li key={name}>
+          <span className="muted">{name}</span> {detailInWords(value)}
+        </li>
       ))}
-    </span>
+    </ul>
   );
+}
+
+/** Lists of words as such; what is deeper as JSON, as the audit keeps it. */
+function detailInWords(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((each) => typeof each === "string"))
+    return value.length === 0 ? "none" : value.join(", ");
+  return JSON.stringify(value);
 }
 
 function toRows(items: readonly AuditItem[]): (string | null)[][] {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { BackfillAnswer, BackfillResource } from "../contract.ts";
 import { useAnswer } from "../data/use-answer.ts";
-import { writeCount } from "../field/amounts.ts";
+import { writeCount, writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Copyable } from "../parts/copyable.tsx";
@@ -19,9 +19,9 @@ const RENEWED_MS = 3_000;
 
 const COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Resource", lead: true, cell: ({ resource }) => resource },
-  { head: "Dates", cell: ({ from, to }) => `${from} – ${to}` },
+  { head: "Dates", cell: ({ from, to }) => <span className="nowrap">{`${from} – ${to}`}</span> },
   { head: "Expected", end: true, cell: ({ expectedRecords }) => orNothing(expectedRecords) },
-  { head: "Different records", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
+  { head: "Different", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
   {
     head: "Dates covered",
     end: true,
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Records", end: true, cell: ({ counts }) => writeCount(counts.records) },
   { head: "Duplicate", end: true, cell: ({ counts }) => writeCount(counts.duplicate) },
   {
-    head: "Rejected, held, discarded",
+    head: "Failed",
     end: true,
     cell: ({ counts }) => writeCount(counts.rejected + counts.quarantined + counts.discarded),
   },
@@ -130,9 +130,11 @@ function Told({ told }: { readonly told: BackfillAnswer }) {
           ...(told.note === null ? [] : ([["Note", told.note]] as const)),
           [
             "Waits to be applied",
-            told.waitingBatches === 0 ? "nothing" : `${writeCount(told.waitingBatches)} batches`,
+            told.waitingBatches === 0 ? "nothing" : writeMany(told.waitingBatches, "batch", "batches"),
           ],
-          ...(lateBatches === 0 ? [] : ([["Came too late", `${writeCount(lateBatches)} batches`]] as const)),
+          ...(lateBatches === 0
+            ? []
+            : ([["Came too late", writeMany(lateBatches, "batch", "batches")]] as const)),
           ...(told.abandonedBy === null
             ? []
             : ([["Abandoned", `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`]] as const)),
@@ -160,9 +162,7 @@ function Told({ told }: { readonly told: BackfillAnswer }) {
           keyOf={({ resource }) => resource}
         />
       </Section>
-      <Section title="What is missing">
-        <BackfillGaps backfillId={told.backfillId} isOpen={state === "open"} />
-      </Section>
+      <BackfillGaps backfillId={told.backfillId} isOpen={state === "open"} />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Word } from "../parts/word.tsx";
 import { useFilters } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 
@@ -20,13 +21,13 @@ const COLUMNS: readonly Column<BackfillListItem>[] = [
     lead: true,
     cell: ({ backfillId, clientCode, propertyCode }) => (
       <Link to={`/backfills/${backfillId}`}>
-        {clientCode} / {propertyCode}
+        <Word>{`${clientCode} / ${propertyCode}`}</Word>
       </Link>
     ),
   },
   { head: "State", cell: ({ state }) => <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge> },
   { head: "Opened", cell: ({ openedAt }) => <Instant at={openedAt} /> },
-  { head: "Ended", cell: ({ endedAt }) => (endedAt === null ? "" : <Instant at={endedAt} />) },
+  { head: "Ended", cell: ({ endedAt }) => (endedAt === null ? null : <Instant at={endedAt} />) },
   { head: "Signed by", cell: ({ signatures }) => signatures.map(({ side }) => side).join(" and ") },
   { head: "Note", prose: true, cell: ({ note }) => note ?? "" },
 ];

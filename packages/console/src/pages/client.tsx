@@ -84,11 +84,9 @@ function Actions({ clientId, onDo }: { readonly clientId: string; readonly onDo:
     <>
       <LinkButton to={`/requests?clientId=${clientId}`}>Its requests</LinkButton>
       <Button onClick={() => onDo("edit")}>Edit …</Button>
+      <Button onClick={() => onDo("rotate")}>Rotate the secret …</Button>
       <Button kind="danger" onClick={() => onDo("revoke")}>
         Revoke …
-      </Button>
-      <Button kind="main" onClick={() => onDo("rotate")}>
-        Rotate the secret …
       </Button>
     </>
   );
@@ -112,7 +110,7 @@ function Client({ client, onChange }: { readonly client: ClientAnswer; readonly 
           ["Requests a second", limit(client.requestRate, defaults.requestRate)],
           ["Burst of requests", limit(client.requestBurst, defaults.requestBurst)],
           ["Burst of tokens", limit(client.tokenBurst, defaults.tokenBurst)],
-          ["Scopes", client.scopes.join(", ")],
+          ["Scopes", client.scopes.join(", "), "wide"],
           ...(client.replyToOrigins.length === 0
             ? []
             : ([["Reply to", client.replyToOrigins.join(", ")]] as const)),

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import type { QuarantineAnswer, ResolveAnswer } from "../contract.ts";
 import { tell } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
+import { shortId } from "../field/short-id.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -10,6 +11,7 @@ import { Facts } from "../parts/figures.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
+import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered, Failure, Notice } from "../parts/states.tsx";
 import { useSay } from "../parts/toast.tsx";
 import { useDeed } from "../parts/use-deed.ts";
@@ -99,12 +101,12 @@ function HeldRecord({ answer }: { readonly answer: QuarantineAnswer }) {
           ["Resource", answer.resource],
           [
             "Property",
-            answer.clientCode === null ? "not read" : `${answer.clientCode} / ${answer.propertyCode ?? "–"}`,
+            <PropertyLink key="property" clientCode={answer.clientCode} propertyCode={answer.propertyCode} />,
           ],
           [
             "Request",
             <Link key="request" to={`/requests/${answer.requestId}`}>
-              {answer.requestId.slice(0, 8)}
+              {shortId(answer.requestId)}
             </Link>,
           ],
           ["Place in the batch", answer.index],

@@ -4,7 +4,9 @@ import { useAnswer } from "../data/use-answer.ts";
 import { writeMany } from "../field/amounts.ts";
 import { writeValue } from "../field/json-value.ts";
 import { propertyPath } from "../field/property-path.ts";
+import { shortId } from "../field/short-id.ts";
 import { Badge } from "../parts/badge.tsx";
+import { Disclosure } from "../parts/disclosure.tsx";
 import { ExportButton } from "../parts/export-button.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page } from "../parts/page.tsx";
@@ -20,6 +22,9 @@ const KINDS: Readonly<Record<Resource, string>> = {
   reservations: "Reservation",
   groups: "Group",
 };
+
+/** Where a record has its source time: of inventory, and of the others. */
+const SOURCE_TIMES: ReadonlySet<string> = new Set(["/createDateTime", "/lastModifiedDateTime"]);
 
 function isResource(text: string): text is Resource {
   return text in KINDS;
@@ -102,7 +107,10 @@ interface VersionProps {
 }
 
 function Version({ version, isCurrent, isFirst }: VersionProps) {
-  const { changes, changeTotal, outcome } = version;
+  const { outcome } = version;
+  // The source time stands above; that it changed with a version says nothing.
+  const changes = version.changes.filter(({ pointer }) => !SOURCE_TIMES.has(pointer));
+  const changeTotal = version.changeTotal - (version.changes.length - changes.length);
   const isQuiet = !isFirst && changeTotal === 0;
   return (
     <li data-current={isCurrent ? "" : undefined} data-quiet={isQuiet ? "" : undefined}>
@@ -117,7 +125,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         <span className="muted">
           received <Instant at={version.receivedAt} /> in{" "}
           <Link to={`/requests/${version.requestId}/${version.index}`}>
-            request {version.requestId.slice(0, 8)}
+            request {shortId(version.requestId)}
           </Link>
         </span>
       </div>
@@ -140,10 +148,9 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
           ) : null}
         </dl>
       )}
-      <details>
-        <summary>As it was sent</summary>
+      <Disclosure summary="As it was sent">
         <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
-      </details>
+      </Disclosure>
     </li>
   );
 }

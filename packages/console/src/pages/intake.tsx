@@ -1,7 +1,7 @@
 import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
 import { useAnswer } from "../data/use-answer.ts";
-import { writeCount } from "../field/amounts.ts";
+import { writeCount, writeMany } from "../field/amounts.ts";
 import { writeDuration } from "../field/instant.ts";
 import { Figures } from "../parts/figures.tsx";
 import { Page, Section } from "../parts/page.tsx";
@@ -13,6 +13,11 @@ const RENEWED_MS = 3000;
 /** Beyond this an operator wants to know: batches are normally applied within milliseconds. */
 const LAG_SECONDS_MAX = 30;
 const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
+const ONE: Readonly<Record<Resource, string>> = {
+  inventories: "inventory",
+  reservations: "reservation",
+  groups: "group",
+};
 
 /** What comes in now: rates, lag and the newest batches. */
 export function IntakePage() {
@@ -101,7 +106,8 @@ function hourInWords(minutes: readonly IntakeMinute[]): string {
     return { resource, records };
   }).filter(({ records }) => records > 0);
   if (sums.length === 0) return "Nothing in the last hour";
-  return `In the last hour ${sums.map(({ resource, records }) => `${writeCount(records)} ${resource}`).join(", ")}`;
+  const words = sums.map(({ resource, records }) => writeMany(records, ONE[resource], resource));
+  return `In the last hour: ${words.join(", ")}`;
 }
 
 function MinutesChart({ minutes }: { readonly minutes: readonly IntakeMinute[] }) {
@@ -110,6 +116,7 @@ function MinutesChart({ minutes }: { readonly minutes: readonly IntakeMinute[] }
   return (
     <Chart
       label="Records received in each of the last 60 minutes"
+      unit="Records"
       x={x}
       writeX={(place) => clock(place)}
       writeTick={(place) => clock(place)}

@@ -11,6 +11,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
+import { Word } from "../parts/word.tsx";
 import { useFilters } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 
@@ -42,7 +43,7 @@ const COLUMNS: readonly Column<PropertyItem>[] = [
     lead: true,
     cell: (property) => (
       <Link to={propertyPath("/property", property)}>
-        {property.clientCode} / {property.propertyCode}
+        <Word>{`${property.clientCode} / ${property.propertyCode}`}</Word>
       </Link>
     ),
   },

@@ -6,9 +6,11 @@ import { ExportButton } from "../parts/export-button.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
+import { Word } from "../parts/word.tsx";
 import { useFilters } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 
@@ -18,17 +20,18 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
   {
     head: "Record",
     lead: true,
-    cell: ({ requestId, index, key }) => <Link to={`/quarantine/${requestId}/${index}`}>{key}</Link>,
+    cell: ({ requestId, index, key }) => (
+      <Link to={`/quarantine/${requestId}/${index}`}>
+        <Word>{key}</Word>
+      </Link>
+    ),
   },
   { head: "Resource", cell: ({ resource }) => resource },
   {
     head: "Property",
-    cell: ({ clientCode, propertyCode }) =>
-      clientCode === null || propertyCode === null ? (
-        <span className="muted">not read</span>
-      ) : (
-        `${clientCode} / ${propertyCode}`
-      ),
+    cell: ({ clientCode, propertyCode }) => (
+      <PropertyLink clientCode={clientCode} propertyCode={propertyCode} />
+    ),
   },
   { head: "Received", cell: ({ receivedAt }) => <Instant at={receivedAt} /> },
   { head: "Why", prose: true, cell: ({ message }) => message },

@@ -1,16 +1,17 @@
 import type { RecordAnswer, RecordItem, Told } from "../contract.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { pointerWithin } from "../field/failed-counts.ts";
-import { historyPath, propertyPath } from "../field/property-path.ts";
+import { historyPath } from "../field/property-path.ts";
+import { shortId } from "../field/short-id.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
 import { LinkButton } from "../parts/button.tsx";
 import { Facts } from "../parts/figures.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
+import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
-import { Link } from "../routing/link.tsx";
 import type { Segments } from "../routing/routes.tsx";
 
 /** One record of a batch: what became of it, and where in what was sent the reason stands. */
@@ -23,7 +24,7 @@ export function RecordPage({ segments }: { readonly segments: Segments }) {
       lead={`Record ${index} of its batch, counted from 0.`}
       crumbs={[
         { to: "/requests", text: "Requests" },
-        { to: `/requests/${requestId}`, text: `Request ${requestId.slice(0, 8)}` },
+        { to: `/requests/${requestId}`, text: `Request ${shortId(requestId)}` },
       ]}
       actions={<RecordActions answer={asked.answer} />}
     >
@@ -64,12 +65,16 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
         facts={[
           ["Outcome", <OutcomeBadge key="outcome" outcome={record.outcome} />],
           ["Received", <Instant key="received" at={answer.receivedAt} />],
-          ["Property", <PropertyLink key="property" record={record} />],
+          [
+            "Property",
+            <PropertyLink key="property" clientCode={record.clientCode} propertyCode={record.propertyCode} />,
+          ],
           ["Resource", answer.resource],
           ...(record.resolvedAt === undefined
             ? []
             : ([["Decided on", <Instant key="resolved" at={record.resolvedAt} />]] as const)),
-          ...(record.message === null ? [] : ([["Why", record.message]] as const)),
+          // What is found below says it with where it stands.
+          ...(record.message === null || told.length > 0 ? [] : ([["Why", record.message, "wide"]] as const)),
         ]}
       />
       {told.length === 0 ? null : (
@@ -94,15 +99,6 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
         <PayloadView payload={payload} marked={marked.filter((pointer) => pointer !== "")} />
       </Section>
     </>
-  );
-}
-
-function PropertyLink({ record: { clientCode, propertyCode } }: { readonly record: RecordItem }) {
-  if (clientCode === null || propertyCode === null) return <span className="muted">not read</span>;
-  return (
-    <Link to={propertyPath("/property", { clientCode, propertyCode })}>
-      {clientCode} / {propertyCode}
-    </Link>
   );
 }
 

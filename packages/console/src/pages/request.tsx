@@ -3,7 +3,7 @@ import { addressOf } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { writeDuration } from "../field/instant.ts";
-import { propertyPath } from "../field/property-path.ts";
+import { shortId } from "../field/short-id.ts";
 import { Badge, OutcomeBadge } from "../parts/badge.tsx";
 import { Copyable } from "../parts/copyable.tsx";
 import { ExportButton } from "../parts/export-button.tsx";
@@ -12,9 +12,11 @@ import { Facts } from "../parts/figures.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { PropertyLink } from "../parts/property-link.tsx";
 import { RequestOutcome } from "../parts/request-table.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Word } from "../parts/word.tsx";
 import { useFilters } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 import type { Segments } from "../routing/routes.tsx";
@@ -48,7 +50,7 @@ export function RequestPage({ segments }: { readonly segments: Segments }) {
   const rows = () => toRows(asked.answer?.records ?? []);
   return (
     <Page
-      title={`Request ${requestId.slice(0, 8)}`}
+      title={`Request ${shortId(requestId)}`}
       crumbs={[{ to: "/requests", text: "Requests" }]}
       actions={<ExportButton name={`request-${requestId}`} rows={rows} />}
     >
@@ -150,20 +152,17 @@ function RecordTable({ requestId, answer }: { readonly requestId: string; readon
       head: "Record",
       lead: true,
       cell: ({ index, key }) => (
-        <Link to={`/requests/${requestId}/${index}`}>{key ?? `record ${index}`}</Link>
+        <Link to={`/requests/${requestId}/${index}`}>
+          <Word>{key ?? `record ${index}`}</Word>
+        </Link>
       ),
     },
     { head: "Place", end: true, cell: ({ index }) => index },
     {
       head: "Property",
-      cell: ({ clientCode, propertyCode }) =>
-        clientCode === null || propertyCode === null ? (
-          <span className="muted">not read</span>
-        ) : (
-          <Link to={propertyPath("/property", { clientCode, propertyCode })}>
-            {clientCode} / {propertyCode}
-          </Link>
-        ),
+      cell: ({ clientCode, propertyCode }) => (
+        <PropertyLink clientCode={clientCode} propertyCode={propertyCode} />
+      ),
     },
     { head: "Outcome", cell: (record) => <RecordOutcome record={record} /> },
     { head: "Why", prose: true, cell: (record) => <Why record={record} /> },

@@ -148,7 +148,7 @@ function ClearFilters() {
 }
 
 function outcomeText(outcome: NonNullable<RequestsQuery["outcome"]>): string {
-  if (outcome === "failed") return "failed (held, discarded, rejected)";
+  if (outcome === "failed") return "failed in any way";
   if (outcome === "warned") return "with warnings";
   if (outcome === "pending") return "being applied";
   return outcome;

@@ -110,6 +110,7 @@ function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
               {
                 head: "Change",
                 end: true,
+                action: true,
                 cell: (setting) => (
                   <Button
                     kind="quiet"

@@ -1,7 +1,9 @@
 import type { DeadLetterItem, WebhookAnswer, WebhookAttemptItem } from "../contract.ts";
 import { tell } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
-import { writeCount } from "../field/amounts.ts";
+import { writeCount, writeMany } from "../field/amounts.ts";
+import { failureInWords } from "../field/failure-words.ts";
+import { shortId } from "../field/short-id.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Facts } from "../parts/figures.tsx";
@@ -23,14 +25,22 @@ const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
   { head: "Tried", lead: true, cell: ({ attemptedAt }) => <Instant at={attemptedAt} /> },
   { head: "Event", cell: ({ event }) => event },
   { head: "Try", end: true, cell: ({ attempt }) => writeCount(attempt) },
-  { head: "ms", end: true, cell: ({ durationMs }) => writeCount(durationMs) },
+  { head: "Took", end: true, cell: ({ durationMs }) => `${writeCount(durationMs)} ms` },
   { head: "Status", end: true, cell: ({ status }) => (status === null ? "" : String(status)) },
   {
     head: "Came to",
-    cell: ({ failure }) => (failure === null ? "delivered" : <Badge tone="bad">{failure}</Badge>),
+    cell: ({ failure }) =>
+      failure === null ? "delivered" : <Badge tone="bad">{failureInWords(failure)}</Badge>,
   },
-  { head: "Answered", prose: true, cell: ({ answer }) => <span className="small break">{answer}</span> },
-  { head: "Message", cell: ({ messageId }) => <span className="mono small break">{messageId}</span> },
+  {
+    head: "Answered",
+    prose: true,
+    cell: ({ answer }) => (answer === "" ? null : <span className="break">{answer}</span>),
+  },
+  {
+    head: "Message",
+    cell: ({ messageId }) => <span className="mono small nowrap">{messageId}</span>,
+  },
 ];
 
 const LETTERS: readonly Column<DeadLetterItem>[] = [
@@ -38,15 +48,14 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
   { head: "Event", cell: ({ event }) => event },
   { head: "Made", cell: ({ createdAt }) => <Instant at={createdAt} /> },
   { head: "Tries", end: true, cell: ({ attempts }) => writeCount(attempts) },
-  { head: "Last failure", cell: ({ lastFailure }) => lastFailure ?? "" },
+  {
+    head: "Last failure",
+    cell: ({ lastFailure }) => (lastFailure === null ? null : failureInWords(lastFailure)),
+  },
   {
     head: "Of",
     cell: ({ event, cause }) =>
-      event === "request.applied" ? (
-        <Link to={`/requests/${cause}`} className="mono small break">
-          {cause}
-        </Link>
-      ) : null,
+      event === "request.applied" ? <Link to={`/requests/${cause}`}>request {shortId(cause)}</Link> : null,
   },
 ];
 
@@ -130,12 +139,15 @@ function Trouble({ webhook }: { readonly webhook: WebhookAnswer }) {
         </Notice>
       ) : null}
       {state === "failing" ? (
-        <Notice tone="bad" title={`The last ${writeCount(failures)} tries failed`}>
+        <Notice
+          tone="bad"
+          title={failures === 1 ? "The last try failed" : `The last ${writeCount(failures)} tries failed`}
+        >
           Since <Instant at={failingSince} />.
         </Notice>
       ) : null}
       {droppedSince === null ? null : (
-        <Notice tone="bad" title={`${writeCount(dropped)} events found its queue full`}>
+        <Notice tone="bad" title={`${writeMany(dropped, "event")} found its queue full`}>
           Since <Instant at={droppedSince} />. Its partner has to list its requests from there.
         </Notice>
       )}

@@ -3,6 +3,7 @@ import type { WebhookItem, WebhookSecretAnswer, WebhooksAnswer } from "../contra
 import { addressOf } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { writeCount } from "../field/amounts.ts";
+import { failureInWords } from "../field/failure-words.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Instant } from "../parts/instant.tsx";
@@ -45,9 +46,15 @@ const COLUMNS: readonly Column<WebhookItem>[] = [
   { head: "Last try", cell: ({ lastTryAt }) => <Instant at={lastTryAt} as="ago" /> },
   {
     head: "Came to",
-    cell: ({ lastStatus, lastFailure }) => lastFailure ?? (lastStatus === null ? "" : String(lastStatus)),
+    cell: ({ lastStatus, lastFailure }) => cameTo(lastStatus, lastFailure),
   },
 ];
+
+/** What became of the last try: `delivered`, `timed out`, `not accepted (503)`. */
+function cameTo(status: number | null, failure: string | null): string | null {
+  if (failure === null) return status === null ? null : "delivered";
+  return status === null ? failureInWords(failure) : `${failureInWords(failure)} (${status})`;
+}
 
 /** Where partners are told what happened. */
 export function WebhooksPage() {

@@ -22,12 +22,15 @@ export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   );
 }
 
+/** What is a sentence or a list stands on a line of its own. */
+type Fact = readonly [name: string, value: ReactNode, wide?: "wide"];
+
 /** Names and values of one thing. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
+      {facts.map(([name, value, wide]) => (
+        <div key={name} className={wide}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly lead?: boolean;
   /** Sentences: at phone width below their head, not beside it. */
   readonly prose?: boolean;
+  /** What can be done with the row; its button says what, so the head is for those who do not see it. */
+  readonly action?: boolean;
 }
 
 interface TableProps<Row> {
@@ -30,9 +32,9 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "
       <caption className="unseen">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ head, end }) => (
+          {columns.map(({ head, end, action }) => (
             <th key={head} scope="col" role="columnheader" className={end ? "end" : undefined}>
-              {head}
+              {action ? <span className="unseen">{head}</span> : head}
             </th>
           ))}
         </tr>
@@ -73,7 +75,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
     </th>
   ) : (
     // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
-    <td role="cell" className={className} data-head={column.head}>
+    <td role="cell" className={className} data-head={column.action ? "" : column.head}>
       {content}
     </td>
   );

@@ -3,6 +3,7 @@ import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
 import { ExportButton } from "../../parts/export-button.tsx";
+import { Section } from "../../parts/page.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -52,24 +53,24 @@ export function BackfillGaps({
     addressOf(`backfills/${backfillId}/gaps`, { cursor: filters.get("cursor") ?? "", limit: LIMIT }),
     () => (isOpen ? RENEWED_MS : undefined),
   );
+  const rows = () =>
+    (asked.answer?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]);
   return (
-    <Answered asked={asked} lines={4}>
-      {({ items, nextCursor }) => (
-        <>
-          {items.length === 0 ? (
-            <Empty title="Nothing is missing">
-              Every date is covered, and every expected record was applied.
-            </Empty>
-          ) : (
-            <Table caption="What is missing, by resource" columns={COLUMNS} rows={items} keyOf={keyOf} />
-          )}
-          <Pager nextCursor={nextCursor} shown={writeMany(items.length, "gap")} />
-          <ExportButton
-            name="gaps"
-            rows={() => items.map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)])}
-          />
-        </>
-      )}
-    </Answered>
+    <Section title="What is missing" aside={<ExportButton name="gaps" rows={rows} />}>
+      <Answered asked={asked} lines={4}>
+        {({ items, nextCursor }) => (
+          <>
+            {items.length === 0 ? (
+              <Empty title="Nothing is missing">
+                Every date is covered, and every expected record was applied.
+              </Empty>
+            ) : (
+              <Table caption="What is missing, by resource" columns={COLUMNS} rows={items} keyOf={keyOf} />
+            )}
+            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "gap")} />
+          </>
+        )}
+      </Answered>
+    </Section>
   );
 }

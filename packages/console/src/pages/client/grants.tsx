@@ -53,6 +53,7 @@ export function Grants({ client, onChange }: GrantsProps) {
             {
               head: "Change",
               end: true,
+              action: true,
               cell: (grant) =>
                 isLive ? (
                   <Button

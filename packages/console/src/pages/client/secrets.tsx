@@ -45,6 +45,7 @@ export function Secrets({ client, onChange }: SecretsProps) {
             {
               head: "Change",
               end: true,
+              action: true,
               cell: (secret) =>
                 secret.live && client.revokedAt === null ? (
                   <Button kind="quiet" onClick={() => setEnding(secret)}>

@@ -48,7 +48,7 @@ export function BlocksPage() {
               value={byRoomType ? "roomType" : ""}
               options={[
                 ["", "Group"],
-                ["roomType", "Group and room type"],
+                ["roomType", "Room type"],
               ]}
               onChange={(by) => change({ by })}
             />

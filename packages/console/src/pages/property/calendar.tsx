@@ -49,7 +49,11 @@ export function CalendarPage() {
 
 function Months({ answer, codes }: { readonly answer: CalendarAnswer; readonly codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
-  const months = Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7));
+  const months = [...Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7))];
+  // Of months after the last night there is nothing to be seen, beyond that there is nothing.
+  const last = months.findLastIndex(([, nights]) => nights.some(({ inventory }) => isMarked(inventory)));
+  const shown = months.slice(0, Math.max(last + 1, 1));
+  const empty = months.slice(shown.length).map(([month]) => writeMonth(`${month}-01`));
   return (
     <>
       {answer.firstNight === null ? (
@@ -64,12 +68,22 @@ function Months({ answer, codes }: { readonly answer: CalendarAnswer; readonly c
         </Notice>
       ) : null}
       <div className="months">
-        {[...months].map(([month, nights]) => (
+        {shown.map(([month, nights]) => (
           <Month key={month} month={month} nights={nights} codes={codes} />
         ))}
       </div>
+      {empty.length === 0 ? null : (
+        <p className="months-after muted">
+          Nothing was sent for {empty[0]}
+          {empty.length === 1 ? "" : ` to ${empty.at(-1)}`}.
+        </p>
+      )}
     </>
   );
+}
+
+function isMarked(inventory: CalendarNight["inventory"]): boolean {
+  return inventory === "reported" || inventory === "missing";
 }
 
 interface MonthProps {

@@ -77,6 +77,8 @@ function FeedState({ feed }: { readonly feed: FeedHealthItem }) {
 
 function hours(value: number | null) {
   if (value === null) return <span className="muted">–</span>;
+  // Two places of an hour are 36 s: what is less came at once, as a first load does.
+  if (value < 1 / 60) return "< 1 min";
   return value < 1 ? `${Math.round(value * 60)} min` : `${Math.round(value * 10) / 10} h`;
 }
 

@@ -3,15 +3,21 @@ import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeMany, writeSigned } from "../../field/amounts.ts";
 import { historyPath } from "../../field/property-path.ts";
+import { shortId } from "../../field/short-id.ts";
 import { writeDate } from "../../field/stay-date.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { Word } from "../../parts/word.tsx";
 import { useFilters } from "../../routing/address.ts";
 import { Link } from "../../routing/link.tsx";
 import { usePointInTime } from "./insight-filters.tsx";
+
+/** More reservations than any night of a hotel has. */
+const LIMIT = 1000;
 
 interface NightProps {
   readonly codes: PropertyCodes;
@@ -23,7 +29,7 @@ export function NightDrillDown({ codes, night }: NightProps) {
   const { change } = useFilters();
   const point = usePointInTime();
   const asked = useAnswer<NightReconciliationAnswer>(
-    addressOf("insight/reconciliation/night", { ...codes, ...point, stayDate: night }),
+    addressOf("insight/reconciliation/night", { ...codes, ...point, stayDate: night, limit: LIMIT }),
   );
   return (
     <Section
@@ -70,8 +76,9 @@ function Night({
           columns={findingColumns(codes)}
         />
       )}
-      <details>
-        <summary>{writeMany(reservations.length, "reservation")} with this night</summary>
+      <Disclosure
+        summary={`${answer.nextCursor === null ? "" : "The first "}${writeMany(reservations.length, "reservation")} with this night`}
+      >
         <Table
           caption="Reservations with this night"
           narrow="scroll"
@@ -79,14 +86,14 @@ function Night({
           keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
           columns={reservationColumns(codes)}
         />
-      </details>
+      </Disclosure>
     </div>
   );
 }
 
 function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
-    { head: "May be", lead: true, cell: ({ kind }) => kind.replaceAll("-", " ") },
+    { head: "May be", lead: true, cell: ({ kind }) => <Word>{kind.replaceAll("-", " ")}</Word> },
     { head: "Why", prose: true, cell: ({ message }) => message },
     { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
     { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
@@ -132,7 +139,7 @@ function reservationColumns(codes: PropertyCodes): readonly Column<NightReservat
     {
       head: "From",
       cell: ({ requestId, index }) => (
-        <Link to={`/requests/${requestId}/${index}`}>request {requestId.slice(0, 8)}</Link>
+        <Link to={`/requests/${requestId}/${index}`}>request {shortId(requestId)}</Link>
       ),
     },
   ];

@@ -1,6 +1,7 @@
 import type { PropertyCodes, ReconciliationAnswer, ReconciliationItem } from "../../contract.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
+import { shortId } from "../../field/short-id.ts";
 import { addDays, isStayDate, today, writeDate } from "../../field/stay-date.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { CsvButton } from "../../parts/export-button.tsx";
@@ -45,8 +46,8 @@ export function ReconciliationPage() {
     >
       {(known) => (
         <>
-          {night !== null && isStayDate(night) ? <NightDrillDown codes={known} night={night} /> : null}
           <ReconciliationFilters range={range} byRoomType={byRoomType} />
+          {night !== null && isStayDate(night) ? <NightDrillDown codes={known} night={night} /> : null}
           <Answered asked={asked} lines={12}>
             {(answer) => <Nights answer={answer} codes={known} />}
           </Answered>
@@ -131,7 +132,10 @@ function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; read
           keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
         />
       )}
-      <Pager nextCursor={nextCursor} shown={writeMany(shown.length, "row")} />
+      <Pager
+        nextCursor={nextCursor}
+        shown={`${writeMany(shown.length, "row")}; transient and group as reported / rebuilt`}
+      />
       <Watermark watermark={watermark} />
     </>
   );
@@ -171,7 +175,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<R
           <span className="muted">no report</span>
         ) : (
           <Link className="nowrap" to={`/requests/${requestId}/${index}`}>
-            request {requestId.slice(0, 8)}
+            request {shortId(requestId)}
           </Link>
         ),
     },
@@ -183,9 +187,14 @@ function currentSearch(fallback: string): string {
   return location.search === "" ? fallback : location.search;
 }
 
+/** As inventory reports it, and as it was rebuilt. */
 function pair(reported: number | null, rebuilt: number) {
-  if (reported === null) return <span className="muted">– / {rebuilt}</span>;
-  return `${reported} / ${rebuilt}`;
+  return (
+    <>
+      {reported === null ? <span className="muted">–</span> : writeCount(reported)}
+      <span className="muted"> / {writeCount(rebuilt)}</span>
+    </>
+  );
 }
 
 /** Rooms apart: positive where the hotel counts more. */
