@@ -95,6 +95,13 @@ create table bellhop.bucket_lease (
   constraint bucket_lease_pkey PRIMARY KEY (bucket)
 );
 
+create table bellhop.bucket_promise (
+  bucket smallint not null,
+  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  constraint bucket_promise_pkey PRIMARY KEY (bucket)
+);
+
 create table bellhop.certification (
   certification_id uuid not null,
   client_id text collate "C" not null,

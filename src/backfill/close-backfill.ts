@@ -14,7 +14,7 @@ const NOW = `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"
 
 /** A watermark lies two to three seconds behind the clock. */
 const RETRY_AFTER_SECONDS = 3;
-/** Where there is no watermark (on Citus): no flush takes so long, so nothing older than this can still appear. */
+/** Where no watermark has been settled yet: no flush takes so long, so nothing older than this can still appear. */
 const SETTLED_BEHIND_MS = 30_000;
 
 /** Written down beside what is done, in the same transaction (src/auth/audit.ts). */
@@ -44,7 +44,7 @@ async function settledRequest(
 
 async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean): Promise<Closing> {
   // Before the snapshot, as a watermark has to be.
-  const settled = await settledReceipts(pool);
+  const settled = await settledReceipts(pool, backfill);
   return withTransaction(
     pool,
     async (client) => {

@@ -33,6 +33,7 @@ export const TABLE_CLASSES: Readonly<Record<string, ClassifiedTable>> = {
   "bellhop.backfill": KEPT,
   "bellhop.backfill_signature": KEPT,
   "bellhop.bucket_lease": left("Who applies a bucket is settled anew by the nodes that are there."),
+  "bellhop.bucket_promise": left("It is for databases of Citus, which are neither backed up nor moved."),
   "bellhop.certification": KEPT,
   "bellhop.certification_event": KEPT,
   "bellhop.change_counter": KEPT,

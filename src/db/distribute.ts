@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { adaptAnalytics } from "./distribute-analytics.ts";
-import { withTransaction } from "./transaction.ts";
+import { type Queryable, withTransaction } from "./transaction.ts";
 import { durabilityGapsOf, readWorkers } from "./workers.ts";
 
 /** The database cannot be distributed as it is; the message says why and what to do, in one line. */
@@ -12,6 +12,7 @@ export class DistributionError extends Error {}
  */
 export const DISTRIBUTED_TABLES = [
   "bellhop.bucket_lease",
+  "bellhop.bucket_promise",
   "bellhop.change_counter",
   "bellhop.accept_log",
   "bellhop.request_outcome",
@@ -147,6 +148,16 @@ async function checkCitus(pool: pg.Pool): Promise<string[]> {
     );
   }
   return workers.map(({ name }) => name);
+}
+
+/** What is to lie by bucket and does not, in a database that is distributed. */
+export async function findUndistributed(on: Queryable): Promise<string[]> {
+  const { rows } = await on.query<{ name: string }>(
+    `select name from unnest($1::text[]) as wanted (name)
+    where not exists (select from pg_dist_partition where logicalrelid = to_regclass(wanted.name))`,
+    [DISTRIBUTED_TABLES],
+  );
+  return rows.map(({ name }) => name);
 }
 
 async function readSteps(client: pg.ClientBase): Promise<DistributionStep[]> {

@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import type pg from "pg";
 import type { Logger } from "../observe/log.ts";
 import { clientConfig, type ServerAddress, type SessionSource } from "./connection.ts";
+import { findUndistributed } from "./distribute.ts";
 import { isDistributed } from "./distribution.ts";
 import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
@@ -98,10 +99,13 @@ async function openServer(
   if (options.existing === true) await requireInstallation(sessionConfig);
   if (options.leavesSchema !== true) await migrate(sessionConfig, log);
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
-  await checkWorkers(pool, config.allowUnsafeDurability).catch(async (error) => {
+  try {
+    await checkWorkers(pool, config.allowUnsafeDurability);
+    if ((options.role ?? "service") === "service") await checkDistribution(pool);
+  } catch (error) {
     await pool.end();
     throw error;
-  });
+  }
   return {
     pool,
     clientConfig: sessionConfig,
@@ -119,6 +123,17 @@ async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Prom
   if (gaps.length > 0) {
     throw new UnusableDatabaseError(
       `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+    );
+  }
+}
+
+/** Tables that migrations have made since are to lie by bucket as well, before anything is written there. */
+async function checkDistribution(pool: pg.Pool): Promise<void> {
+  if (!(await isDistributed(pool))) return;
+  const missing = await findUndistributed(pool);
+  if (missing.length > 0) {
+    throw new UnusableDatabaseError(
+      `Of the tables that lie on the workers of Citus by bucket, ${missing.join(", ")} came with this version: stop every node, run bellhop citus distribute, and start again.`,
     );
   }
 }

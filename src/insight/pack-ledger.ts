@@ -6,7 +6,10 @@ import { lockPacks } from "../ledger/packs.ts";
 import type { InsightProperty } from "./point-in-time.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
-const findPropertiesToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
+const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
+const findToPackDistributed = readStatement(
+  new URL("./sql/find-properties-to-pack-distributed.sql", import.meta.url),
+);
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
 const packNights = readStatement(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergePacks = readStatement(new URL("./sql/merge-packs.sql", import.meta.url));
@@ -41,13 +44,31 @@ export async function packUpTo(
 }
 
 async function packProperty(pool: pg.Pool, property: InsightProperty): Promise<void> {
-  const settled = await settledReceipts(pool);
+  const settled = await settledReceipts(pool, property);
   if (settled === null) return;
   await withTransaction(pool, async (client) => {
     await lockPacks(client, property);
     const upTo = await watermarkOf(client, property, settled);
     if (upTo !== null) await packUpTo(client, property, upTo);
   });
+}
+
+interface PropertyToPack {
+  readonly bucket: number;
+  readonly property_id: number;
+}
+
+/** Those that have entries which were received after this, and those without packs; all that have entries where it is null. */
+async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promise<PropertyToPack[]> {
+  if (!(await isDistributed(pool)))
+    return (await pool.query<PropertyToPack>({ ...findToPack, values: [after] })).rows;
+  const properties = await pool.query<PropertyToPack>("select bucket, property_id from bellhop.property");
+  const values = [
+    after,
+    properties.rows.map(({ bucket }) => bucket),
+    properties.rows.map(({ property_id }) => property_id),
+  ];
+  return (await pool.query<PropertyToPack>({ ...findToPackDistributed, values })).rows;
 }
 
 /** Packs the ledgers of properties, from time to time, each in a transaction of its own; several nodes may. */
@@ -61,17 +82,12 @@ export class LedgerPacker {
     this.#pool = pool;
   }
 
-  /** Packs every property that has new entries. On a database that is distributed there is no watermark, and no pack. */
+  /** Packs every property that has new entries. */
   async pack(): Promise<void> {
-    if (await isDistributed(this.#pool)) return;
     const { rows: clock } = await this.#pool.query<{ now: string }>(
       "select (clock_timestamp() - interval '1 hour')::text as now",
     );
-    const { rows } = await this.#pool.query<{ bucket: number; property_id: number }>({
-      ...findPropertiesToPack,
-      values: [this.#lookedUpTo],
-    });
-    for (const { bucket, property_id } of rows) {
+    for (const { bucket, property_id } of await findPropertiesToPack(this.#pool, this.#lookedUpTo)) {
       if (this.#isStopped) return;
       await packProperty(this.#pool, { bucket, propertyId: property_id });
     }

@@ -23,7 +23,7 @@ export async function onScene<Answer>(
   ask: (client: pg.ClientBase, scene: Scene) => Promise<Answer>,
 ): Promise<{ readonly scene: Scene; readonly answer: Answer }> {
   const { clientCode, propertyCode, property, clock } = question;
-  const settled = clock === "receipt" ? await settledReceipts(pool) : null;
+  const settled = clock === "receipt" ? await settledReceipts(pool, property) : null;
   return withTransaction(
     pool,
     async (client) => {

@@ -5,11 +5,16 @@ import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { Property } from "../read/property.ts";
+import { BucketPromise, LOOK_AGAIN_MS, LOOKS_MAX, NEVER } from "./bucket-promise.ts";
 
 const lookAtPromise = readStatement(new URL("./sql/look-at-promise.sql", import.meta.url));
 const promiseReceipts = readStatement(new URL("./sql/promise-receipts.sql", import.meta.url));
 const settleReceipts = readStatement(new URL("./sql/settle-receipts.sql", import.meta.url));
 const findAppending = readStatement(new URL("./sql/find-appending.sql", import.meta.url));
+const findAppendingDistributed = readStatement(
+  new URL("./sql/find-appending-distributed.sql", import.meta.url),
+);
+const findUnretiredLanes = readStatement(new URL("./sql/find-unretired-lanes.sql", import.meta.url));
 const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.sql", import.meta.url));
 
 /**
@@ -19,11 +24,6 @@ const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.s
 const PROMISED_BEHIND_MS = 2_000;
 /** A promise so much older than the next would be is good enough: one a second is written at most. */
 const PROMISE_AGE_MS_MAX = 1_000;
-/** An append that was under way when the promise was made is waited for so often; most take some milliseconds. */
-const LOOKS_MAX = 10;
-const LOOK_AGAIN_MS = 25;
-
-const NEVER = "00000000-0000-0000-0000-000000000000";
 
 interface PromiseRow {
   readonly promised: string;
@@ -31,9 +31,11 @@ interface PromiseRow {
   readonly now_ms: number;
 }
 
-async function appending(pool: pg.Pool): Promise<Set<string>> {
-  const { rows } = await pool.query<{ transaction: string }>(findAppending);
-  return new Set(rows.map(({ transaction }) => transaction));
+/** Lanes with a transaction under way, and which; null of one whose session is gone and whose end nobody has noted. */
+async function appending(pool: pg.Pool): Promise<Map<string, string | null>> {
+  const statement = (await isDistributed(pool)) ? findAppendingDistributed : findAppending;
+  const { rows } = await pool.query<{ lane_id: string; transaction: string | null }>(statement);
+  return new Map(rows.map(({ lane_id, transaction }) => [lane_id, transaction]));
 }
 
 /** Whether all appends that were under way when it was called have ended: what begins later sees what is promised. */
@@ -42,31 +44,40 @@ async function haveAppendsEnded(pool: pg.Pool): Promise<boolean> {
   for (let look = 0; before.size > 0 && look < LOOKS_MAX; look += 1) {
     await delay(LOOK_AGAIN_MS);
     const now = await appending(pool);
-    for (const transaction of before) if (!now.has(transaction)) before.delete(transaction);
+    for (const [lane, transaction] of before) {
+      const other = now.get(lane);
+      if (other === undefined || (other !== null && other !== transaction)) before.delete(lane);
+    }
   }
   return before.size === 0;
 }
 
 /**
- * The id at or below which no lane will have anything committed that is not visible now: to be asked for before the snapshot
- * that is to be read. Nobody's clock is trusted for it. It is written down as a promise that every append keeps, and good
- * once the appends have ended that began before they could see it. Null where none has been settled yet, and on a database
- * that is distributed (the parts of an append appear on its workers one by one).
+ * The id at or below which no lane will have anything committed in this bucket that is not visible now: to be asked for before the
+ * snapshot that is to be read. Nobody's clock is trusted for it. It is written down as a promise that every append keeps, and good
+ * once the appends have ended that began before they could see it. Null where none has been settled yet.
  */
-export async function settledReceipts(pool: pg.Pool): Promise<string | null> {
-  if (await isDistributed(pool)) return null;
+export async function settledReceipts(
+  pool: pg.Pool,
+  { bucket }: Pick<Property, "bucket">,
+): Promise<string | null> {
   const { rows } = await pool.query<PromiseRow>(lookAtPromise);
   const [now] = rows;
   if (now === undefined) return null;
+  const ofBucket = (await isDistributed(pool)) ? new BucketPromise(pool, bucket) : undefined;
+  const settled = ofBucket === undefined ? now.settled : await ofBucket.settled();
   const wantedMs = Math.floor(now.now_ms) - PROMISED_BEHIND_MS;
-  if (now.settled >= lowestIdAt(wantedMs - PROMISE_AGE_MS_MAX)) return now.settled;
+  if (settled >= lowestIdAt(wantedMs - PROMISE_AGE_MS_MAX)) return settled;
   const promised = await pool.query<Pick<PromiseRow, "promised">>({
     ...promiseReceipts,
     values: [lowestIdAt(wantedMs)],
   });
   const promise = promised.rows[0]?.promised ?? NEVER;
-  if (!(await haveAppendsEnded(pool))) return now.settled === NEVER ? null : now.settled;
-  await pool.query({ ...settleReceipts, values: [promise] });
+  await ofBucket?.promise(promise);
+  const hasSettled = (await haveAppendsEnded(pool)) && (await ofBucket?.haveCommitsArrived()) !== false;
+  if (!hasSettled) return settled === NEVER ? null : settled;
+  if (ofBucket === undefined) await pool.query({ ...settleReceipts, values: [promise] });
+  else await ofBucket.settle(promise);
   return promise;
 }
 
@@ -81,7 +92,11 @@ export async function watermarkOf(
   settled: string | null,
 ): Promise<string | null> {
   if (settled === null) return null;
-  const { rows } = await client.query<{ request_id: string }>({ ...readOldestUnapplied, values: [bucket] });
+  const lanes = await client.query<{ lane_id: string }>(findUnretiredLanes);
+  const { rows } = await client.query<{ request_id: string }>({
+    ...readOldestUnapplied,
+    values: [bucket, lanes.rows.map(({ lane_id }) => lane_id)],
+  });
   const oldest = rows[0]?.request_id ?? settled;
   const first = oldest < settled ? oldest : settled;
   // Ids of one microsecond are told apart only by what follows it.

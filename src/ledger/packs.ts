@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
 import type { RecordKey } from "../state/record-state.ts";
 
 /** With a property's id: who packs its ledger, and who enters what was received before it was packed. */
@@ -21,7 +20,7 @@ export async function lockPacks(client: pg.ClientBase, { propertyId }: PackedPro
  * may be packed up to a later receipt. They are packed anew, and read as rows until then.
  */
 export async function voidPacks(client: pg.ClientBase, properties: readonly PackedProperty[]): Promise<void> {
-  if (properties.length === 0 || (await isDistributed(client))) return;
+  if (properties.length === 0) return;
   const ids = [...new Set(properties.map(({ propertyId }) => propertyId))].sort((one, other) => one - other);
   // What is rebuilt in a schema of its own has no packs, and holds nobody up.
   for (const id of ids)
@@ -29,6 +28,8 @@ export async function voidPacks(client: pg.ClientBase, properties: readonly Pack
       PACK_LOCK,
       id,
     ]);
+  const buckets = new Set(properties.map(({ bucket }) => bucket));
   for (const table of ["night_pack_progress", "night_pack"])
-    await client.query(`delete from ${table} where property_id = any ($1)`, [ids]);
+    for (const bucket of buckets)
+      await client.query(`delete from ${table} where bucket = $1 and property_id = any ($2)`, [bucket, ids]);
 }

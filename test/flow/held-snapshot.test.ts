@@ -133,7 +133,7 @@ test("in a log of which few buckets have all, the next of the others is found wi
     };
     for (const [file, values] of [
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
-      ["insight/sql/read-oldest-unapplied.sql", [40]],
+      ["insight/sql/read-oldest-unapplied.sql", [40, [lane.rows[0]?.id]]],
       ["survey/sql/survey-backlog.sql", [[lane.rows[0]?.id]]],
       ["apply/sql/retire-lanes.sql", []],
     ] as const)

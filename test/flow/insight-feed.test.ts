@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { insightItems, insightPage } from "./insight-fixture.ts";
@@ -62,8 +61,7 @@ test("what is pushed is on the books as soon as it is applied, at the instant of
   );
 });
 
-test("an answer at or below the watermark never changes, whatever comes later", async (t) => {
-  if (await isOnCitus()) return t.skip("On Citus there is no watermark (0020).");
+test("an answer at or below the watermark never changes, whatever comes later", async () => {
   await apply(service, "inventories", [inventory("2026-07-14", "2026-03-01T00:00:00Z")]);
   const asked = { ...ASKED, clock: "receipt", by: "roomType" };
   const { rows } = await service.pool.query<{ now: string }>(

@@ -53,9 +53,12 @@ async function answers(
 /** The same from rows: nobody else packs meanwhile. */
 async function answersOfRows({ propertyId }: Place, ...asked: Parameters<typeof answers>) {
   const { rows } = await service.pool.query(
-    "delete from bellhop_state.night_pack_progress where property_id = $1 returning bucket, property_id, received_up_to::text",
+    "select bucket, property_id, received_up_to::text from bellhop_state.night_pack_progress where property_id = $1",
     [propertyId],
   );
+  await service.pool.query("delete from bellhop_state.night_pack_progress where property_id = $1", [
+    propertyId,
+  ]);
   const told = await answers(...asked);
   await service.pool.query(
     `insert into bellhop_state.night_pack_progress
@@ -66,7 +69,7 @@ async function answersOfRows({ propertyId }: Place, ...asked: Parameters<typeof 
   return told;
 }
 
-async function packsOf({ propertyId }: Place) {
+async function packsOf({ bucket, propertyId }: Place) {
   const { rows } = await service.pool.query<{
     packs: number;
     entries: number;
@@ -74,10 +77,10 @@ async function packsOf({ propertyId }: Place) {
     progress: number;
   }>(
     `select count(*)::integer as packs, coalesce(sum(entries), 0)::integer as entries,
-       (select count(*)::integer from bellhop_state.night_entry where property_id = $1 and nights <= 31) as rows,
-       (select count(*)::integer from bellhop_state.night_pack_progress where property_id = $1) as progress
-     from bellhop_state.night_pack where property_id = $1`,
-    [propertyId],
+       (select count(*)::integer from bellhop_state.night_entry where bucket = $2 and property_id = $1 and nights <= 31) as rows,
+       (select count(*)::integer from bellhop_state.night_pack_progress where bucket = $2 and property_id = $1) as progress
+     from bellhop_state.night_pack where bucket = $2 and property_id = $1`,
+    [propertyId, bucket],
   );
   return rows[0] ?? assert.fail();
 }
@@ -124,9 +127,9 @@ test("a ledger with numbers that do not fit is not packed, and answers as it did
   const versions = randomVersions(random, 20);
   await writeNights(service.pool, place, versions);
   await service.pool.query(
-    `update bellhop_state.night_entry set room_revenue = 0.00001 where ctid =
-       (select ctid from bellhop_state.night_entry where property_id = $1 and nights <= 31 limit 1)`,
-    [place.propertyId],
+    `update bellhop_state.night_entry set room_revenue = 0.00001 where bucket = $2 and ctid =
+       (select ctid from bellhop_state.night_entry where bucket = $2 and property_id = $1 and nights <= 31 limit 1)`,
+    [place.propertyId, place.bucket],
   );
   const seed = below(random, 1_000_000);
   const before = await answers("ODD", SeededRandom.stream(seed, 1), ["roomType"]);

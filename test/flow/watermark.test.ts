@@ -25,7 +25,7 @@ describe("the watermark of a property", () => {
   after(() => bench.close());
 
   async function watermark(): Promise<string> {
-    const settled = await settledReceipts(bench.database.pool);
+    const settled = await settledReceipts(bench.database.pool, property);
     return (await watermarkOf(bench.database.pool, property, settled)) ?? "";
   }
 
@@ -40,7 +40,7 @@ describe("the watermark of a property", () => {
     const start = await watermark();
     // Until what is promised lies above it.
     await until(async () => {
-      const settled = await settledReceipts(bench.database.pool);
+      const settled = await settledReceipts(bench.database.pool, property);
       return settled !== null && settled > requestId;
     }, 10_000);
     assert.ok((await watermark()) >= start);

@@ -13,11 +13,11 @@ const NO_RETENTION = "nothing is taken out there, and no term can be set (docs/r
  */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
   "test/flow/backup.test.ts": NO_BACKUP,
+  "test/flow/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
   "test/flow/move.test.ts": NO_BACKUP,
-  "test/flow/packed-books.test.ts": "there is no watermark, up to which a ledger could be packed (0031)",
+  "test/flow/retention-command.test.ts": NO_RETENTION,
   "test/flow/retention-versions.test.ts": NO_RETENTION,
   "test/flow/retention.test.ts": NO_RETENTION,
-  "test/flow/watermark.test.ts": "there is no watermark (0020)",
 };
 
 interface Node {

@@ -1,4 +1,5 @@
--- As append-entries without the keys, of any buckets: the coordinator sends each row to its worker, and all in two phases.
+-- One flush of one lane, as append-entries without the keys, of any buckets: the coordinator makes the rows, looks at what is
+-- promised, sends each row to its worker, and all in two phases.
 insert into bellhop.accept_log (
   bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
   batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
@@ -13,3 +14,5 @@ from json_to_recordset($1::json) as e (
   lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
   rejections json, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
 )
+where 1 / (case when e.request_id > coalesce((select promised from bellhop.receipt_promise), '00000000-0000-0000-0000-000000000000')
+  then 1 else 0 end) = 1

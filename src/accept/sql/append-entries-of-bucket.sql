@@ -1,5 +1,5 @@
--- As append-entries without the keys, of the bucket $3 only. Made from the bucket's own row, so that Citus hands it whole
--- to the worker, where it is a transaction like any other.
+-- One flush of one lane, as append-entries without the keys, of the bucket $3 only. Made from the bucket's own row, so that Citus
+-- hands it whole to the worker, where it is a transaction like any other; so what is promised has to be there as well.
 insert into bellhop.accept_log (
   bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
   batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
@@ -15,4 +15,6 @@ cross join json_to_recordset($1::json) as e (
   lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
   rejections json, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
 )
+left join bellhop.bucket_promise as promise on promise.bucket = home.bucket
 where home.bucket = $3
+  and 1 / (case when e.request_id > coalesce(promise.promised, '00000000-0000-0000-0000-000000000000') then 1 else 0 end) = 1

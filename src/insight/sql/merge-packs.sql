@@ -1,20 +1,27 @@
--- Puts the small packs of the quarters of the property $2 together that have many of them; large ones stay as they are, so
--- that nothing is written again and again.
+-- Puts the small packs of the quarters of the property $2 together that have many of them, into the newest of each; large ones stay
+-- as they are, so that nothing is written again and again.
 with small as (
-  select quarter, received_up_to
+  select quarter, received_up_to, entries, packed
   from (
-    select quarter, received_up_to, count(*) over (partition by quarter) as packs
+    select *, count(*) over (partition by quarter) as packs
     from bellhop_state.night_pack
     where bucket = $1 and property_id = $2 and octet_length(packed) < 65536
   ) as counted
   where packs > 16
 ),
+merged as (
+  select quarter, max(received_up_to) as received_up_to, sum(entries) as entries, string_agg(packed, ''::bytea) as packed
+  from small
+  group by quarter
+),
 taken as (
   delete from bellhop_state.night_pack as pack
-  using small
+  using small, merged
   where pack.bucket = $1 and pack.property_id = $2 and pack.quarter = small.quarter
     and pack.received_up_to = small.received_up_to
-  returning pack.quarter, pack.received_up_to, pack.entries, pack.packed
+    and merged.quarter = small.quarter and small.received_up_to < merged.received_up_to
 )
-insert into bellhop_state.night_pack (bucket, property_id, quarter, received_up_to, entries, packed)
-select $1, $2, quarter, max(received_up_to), sum(entries), string_agg(packed, ''::bytea) from taken group by quarter
+update bellhop_state.night_pack as pack set entries = merged.entries, packed = merged.packed
+from merged
+where pack.bucket = $1 and pack.property_id = $2 and pack.quarter = merged.quarter
+  and pack.received_up_to = merged.received_up_to

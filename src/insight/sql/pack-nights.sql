@@ -4,7 +4,7 @@
 -- Plan: bitmap scans of night_entry_short and night_entry_received.
 insert into bellhop_state.night_pack (bucket, property_id, quarter, received_up_to, entries, packed)
 select
-  $1, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),
+  bucket, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),
   string_agg(
     timestamptz_send(source_time) || timestamptz_send(received_at) || int8send(dimension) || date_send(first_night)
       || int2send((
@@ -17,4 +17,4 @@ select
   )
 from bellhop_state.night_entry
 where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
-group by 3
+group by bucket, 3

@@ -1,20 +1,19 @@
--- The first part of the bucket $1 that is accepted and not applied. For each unretired lane the end of an index of cursors and
+-- The first part of the bucket $1 that is accepted and not applied in the lanes $2. For each lane the end of an index of cursors and
 -- the next entry of the log's primary key.
 -- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.request_id
-from bellhop.lane as lane
+from unnest($2::bigint[]) as lane (lane_id)
 left join lateral (
   select passed.request_id from bellhop_state.apply_cursor as passed
-  where passed.bucket = $1 and passed.lane_id = lane.lane_id
+  where passed.bucket = $1::smallint and passed.lane_id = lane.lane_id
   order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
   select log.request_id from bellhop.accept_log as log
-  where log.bucket = $1
+  where log.bucket = $1::smallint
     and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
     and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
   order by log.lane_id, log.request_id limit 1
 ) as part
-where lane.retired_at is null
 order by part.request_id limit 1
