@@ -40,10 +40,13 @@ function checked(schema: string): string {
   return schema;
 }
 
-/** What `create table … like` leaves out, or would give other names: keys, indexes, and how full a page is filled. */
+/**
+ * What `create table … like` leaves out, or would give other names: keys, indexes, how full a page is filled, and rights (analysts have
+ * some on Citus: docs/analytics.md).
+ */
 const COPY_DEFINITIONS = `
   with state_table as (
-    select oid, relname, reloptions from pg_class
+    select oid, relname, reloptions, relowner, relacl from pg_class
     where relnamespace = $1::text::regnamespace and relkind in ('r', 'p') and relname = any ($3)
   )
   select format('alter table %I.%I add constraint %I %s', $2::text, relname, conname, pg_get_constraintdef(key.oid)) as statement
@@ -54,7 +57,13 @@ const COPY_DEFINITIONS = `
   where not exists (select from pg_constraint where conindid = indexrelid)
   union all
   select format('alter table %I.%I set (%s)', $2::text, relname, array_to_string(reloptions, ', '))
-  from state_table where reloptions is not null`;
+  from state_table where reloptions is not null
+  union all
+  select format('grant %s on %I.%I to %s', privilege_type, $2::text, relname, case grantee when 0 then 'public' else grantee::regrole::text end)
+  from state_table cross join lateral aclexplode(relacl) where grantee <> relowner
+  union all
+  select format('grant %s on schema %I to %s', privilege_type, $2::text, case grantee when 0 then 'public' else grantee::regrole::text end)
+  from pg_namespace cross join lateral aclexplode(nspacl) where nspname = $1::text and grantee <> nspowner`;
 
 /** Creates an empty schema with the tables of the live one: their columns, keys, indexes, storage parameters and windows. */
 export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {

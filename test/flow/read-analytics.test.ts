@@ -8,7 +8,7 @@ import { startTestService, type TestService } from "../support/service.ts";
 import { apply, group, inventory, reservation } from "./read-fixture.ts";
 
 let service: TestService;
-/** On Citus workers check the rights of roles on the tables themselves, so a role that may see the views alone does not do there. */
+/** On Citus workers check the rights of roles on the tables themselves, and let no role in that is not committed: citus.test.ts has them. */
 const hasRoles = !(await isOnCitus());
 const OLD = "2026-01-01T00:00:00Z";
 
@@ -269,7 +269,9 @@ describe("docs/analytics.md", () => {
     const client = await openAsSuperuser();
     try {
       await client.query("begin");
-      for (const sql of examples.filter((example) => hasRoles || !example.startsWith("create role"))) {
+      for (const sql of examples) {
+        // Those of Citus are tried in citus.test.ts.
+        if (sql.startsWith("-- On Citus") || (!hasRoles && sql.startsWith("create role"))) continue;
         const result = await client.query(sql);
         if (/^select/.test(sql)) assert.ok((result.rowCount ?? 0) > 0, sql);
       }
