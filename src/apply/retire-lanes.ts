@@ -16,28 +16,39 @@ export async function retireLanes(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Citus names a transaction that it prepares on a worker by the coordinator's group (0) and backend. */
-const PREPARED_BY = /^citus_0_(\d+)_/;
+/**
+ * Citus names what it prepares on a worker by the coordinator's group (0) and backend, and its sessions there by a number that ends in
+ * the backend's, of ten digits behind the node's. (A worker's backend of the same number holds a lane up for a moment.)
+ */
+const BEGUN_BY = /^citus_(?:0_|internal gpid=)(\d+)/;
+const BACKENDS_OF_NODE = 10_000_000_000;
+const BEGUN_ON_WORKER = `
+  select coalesce(json_agg(name), '[]') from (
+    select gid from pg_prepared_xacts where database = current_database()
+    union all
+    select application_name from pg_stat_activity where datname = current_database() and xact_start is not null
+  ) as begun (name)`;
 
 /**
  * A flush of several workers is prepared on each, and committed on the coordinator first. Where a worker was away at that
- * moment its rows appear only when Citus has recovered, perhaps long after the writer's session is gone. So a lane is
- * sealed once its session is gone and no worker, asked after that, holds anything that the session prepared.
+ * moment its rows appear only when Citus has recovered, perhaps long after the writer's session is gone; and a statement of one
+ * worker may still be at work there. So a lane is sealed once its session is gone and no worker, asked after that, has anything
+ * that the session began.
  */
 async function sealLanes(client: pg.ClientBase): Promise<void> {
   const { rows: dead } = await client.query<{ lane_id: string; backend_pid: number }>(findDeadLanes);
   if (dead.length === 0) return;
   const { rows } = await client.query<{ success: boolean; result: string }>(
-    `select success, result from run_command_on_workers(
-      'select coalesce(json_agg(gid), ''[]'') from pg_prepared_xacts where database = current_database()')`,
+    "select success, result from run_command_on_workers($1)",
+    [BEGUN_ON_WORKER],
   );
   if (rows.some(({ success }) => !success)) return;
-  const preparing = new Set(
+  const atWork = new Set(
     rows
       .flatMap(({ result }) => JSON.parse(result) as string[])
-      .map((gid) => Number(PREPARED_BY.exec(gid)?.[1])),
+      .map((name) => Number(BEGUN_BY.exec(name)?.[1]) % BACKENDS_OF_NODE),
   );
-  const ended = dead.filter(({ backend_pid }) => !preparing.has(backend_pid));
+  const ended = dead.filter(({ backend_pid }) => !atWork.has(backend_pid));
   await client.query(
     "update bellhop.lane set sealed_at = clock_timestamp() where lane_id = any ($1::bigint[]) and sealed_at is null",
     [ended.map(({ lane_id }) => lane_id)],

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { retireLanes } from "../../src/apply/retire-lanes.ts";
 import { clientConfig } from "../../src/db/connection.ts";
 import type { DistributionReport } from "../../src/db/distribute.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { apply, LISBON, reservation } from "./read-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -122,6 +126,36 @@ if (joined !== undefined)
       await service.stop();
     });
 
+    test("is read by analysts with the rights of docs/analytics.md, also after a replay", async () => {
+      const manual = await readFile(new URL("../../docs/analytics.md", import.meta.url), "utf8");
+      const examples = [...manual.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql as string);
+      const analyst = `bellhop_analyst_${randomBytes(4).toString("hex")}`;
+      for (const sql of examples)
+        if (/^(create role|-- On Citus)/.test(sql))
+          await database.pool.query(sql.replaceAll("bellhop_analyst", analyst));
+      const client = await database.pool.connect();
+      const read = async () => {
+        await client.query(`set role ${analyst}`);
+        for (const asked of ["reservation", "reservation_as_of(now())", "stay_night", "group_block_night"])
+          await client.query(`select count(*) from analytics.${asked}`);
+        const { rows } = await client.query("select reservation_id from analytics.reservation order by 1");
+        await assert.rejects(client.query("select from bellhop.accept_log"), /permission denied/);
+        await client.query("reset role");
+        return rows.map(({ reservation_id }) => reservation_id);
+      };
+      try {
+        assert.deepEqual(await read(), ["after", "before"]);
+        const replayed = await bellhop(joined.url, "replay", "--swap");
+        assert.equal(replayed.code, 0, replayed.err);
+        assert.deepEqual(await read(), ["after", "before"]);
+      } finally {
+        // Its sessions on workers end with this one.
+        client.release(true);
+        await database.pool.query(`drop owned by ${analyst}`);
+        await database.pool.query(`drop role ${analyst}`);
+      }
+    });
+
     test("takes no term of retention, nor a backup", async () => {
       const term = await bellhop(joined.url, "retention", "set", "*", "payloads", "90d");
       assert.equal(term.code, 1);
@@ -129,6 +163,55 @@ if (joined !== undefined)
       const backup = await bellhop(joined.url, "backup", "-");
       assert.equal(backup.code, 1);
       assert.match(backup.err, /no snapshot in common.*PostgreSQL's own tools/);
+    });
+
+    test("seals no lane while a worker is still at work on what its session began", async () => {
+      const writer = new pg.Client(clientConfig({ connectionString: joined.url }));
+      writer.on("error", () => undefined);
+      await writer.connect();
+      const { rows } = await writer.query<{ lane_id: string; backend_pid: number }>(
+        `insert into bellhop.lane (backend_pid, backend_start)
+        select pid, backend_start from pg_stat_activity where pid = pg_backend_pid() returning lane_id::text, backend_pid`,
+      );
+      const [{ lane_id, backend_pid } = assert.fail()] = rows;
+      const working = writer
+        .query("select count(*), max(pg_sleep(60)::text) from bellhop.bucket_lease where bucket = 3")
+        .catch(() => undefined);
+      const isAtWork = async () => {
+        const { rows: answers } = await database.pool.query<{ result: string }>(
+          "select result from run_command_on_workers($1)",
+          [
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
+          ],
+        );
+        return answers.some(({ result }) => result !== "0");
+      };
+      const isSealed = async () => {
+        const found = await database.pool.query(
+          "select from bellhop.lane where lane_id = $1 and sealed_at is not null",
+          [lane_id],
+        );
+        return found.rowCount === 1;
+      };
+      await until(isAtWork, 20_000);
+      const client = await database.pool.connect();
+      try {
+        await client.query("set search_path = bellhop_state");
+        await client.query("select pg_terminate_backend($1::integer, 10000::bigint)", [backend_pid]);
+        await working;
+        assert.ok(await isAtWork());
+        await retireLanes(client);
+        // The worker notices the coordinator's end by itself; it may have by now.
+        assert.ok(!((await isSealed()) && (await isAtWork())));
+        await until(async () => {
+          await retireLanes(client);
+          return isSealed();
+        }, 70_000);
+        assert.ok(!(await isAtWork()));
+      } finally {
+        client.release(true);
+        await writer.end().catch(() => undefined);
+      }
     });
 
     test("is migrated further: a column that is added reaches every shard", async () => {
