@@ -55,7 +55,7 @@ describe("the watermark of a property", () => {
     const holder = await bench.database.pool.connect();
     const log = await AcceptLog.open(bench.database.clientConfig, 1, {});
     try {
-      await holder.query("begin");
+      await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
       await holder.query(
         "insert into bellhop.idempotency_key values ($1, 'held', gen_random_uuid(), '', now())",
         [held.clientId],
