@@ -1,7 +1,12 @@
--- The facts of the inventory versions that hold the contents of the nights $3 ($4, $5): by the primary key, one a night.
+-- The facts of the inventory versions that hold the contents of the nights $3 ($4, $5): one look into the primary key a night. Each is
+-- looked for by itself (limit 1): joined as a set they would be sought among all versions that the property ever had, as long as
+-- the server has no statistics, and where those were taken while there were few.
 select wanted.night, version.facts
 from unnest($3::text[], $4::timestamptz[], $5::text[]) as wanted (night, facts_source_time, content_hash)
-join bellhop_state.inventory_version as version
-  on version.bucket = $1 and version.property_id = $2 and version.key = wanted.night
-  and version.source_time = wanted.facts_source_time and version.content_hash = decode(wanted.content_hash, 'hex')
+cross join lateral (
+  select facts from bellhop_state.inventory_version as version
+  where version.bucket = $1 and version.property_id = $2 and version.key = wanted.night
+    and version.source_time = wanted.facts_source_time and version.content_hash = decode(wanted.content_hash, 'hex')
+  limit 1
+) as version
 order by wanted.night collate "C"
