@@ -19,6 +19,7 @@ import type { Position, PositionShape } from "../read/position.ts";
 import { findProperty } from "../read/property.ts";
 import { settingsOf } from "../settings/property-settings.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
+import { ClientTurns } from "./client-turns.ts";
 import type { HttpContext } from "./context.ts";
 import { sendInsight } from "./insight-answer.ts";
 import { answerFeedHealth, answerNight } from "./insight-night-routes.ts";
@@ -126,12 +127,20 @@ export interface InsightDoor {
   /** Leaves `request.principal`. */
   readonly onRequest: onRequestHookHandler | onRequestAsyncHookHandler;
   /** Runs an answer, at once or when it is its turn. */
-  run(answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
+  run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
+
+/** Of one client on one thread: each holds a connection of the pool while it is worked out. */
+const QUESTIONS_AT_ONCE = 3;
 
 function doorOfPartners(context: HttpContext): InsightDoor {
   const onRequest = authorize(context, "insight:read");
-  return { path: INSIGHT_PATH, onRequest, run: (answering) => answering() };
+  const turns = new ClientTurns(QUESTIONS_AT_ONCE);
+  return {
+    path: INSIGHT_PATH,
+    onRequest,
+    run: ({ principal }, answering) => turns.run(principal?.clientId ?? "", answering),
+  };
 }
 
 /** `GET` of every insight about a property; for partners with the scope `insight:read`, where no other door is named. */
@@ -142,12 +151,12 @@ export function registerInsightRoutes(
 ): void {
   for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
     app.get(`${path}/${route.definition.name}`, { onRequest }, (request, reply) =>
-      run(() => answer(context, route, request, reply)),
+      run(request, () => answer(context, route, request, reply)),
     );
   app.get(`${path}/${INSIGHTS.night.name}`, { onRequest }, (request, reply) =>
-    run(() => answerNight(context, request, reply)),
+    run(request, () => answerNight(context, request, reply)),
   );
   app.get(`${path}/${INSIGHTS.feedHealth.name}`, { onRequest }, (request, reply) =>
-    run(() => answerFeedHealth(context, request, reply)),
+    run(request, () => answerFeedHealth(context, request, reply)),
   );
 }

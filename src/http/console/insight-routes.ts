@@ -27,6 +27,6 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     onRequest: async (request: FastifyRequest) => {
       request.principal = principalOf(parts, await requireSession(parts, request), request);
     },
-    run: (answer) => parts.questions.run(answer),
+    run: (_request, answer) => parts.questions.run(answer),
   });
 }
