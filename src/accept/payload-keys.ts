@@ -9,6 +9,7 @@ const READ_CURRENT = readStatement(new URL("./sql/read-current-payload-key.sql",
 const FIND = readStatement(new URL("./sql/find-payload-key.sql", import.meta.url));
 const ADD = readStatement(new URL("./sql/add-payload-key.sql", import.meta.url));
 const RETIRE = readStatement(new URL("./sql/retire-payload-key.sql", import.meta.url));
+const READ_ALL = readStatement(new URL("./sql/read-payload-keys.sql", import.meta.url));
 const LIST = readStatement(new URL("./sql/list-payload-keys.sql", import.meta.url));
 
 /** Wraps keys for the database and opens them again; `name` is bound in (src/auth/seal.ts has it). */
@@ -25,6 +26,14 @@ export interface PayloadKeySummary {
   readonly retiredAt: Date | null;
   /** It lies in the database without KEY_ENCRYPTION_KEY. */
   readonly isReadable: boolean;
+}
+
+/** A data key as it lies in the database. */
+export interface StoredPayloadKey {
+  readonly keyId: string;
+  readonly sealed: string;
+  /** New parts are sealed with it. */
+  readonly isCurrent: boolean;
 }
 
 const KEY_BYTES = 32;
@@ -66,6 +75,30 @@ export function rotatePayloadKey(
     const retired = await client.query({ ...RETIRE, values: [days] });
     return retired.rowCount === 1 ? await makePayloadKey(client, sealer) : undefined;
   });
+}
+
+/**
+ * Opens each of these keys, before anything is begun that will read what is sealed under them. Throws where the current one does not
+ * open. `shut` is told of retired ones: nothing may be left that they sealed.
+ */
+export function openEachPayloadKey(
+  keys: readonly StoredPayloadKey[],
+  sealer: KeySealer,
+  shut: (keyId: string) => void,
+): void {
+  for (const { keyId, sealed, isCurrent } of keys) {
+    try {
+      sealer.open(nameOf(keyId), sealed);
+    } catch (error) {
+      if (isCurrent) throw error;
+      shut(keyId);
+    }
+  }
+}
+
+/** Every data key as it lies in the database, retired ones too. */
+export async function readStoredPayloadKeys(on: Queryable): Promise<StoredPayloadKey[]> {
+  return (await on.query<StoredPayloadKey>(READ_ALL)).rows;
 }
 
 /** Every data key there is, the newest first. */

@@ -155,13 +155,30 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
   }
 }
 
-/** Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. */
-export function verifyBackup(path: string): Promise<BackupContent> {
-  return readBackup(path, {
+/** One table of a backup as it is copied out, whole. */
+export interface CopiedTable {
+  readonly description: TableDescription;
+  /** Its binary COPY. */
+  readonly bytes: Buffer;
+}
+
+/**
+ * Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. The table `kept`, which has to be small,
+ * is answered, too; undefined where the backup has none.
+ */
+export async function verifyBackup(
+  path: string,
+  kept?: string,
+): Promise<BackupContent & { readonly kept: CopiedTable | undefined }> {
+  let found: CopiedTable | undefined;
+  const content = await readBackup(path, {
     begin: async () => undefined,
-    async table(_description, parts) {
-      for await (const part of parts) void part;
+    async table(description, parts) {
+      const copied: Buffer[] = [];
+      for await (const part of parts) if (description.table === kept) copied.push(part);
+      if (description.table === kept) found = { description, bytes: Buffer.concat(copied) };
       return undefined;
     },
   });
+  return { ...content, kept: found };
 }

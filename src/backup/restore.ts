@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { KeySealer } from "../accept/payload-keys.ts";
 import { type ReplayReport, replay } from "../apply/replay.ts";
 import { CODE_VERSION, isAtLeast } from "../db/code-version.ts";
 import { migrate } from "../db/migrate.ts";
@@ -7,6 +8,7 @@ import { leaveOlderVersions } from "../db/oldest-version.ts";
 import type { Logger } from "../observe/log.ts";
 import { dropStateSchema, type StateDigest } from "../state/state-schema.ts";
 import { BackupError } from "./backup-error.ts";
+import { checkPayloadKeys, PAYLOAD_KEYS } from "./check-payload-keys.ts";
 import { claimDatabase } from "./claim-database.ts";
 import { analyzeTables, fillTable, moveIdentities, prepareTables } from "./fill-tables.ts";
 import type { BackupHeader } from "./manifest.ts";
@@ -22,6 +24,8 @@ export interface RestoreOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly pool: pg.Pool;
   readonly log: Logger;
+  /** Opens the keys that batches in the backup are sealed with. */
+  readonly sealer: KeySealer;
   /** Finish also where the state that was rebuilt is not the one that the backup was taken of. */
   readonly acceptDifference: boolean;
   /** Nothing was accepted after the backup was taken: cursors and positions stay good. It has to hold the state. */
@@ -129,13 +133,14 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
 
 /**
  * Fills an empty database with what a backup holds, rebuilds the state from its log, and compares it with the state that the
- * backup was taken of, by digest. The backup is read and checked whole before anything is written. Until all is done the
+ * backup was taken of, by digest. The backup is read and checked whole, and its keys are tried, before anything is written. Until all is done the
  * database says of itself that it is not to be used, and a restore that is run again begins anew. Throws BackupError, and
  * DamagedBackupError for a file that is none or not whole.
  */
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   options.progress?.("checking the backup");
-  const { header } = await verifyBackup(options.path);
+  const { header, kept } = await verifyBackup(options.path, PAYLOAD_KEYS);
+  if (kept !== undefined) checkPayloadKeys(kept, options.sealer, options.log);
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)
     throw new BackupError(

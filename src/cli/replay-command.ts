@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
 import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { openEachPayloadKey, readStoredPayloadKeys } from "../accept/payload-keys.ts";
 import { type ReplayReport, replay } from "../apply/replay.ts";
 import { recordAudit } from "../auth/audit.ts";
+import { createSealer } from "../auth/seal.ts";
 import { openForCommand } from "./open-for-command.ts";
 
 const HELP = `bellhop replay [--swap] [--json]
@@ -69,7 +71,11 @@ export async function replayCommand(
     process.stdout.write(HELP);
     return 0;
   }
-  return openForCommand(environment, async ({ database, who }) => {
+  return openForCommand(environment, async ({ config, database, log, who }) => {
+    const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+    openEachPayloadKey(await readStoredPayloadKeys(database.pool), sealer, (keyId) =>
+      log.warn({ keyId }, "a retired payload key does not open: what is sealed under it cannot be replayed"),
+    );
     const showsProgress = values.json !== true && process.stderr.isTTY === true;
     const report = await replay({
       clientConfig: database.clientConfig,

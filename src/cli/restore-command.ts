@@ -22,7 +22,8 @@ bellhop restore FILE --check [--json]
 
 Fills an empty database with what a backup holds, makes current records, versions and the ledger of its log again, and
 compares them by digest with those that the backup was taken of. The database is that of DATABASE_URL or DATA_DIR, or what
---into names; one that has a Bellhop in it is refused, and so is a damaged file, before anything is written. Cut off, it is run
+--into names; one that has a Bellhop in it is refused, and so are a damaged file and one whose sealed batches do not open
+with KEY_ENCRYPTION_KEY, before anything is written. Cut off, it is run
 again and begins anew; until it is done no service starts on the database. docs/backup.md says what to do afterwards.
 
   --check              only read the file and check all of it
@@ -118,7 +119,7 @@ async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Pro
   const step = stepLine(values.json);
   try {
     const report = await restore({
-      ...{ path, log, clientConfig: database.clientConfig, pool: database.pool },
+      ...{ path, log, sealer, clientConfig: database.clientConfig, pool: database.pool },
       nothingLost: values["nothing-lost"],
       acceptDifference: values["accept-difference"],
       ...(erasures === undefined ? {} : { beforeUse: (client) => eraseAgain(client, erasures) }),

@@ -3,6 +3,7 @@ import { copyFile, open, readdir, readFile, rm, stat, truncate } from "node:fs/p
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
+import { createSealer } from "../../src/auth/seal.ts";
 import { DamagedBackupError } from "../../src/backup/archive.ts";
 import { openBackupFile } from "../../src/backup/backup-file.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
@@ -26,6 +27,7 @@ import { CHANGES, readToEnd } from "./change-fixture.ts";
 
 const WAIT_MS = 60_000;
 const log = createLogger({ level: "silent", pretty: false });
+const sealer = createSealer(undefined);
 const module = (path: string) => new URL(`../../src/${path}`, import.meta.url).href;
 
 /** What may stand in a binary COPY: types whose bytes have been the same in every PostgreSQL since 8.4. */
@@ -71,7 +73,8 @@ const restoreInto = (
   { clientConfig, pool }: TestDatabase,
   path: string,
   options: Partial<RestoreOptions> = {},
-) => restore({ path, clientConfig, pool, log, acceptDifference: false, nothingLost: false, ...options });
+) =>
+  restore({ path, clientConfig, pool, log, sealer, acceptDifference: false, nothingLost: false, ...options });
 
 /** Restores into an empty database for `work`, and drops it. */
 async function withRestored(
@@ -343,10 +346,11 @@ const KILLED_RESTORE = `const { path, url, step } = JSON.parse(process.argv[1]);
   const { clientConfig } = await import("${module("db/connection.ts")}");
   const { createPool } = await import("${module("db/pool.ts")}");
   const { createLogger } = await import("${module("observe/log.ts")}");
+  const { createSealer } = await import("${module("auth/seal.ts")}");
   const { writeSync } = await import("node:fs");
   const log = createLogger({ level: "silent", pretty: false });
   const config = clientConfig({ connectionString: url }, "on");
-  await restore({ path, clientConfig: config, pool: createPool(config, log, 2), log,
+  await restore({ path, clientConfig: config, pool: createPool(config, log, 2), log, sealer: createSealer(undefined),
     acceptDifference: false, nothingLost: false,
     progress(now) {
       if (!now.startsWith(step)) return;

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { createSealer } from "../../src/auth/seal.ts";
 import { openBackupFile } from "../../src/backup/backup-file.ts";
 import { move } from "../../src/backup/move.ts";
 import { restore } from "../../src/backup/restore.ts";
@@ -67,7 +68,16 @@ describe("bellhop move", () => {
   before(async () => {
     from = await openEmptyDatabase();
     const { clientConfig, pool } = from;
-    await restore({ path: backup, clientConfig, pool, log, acceptDifference: false, nothingLost: true });
+    const sealer = createSealer(undefined);
+    await restore({
+      path: backup,
+      clientConfig,
+      pool,
+      log,
+      sealer,
+      acceptDifference: false,
+      nothingLost: true,
+    });
   });
   after(() => from.drop());
 

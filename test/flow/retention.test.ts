@@ -7,6 +7,7 @@ import { bucketOf } from "../../src/accept/bucket.ts";
 import { REQUEST_OUTCOME, setWindowMs } from "../../src/accept/partitions.ts";
 import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
 import { replay } from "../../src/apply/replay.ts";
+import { createSealer } from "../../src/auth/seal.ts";
 import { openBackupFile } from "../../src/backup/backup-file.ts";
 import { restore } from "../../src/backup/restore.ts";
 import { writeBackup } from "../../src/backup/write-backup.ts";
@@ -293,7 +294,7 @@ describe("retention", () => {
       assert.equal(header.withState, true);
       const { equal } = await restore({
         ...{ path: sink.name, clientConfig: restored.clientConfig, pool: restored.pool },
-        ...{ log: silentLog, acceptDifference: false, nothingLost: false },
+        ...{ log: silentLog, sealer: createSealer(undefined), acceptDifference: false, nothingLost: false },
       });
       assert.equal(equal, true);
       assert.deepEqual(await windowsOf(restored), await windowsOf(bench.database));

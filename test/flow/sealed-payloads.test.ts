@@ -39,12 +39,12 @@ const leopoldine = (numberOfRooms: number): LooseRecord =>
     profiles: [{ id: "P-LEO", name: GUEST, profileType: "GUEST" }],
   });
 
-/** Runs `bellhop restore …`, in a process that has met no key. */
-const restoreWith = (key: string | undefined, ...args: string[]) =>
+/** Runs `bellhop …` in a process that has met no key. */
+const runBellhop = (environment: Record<string, string>, ...args: string[]) =>
   new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
     const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-    const environment = { PATH: process.env["PATH"], ...(key && { KEY_ENCRYPTION_KEY: key }) };
-    execFile(process.execPath, [main, "restore", ...args], { env: environment }, (error, out, err) =>
+    const env = { PATH: process.env["PATH"], ...environment };
+    execFile(process.execPath, [main, ...args], { env }, (error, out, err) =>
       resolve({ code: error?.code ?? 0, out, err }),
     );
   });
@@ -174,6 +174,18 @@ describe("batches that are sealed in the log", () => {
     assert.ok(report.parts >= 6);
   });
 
+  test("are missed at once where their key is not set: nothing starts, and no replay begins", async () => {
+    const asksForKey = /is encrypted in the database: set KEY_ENCRYPTION_KEY/;
+    await assert.rejects(startTestService({}, { database }), asksForKey);
+    const { code, out, err } = await runBellhop({ DATABASE_URL: database.url }, "replay");
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, /^bellhop: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/);
+    const schemas = await database.pool.query(
+      "select from pg_namespace where nspname like 'bellhop_%replay%'",
+    );
+    assert.equal(schemas.rowCount, 0);
+  });
+
   test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async (t) => {
     if (await isOnCitus()) return t.skip("On Citus there is no backup (docs/backup.md).");
     const directory = await temporaryDirectory("sealed");
@@ -202,13 +214,19 @@ describe("batches that are sealed in the log", () => {
       assert.equal((await replay({ ...database, swap: false })).equal, true);
 
       const from = [sink.name, "--erasures", list, "--into", restored.url, "--json"];
-      const without = await restoreWith(undefined, ...from);
+      const without = await runBellhop({}, "restore", ...from);
       assert.deepEqual([without.code, without.out], [1, ""]);
       assert.match(
         without.err,
-        /^bellhop: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
+        /^bellhop: Batches in the backup are sealed .* nothing was begun: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
       );
-      const { code, out, err } = await restoreWith(keyEncryptionKey, ...from);
+      const schemas = await restored.pool.query("select from pg_namespace where nspname like 'bellhop%'");
+      assert.equal(schemas.rowCount, 0);
+      const { code, out, err } = await runBellhop(
+        { KEY_ENCRYPTION_KEY: keyEncryptionKey },
+        "restore",
+        ...from,
+      );
       assert.equal(code, 0, err);
       const { equal, rebuilt } = JSON.parse(out) as { equal: boolean; rebuilt: unknown };
       assert.deepEqual([equal, rebuilt], [true, manifest.state]);
