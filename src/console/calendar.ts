@@ -4,7 +4,7 @@ import { readStatement } from "../db/statement.ts";
 import type { Property } from "../read/property.ts";
 
 const readBounds = readStatement(new URL("./sql/read-inventory-bounds.sql", import.meta.url));
-const readNights = readStatement(new URL("./sql/read-inventory-nights.sql", import.meta.url));
+const readNights = readStatement(new URL("./sql/read-inventory-calendar.sql", import.meta.url));
 
 const DAY_MS = 86_400_000;
 

@@ -7,7 +7,18 @@ export interface Statement {
   readonly text: string;
 }
 
-/** Reads a statement that stands beside the module that uses it: `readStatement(new URL("./sql/append.sql", import.meta.url))`. */
+/** Where the statement of each name stands. */
+const places = new Map<string, string>();
+
+/**
+ * Reads a statement that stands beside the module that uses it: `readStatement(new URL("./sql/append.sql", import.meta.url))`.
+ * Throws where another file of the process has the same name: a connection that ran the one would refuse the other.
+ */
 export function readStatement(url: URL): Statement {
-  return { name: basename(url.pathname, ".sql"), text: readFileSync(url, "utf8") };
+  const name = basename(url.pathname, ".sql");
+  const place = places.get(name);
+  if (place !== undefined && place !== url.pathname)
+    throw new Error(`Two statements are called ${name}: ${place} and ${url.pathname}.`);
+  places.set(name, url.pathname);
+  return { name, text: readFileSync(url, "utf8") };
 }

@@ -10,6 +10,8 @@ export interface InsightAnswer {
   readonly asOf: string | null;
   readonly watermark: string | null;
   readonly settingsVersion: number;
+  /** Of what was sent before and is not current, not all may be told; left out where everything is known. */
+  readonly knownFrom?: string;
 }
 
 /** What spreadsheets read a formula from, at the beginning of a cell; some leave out what is blank before it. */
@@ -62,9 +64,10 @@ export function sendInsight(
   reply.header("cache-control", "no-store").header("vary", "accept");
   if (!prefersText(request.headers.accept, "text/csv"))
     return reply.type("application/json; charset=utf-8").send(JSON.stringify({ [itemsName]: items, ...of }));
-  const { nextCursor, watermark, settingsVersion } = answer;
+  const { nextCursor, watermark, settingsVersion, knownFrom } = answer;
   if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
   if (watermark !== null) reply.header("x-watermark", watermark);
+  if (knownFrom !== undefined) reply.header("x-known-from", knownFrom);
   return reply
     .header("x-settings-version", String(settingsVersion))
     .type("text/csv; charset=utf-8; header=present")

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import type { Principal } from "../auth/principal.ts";
 import { feedHealth } from "../insight/feed-health.ts";
+import { knownVersionsFrom } from "../insight/known-from.ts";
 import type { StayQuestion } from "../insight/question.ts";
 import { nothingOf, reconcileNight } from "../insight/reconcile-night.ts";
 import { onScene, type Scene } from "../insight/scene.ts";
@@ -40,6 +41,16 @@ async function ask<Answer>(
 
 const NOT_A_NIGHT = { from: "", to: "", by: "none" } as const;
 
+/** What an answer says of how much is known of the past, where it is one of that. */
+export async function knownOf(
+  { pool }: HttpContext,
+  clientCode: string,
+  isOfPast: boolean,
+): Promise<{ readonly knownFrom?: string }> {
+  const knownFrom = isOfPast ? await knownVersionsFrom(pool, clientCode) : null;
+  return knownFrom === null ? {} : { knownFrom };
+}
+
 /** `GET` of one night taken apart. */
 export async function answerNight(
   context: HttpContext,
@@ -63,7 +74,8 @@ export async function answerNight(
   const { reservations = [], ...apart } = answer ?? nothingOf(stayDate);
   const items = reservations.slice(from, from + limit);
   const next = from + limit < reservations.length ? writeCursor(cursorOf, [from + limit]) : null;
-  const whole = { ...apart, items, nextCursor: next, clock, asOf, ...of };
+  const known = await knownOf(context, codes.clientCode, asOf !== null);
+  const whole = { ...apart, items, nextCursor: next, clock, asOf, ...of, ...known };
   return sendInsight(request, reply, whole, INSIGHT_ITEMS[itemName], ["late"], "reservations");
 }
 

@@ -22,7 +22,7 @@ import { authorize, refuseForbidden } from "./authorize.ts";
 import { ClientTurns } from "./client-turns.ts";
 import type { HttpContext } from "./context.ts";
 import { sendInsight } from "./insight-answer.ts";
-import { answerFeedHealth, answerNight } from "./insight-night-routes.ts";
+import { answerFeedHealth, answerNight, knownOf } from "./insight-night-routes.ts";
 import { InsightParameters } from "./insight-parameters.ts";
 import { INSIGHT_PATH, INSIGHTS, type InsightDefinition } from "./openapi/insight-operations.ts";
 import { INSIGHT_ITEMS } from "./openapi/insight-schemas.ts";
@@ -33,6 +33,8 @@ import { mayRead } from "./read-property.ts";
 export interface InsightRoute {
   readonly definition: InsightDefinition;
   readonly position: PositionShape;
+  /** Even as of now it tells what was. */
+  readonly looksBack?: true;
   /** Columns that CSV has not; by default the groupings that were not asked for. */
   leftOut?(by: Grouping): readonly string[];
   answer(
@@ -53,6 +55,7 @@ const ON_THE_BOOKS: InsightRoute = {
 
 const PICKUP: InsightRoute = {
   definition: INSIGHTS.pickup,
+  looksBack: true,
   position: BOOKS_POSITION,
   answer: (client, question, scene, start, limit, parameters) =>
     pickup(client, { ...question, since: parameters.givenText("since") }, scene, start, limit),
@@ -60,6 +63,7 @@ const PICKUP: InsightRoute = {
 
 const PACE: InsightRoute = {
   definition: INSIGHTS.pace,
+  looksBack: true,
   position: PACE_POSITION,
   answer: (client, question, scene, start, limit, parameters) =>
     pace(client, { ...question, daysBefore: parameters.givenNumber("daysBefore") }, scene, start, limit),
@@ -118,7 +122,9 @@ async function answer(
   const nextCursor = next === null ? null : writeCursor(cursorOf, next);
   const { watermark, settings } = scene;
   const whole = { items, nextCursor, clock, asOf, watermark, settingsVersion: settings.version };
-  return sendInsight(request, reply, whole, schema, leftOut);
+  const isOfPast = route.looksBack === true || asOf !== null;
+  const known = await knownOf(context, codes.clientCode, isOfPast);
+  return sendInsight(request, reply, { ...whole, ...known }, schema, leftOut);
 }
 
 /** Where insights are asked for, and who may ask: partners by their token, or operators by their session. */

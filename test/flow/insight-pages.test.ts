@@ -124,6 +124,32 @@ test("an instant by the clock of receipt has a watermark, and the settings versi
   assert.equal((await ask("reconciliation")).json()["watermark"], null);
 });
 
+test("an answer about the past says from when on everything is known, where versions are kept for a time only", async () => {
+  const asOf = new Date().toISOString();
+  const none = (await ask("reconciliation", { asOf })).json();
+  assert.equal("knownFrom" in none, false);
+  await service.pool.query(
+    `insert into bellhop.retention_horizon (client_code, resource, kind, known_from) values
+      ('ACME', 'i', 'versions', '2026-03-02T00:00:00Z'), ('ACME', 'r', 'versions', '2026-03-01T00:00:00Z'),
+      ('ACME', 'r', 'payloads', '2026-05-01T00:00:00Z'), ('OTHER', 'i', 'versions', '2026-05-01T00:00:00Z')`,
+  );
+  try {
+    const knownFrom = "2026-03-02T00:00:00.000000Z";
+    for (const name of ["reconciliation", "reconciliation/night", "blocks"] as const) {
+      assert.equal((await ask(name, { asOf })).json()["knownFrom"], knownFrom, name);
+      assert.equal("knownFrom" in (await ask(name)).json(), false, name);
+    }
+    const csv = await ask("blocks", { asOf }, { headers: { accept: "text/csv" } });
+    assert.equal(csv.headers.get("x-known-from"), knownFrom);
+    const codes = { clientCode: "ACME", propertyCode: "LIS01" };
+    const days = { from: "2026-07-01", to: "2026-07-31", since: "2026-02-01T00:00:00Z" };
+    const pickup = await service.get(`/api/insight/v1/pickup?${new URLSearchParams({ ...codes, ...days })}`);
+    assert.equal(pickup.json()["knownFrom"], knownFrom, pickup.text);
+  } finally {
+    await service.pool.query("delete from bellhop.retention_horizon");
+  }
+});
+
 test("every insight has CSV, in which no cell is a formula", async () => {
   const linesOf = async (name: Name, more = {}) => {
     const answer = await ask(name, more, { headers: { accept: "text/csv" } });

@@ -39,6 +39,8 @@ export interface InsightPage<Item> {
   /** With `clock=receipt`: nothing received at or before it can still change an answer. */
   readonly watermark: string | null;
   readonly settingsVersion: number;
+  /** Of what was sent before and is not current, not all may be told; absent: all is known. */
+  readonly knownFrom?: string;
 }
 
 /** The group under the name that was asked for by `by`, and no other; null: the records name none. */

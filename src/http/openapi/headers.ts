@@ -104,6 +104,15 @@ export const HEADERS = {
       examples: ["2026-06-01T08:30:02.052927Z"],
     },
   },
+  "X-Known-From": {
+    description: "With CSV: the `knownFrom` of the answer, where it has one.",
+    schema: {
+      type: "string",
+      format: "date-time",
+      maxLength: 27,
+      examples: ["2026-03-02T00:00:00.000000Z"],
+    },
+  },
   "X-Settings-Version": {
     description: "With CSV: the `settingsVersion` of the answer.",
     schema: { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, examples: [3] },

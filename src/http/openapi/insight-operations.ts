@@ -110,7 +110,7 @@ function operationOf(insight: InsightDefinition): Operation {
       ...ANYWHERE,
       200: {
         description: "A page of the answer.",
-        headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Settings-Version"),
+        headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Known-From", "X-Settings-Version"),
         content: {
           "application/json": {
             schema: schemaOf(pageName),

@@ -98,45 +98,57 @@ function insightPageOf(
   more: Readonly<Record<string, Schema>> = {},
   itemsName = "items",
 ): Schema {
-  return objectOf(description, {
-    ...more,
-    [itemsName]: {
-      type: "array",
-      maxItems: INSIGHT_LIMIT_MAX,
-      description: "The items of this page.",
-      items: schemaOf(itemName),
+  return objectOf(
+    description,
+    {
+      ...more,
+      [itemsName]: {
+        type: "array",
+        maxItems: INSIGHT_LIMIT_MAX,
+        description: "The items of this page.",
+        items: schemaOf(itemName),
+      },
+      nextCursor: NEXT_CURSOR,
+      clock: {
+        type: "string",
+        enum: ["source", "receipt"],
+        description: "Whose clock `asOf` was read on.",
+        examples: ["receipt"],
+      },
+      asOf: {
+        type: ["string", "null"],
+        format: "date-time",
+        maxLength: 27,
+        description: "The instant that was asked for; null: all that has been applied.",
+        examples: ["2026-06-15T12:00:00.000000Z"],
+      },
+      watermark: {
+        type: ["string", "null"],
+        format: "date-time",
+        maxLength: 27,
+        description:
+          "With `clock=receipt`: nothing that was received at or before it can still change an answer, so one whose `asOf` is not later, with the same `settingsVersion`, is final. Null by the source clock.",
+        examples: ["2026-06-15T12:00:02.052927Z"],
+      },
+      settingsVersion: {
+        type: "integer",
+        format: "int32",
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: "Raised by every change of the client code's settings and of what its labels mean.",
+        examples: [3],
+      },
+      knownFrom: {
+        type: "string",
+        format: "date-time",
+        maxLength: 27,
+        description:
+          "Present in an answer about the past where the operator keeps versions for a time only: inventory that was sent before it and has been replaced since may be missing from the answer, and what arrived late, sent before it, may never have been counted. An answer whose `asOf` is earlier may lose more of it later.",
+        examples: ["2026-03-02T00:00:00.000000Z"],
+      },
     },
-    nextCursor: NEXT_CURSOR,
-    clock: {
-      type: "string",
-      enum: ["source", "receipt"],
-      description: "Whose clock `asOf` was read on.",
-      examples: ["receipt"],
-    },
-    asOf: {
-      type: ["string", "null"],
-      format: "date-time",
-      maxLength: 27,
-      description: "The instant that was asked for; null: all that has been applied.",
-      examples: ["2026-06-15T12:00:00.000000Z"],
-    },
-    watermark: {
-      type: ["string", "null"],
-      format: "date-time",
-      maxLength: 27,
-      description:
-        "With `clock=receipt`: nothing that was received at or before it can still change an answer, so one whose `asOf` is not later, with the same `settingsVersion`, is final. Null by the source clock.",
-      examples: ["2026-06-15T12:00:02.052927Z"],
-    },
-    settingsVersion: {
-      type: "integer",
-      format: "int32",
-      minimum: 0,
-      maximum: 2_147_483_647,
-      description: "Raised by every change of the client code's settings and of what its labels mean.",
-      examples: [3],
-    },
-  });
+    "knownFrom",
+  );
 }
 
 /** The items of insights, by component name: what answers have, and CSV as its columns. */

@@ -14,7 +14,7 @@ import { type DeletedProperty, deleteRows, type RowCounts } from "./delete-rows.
 import { DeletionError } from "./deletion-error.ts";
 import { countWaiting, dropRecords, findRecordsOf } from "./drop-records.ts";
 
-const findProperties = readStatement(new URL("./sql/find-properties.sql", import.meta.url));
+const findProperties = readStatement(new URL("./sql/find-properties-of-client.sql", import.meta.url));
 const markDeleted = readStatement(new URL("./sql/mark-deleted.sql", import.meta.url));
 const takeGrants = readStatement(new URL("./sql/take-grants.sql", import.meta.url));
 const deleteSettings = readStatement(new URL("./sql/delete-client-settings.sql", import.meta.url));

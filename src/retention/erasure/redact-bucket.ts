@@ -15,7 +15,7 @@ import { redactState } from "./redact-state.ts";
 import { identityText, type StandIn, standInsOf } from "./stand-ins.ts";
 import { partsOfWords } from "./words.ts";
 
-const findProperties = readStatement(new URL("./sql/find-properties.sql", import.meta.url));
+const findProperties = readStatement(new URL("./sql/find-properties-of-bucket.sql", import.meta.url));
 
 /** What was redacted of one bucket, or of several together. */
 export interface RedactedCounts {

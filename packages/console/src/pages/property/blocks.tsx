@@ -55,7 +55,7 @@ export function BlocksPage() {
             <PointInTimeFilters />
           </InsightFilters>
           <Answered asked={asked} lines={10}>
-            {({ items, nextCursor, watermark }) => (
+            {({ items, nextCursor, watermark, knownFrom }) => (
               <>
                 {items.length === 0 ? (
                   <Empty title="No group holds rooms in these nights">
@@ -73,7 +73,7 @@ export function BlocksPage() {
                   />
                 )}
                 <Pager nextCursor={nextCursor} shown={writeMany(items.length, "row")} />
-                <Watermark watermark={watermark} />
+                <Watermark watermark={watermark} knownFrom={knownFrom} />
               </>
             )}
           </Answered>

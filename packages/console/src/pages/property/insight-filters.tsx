@@ -112,13 +112,29 @@ export function PointInTimeFilters() {
   );
 }
 
+const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
+
 /** What an answer at a point in time can be relied on for. */
-export function Watermark({ watermark }: { readonly watermark: string | null | undefined }) {
-  if (watermark === null || watermark === undefined) return null;
+export function Watermark({
+  watermark,
+  knownFrom,
+}: {
+  readonly watermark: string | null | undefined;
+  readonly knownFrom: string | undefined;
+}) {
   return (
-    <p className="small muted">
-      Complete up to {watermark.replace("T", " ").replace("Z", "")} UTC of receipt: at or before it this
-      answer never changes.
-    </p>
+    <>
+      {typeof watermark === "string" && (
+        <p className="small muted">
+          Complete up to {textOf(watermark)} UTC of receipt: at or before it this answer never changes.
+        </p>
+      )}
+      {knownFrom !== undefined && (
+        <p className="small muted">
+          Versions are kept for a time only: inventory that was sent before {textOf(knownFrom)} UTC and has
+          been replaced since may be missing here.
+        </p>
+      )}
+    </>
   );
 }

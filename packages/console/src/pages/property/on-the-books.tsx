@@ -68,7 +68,7 @@ export function OnTheBooksPage() {
             <MeasureFilters items={items} />
           </InsightFilters>
           <Answered asked={asked} lines={14}>
-            {({ nextCursor, watermark }) =>
+            {({ nextCursor, watermark, knownFrom }) =>
               items.every(isNothing) ? (
                 <Empty title="Nothing is on the books in these nights">
                   No reservation that deducts falls into them, and no inventory tells of capacity. Another
@@ -79,7 +79,7 @@ export function OnTheBooksPage() {
                   <NightsChart items={items} lastYear={lastYear} range={range} measure={measure} />
                   <NightsTable items={rows} by={by} codes={known} />
                   <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
-                  <Watermark watermark={watermark} />
+                  <Watermark watermark={watermark} knownFrom={knownFrom} />
                 </>
               )
             }

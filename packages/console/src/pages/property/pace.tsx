@@ -58,7 +58,7 @@ export function PacePage() {
             <MeasureFilters items={items} />
           </InsightFilters>
           <Answered asked={asked} lines={10}>
-            {({ watermark }) =>
+            {({ watermark, knownFrom }) =>
               items.length === 0 ? (
                 <Empty title="Nothing was ever booked for these nights">
                   Nor for the same weekdays a year before.
@@ -66,7 +66,7 @@ export function PacePage() {
               ) : (
                 <>
                   <Curve items={items} range={range} measure={measure} />
-                  <Watermark watermark={watermark} />
+                  <Watermark watermark={watermark} knownFrom={knownFrom} />
                 </>
               )
             }

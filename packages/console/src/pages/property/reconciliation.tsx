@@ -92,7 +92,7 @@ function ReconciliationFilters({
 
 function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; readonly codes: PropertyCodes }) {
   const { filters } = useFilters();
-  const { items, nextCursor, watermark } = answer;
+  const { items, nextCursor, watermark, knownFrom } = answer;
   const differing = items.filter(({ difference }) => difference !== null && difference !== 0);
   const unreported = items.filter(({ reported }) => reported === null);
   const shown = filters.get("nights") === "all" ? items : differing;
@@ -136,7 +136,7 @@ function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; read
         nextCursor={nextCursor}
         shown={`${writeMany(shown.length, "row")}; transient and group as reported / rebuilt`}
       />
-      <Watermark watermark={watermark} />
+      <Watermark watermark={watermark} knownFrom={knownFrom} />
     </>
   );
 }
