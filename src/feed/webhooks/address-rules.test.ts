@@ -112,6 +112,8 @@ describe("addresses that an endpoint may have", () => {
     ["https://partner.example/#part", "a fragment"],
     ["https://partner.example:25/", "the port of another service"],
     ["https://127.0.0.1/", "loopback"],
+    ["https://localhost/", "loopback"],
+    ["https://a.LocalHost.:8443/", "loopback"],
     ["https://0x7f.1/", "loopback, in hexadecimal"],
     ["https://2130706433/", "loopback, as one number"],
     ["https://0177.0.0.1/", "loopback, in octal"],

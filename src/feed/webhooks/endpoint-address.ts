@@ -6,6 +6,14 @@ const URL_CHARACTERS_MAX = 2_048;
 /** Below it are services that an HTTP request has no business with, such as mail. */
 const PORT_FREE_FROM = 1_024;
 
+/** What `localhost` and every name below it are (RFC 6761 section 6.3). */
+const LOOPBACK = ["127.0.0.1", "::1"];
+
+/** The addresses of a name that nobody has to be asked about; undefined for all others. */
+export function knownAddresses(hostname: string): readonly string[] | undefined {
+  return /(^|\.)localhost\.?$/i.test(hostname) ? LOOPBACK : undefined;
+}
+
 /** The IP address that a URL names as its host; undefined where it is a name. IPv6 without its brackets. */
 export function addressInHost(hostname: string): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
@@ -34,7 +42,8 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
   if (port !== 80 && port !== 443 && port < PORT_FREE_FROM)
     throw new WebhookInputError(`The port of url is 443, 80 or at least ${PORT_FREE_FROM}.`);
   const address = addressInHost(url.hostname);
-  if (address !== undefined && !rules.permits(address, schemeOf(url)))
+  const known = address === undefined ? knownAddresses(url.hostname) : [address];
+  if (known?.every((one) => !rules.permits(one, schemeOf(url))) === true)
     throw new WebhookInputError(
       "url names an address that messages are not sent to: it has to be a public one.",
     );

@@ -1,6 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import type { AddressRules } from "./address-rules.ts";
-import { addressInHost, schemeOf } from "./endpoint-address.ts";
+import { addressInHost, knownAddresses, schemeOf } from "./endpoint-address.ts";
 
 /** Finds the IP addresses of a host's name. Rejects when there are none. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -9,14 +9,14 @@ const ASK_MS = 2_000;
 const ASK_TRIES = 2;
 /** A name may have any number of addresses; more are not looked at. */
 const ADDRESSES_MAX = 16;
-const LOOPBACK = ["127.0.0.1", "::1"];
 
 /**
  * Asks the name servers, not the operating system: that would ask by one of four threads that everything else of this process
  * shares, and wait on it for as long as a name server says nothing. The hosts file is not read; `localhost` is what it is (RFC 6761).
  */
 export const resolveByDns: ResolveHost = async (hostname, signal) => {
-  if (/(^|\.)localhost\.?$/i.test(hostname)) return LOOPBACK;
+  const known = knownAddresses(hostname);
+  if (known !== undefined) return known;
   const resolver = new Resolver({ timeout: ASK_MS, tries: ASK_TRIES });
   const giveUp = () => resolver.cancel();
   signal.addEventListener("abort", giveUp, { once: true });
