@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { SpanShape } from "../observe/otlp/span-message.ts";
 import {
   longestWait,
   noWaits,
@@ -10,7 +11,7 @@ import {
 } from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
-import { beginTrace, endTrace, type MaybeTrace } from "./request-trace.ts";
+import { beginTrace, endTrace, type MaybeTrace, shapeOfRequests } from "./request-trace.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -47,7 +48,9 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
 
+/** Where requests are counted that were asked and answered alike, and what their spans have in common. */
 interface Meters {
+  readonly shape: SpanShape;
   count(): void;
   time(seconds: number): void;
 }
@@ -90,7 +93,7 @@ export class RequestLog {
     const meters = this.#metersOf(method, route, statusCode);
     meters.count();
     meters.time(elapsedMs / 1000);
-    const traceId = this.#trace(response, request);
+    const traceId = this.#trace(response, request, meters.shape);
     const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
     this.#context.log[level](
       {
@@ -112,14 +115,14 @@ export class RequestLog {
   }
 
   /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
-  #trace(response: ServerResponse, request: LoggedRequest): string | undefined {
+  #trace(response: ServerResponse, request: LoggedRequest, shape: SpanShape): string | undefined {
     const { tracer } = this.#context;
     if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
     const { clientId, traceparent } = request;
     const trace =
       request.trace ?? (request.trace === undefined && beginTrace(tracer, clientId && traceparent));
     if (!trace) return undefined;
-    endTrace(tracer, trace, request, response.statusCode, !response.writableFinished);
+    endTrace(tracer, trace, request, shape, response.statusCode, !response.writableFinished);
     return trace.context.traceId;
   }
 
@@ -146,7 +149,11 @@ export class RequestLog {
     if (meters === undefined) {
       const requests = this.#context.metrics.requests.labels({ method, route, status });
       const seconds = this.#context.metrics.requestSeconds.labels({ route });
-      meters = { count: () => requests.inc(), time: (taken) => seconds.observe(taken) };
+      meters = {
+        shape: shapeOfRequests(method, route, status),
+        count: () => requests.inc(),
+        time: (taken) => seconds.observe(taken),
+      };
       this.#meters.set(key, meters);
     }
     return meters;

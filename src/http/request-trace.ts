@@ -1,5 +1,6 @@
+import type { SpanShape } from "../observe/otlp/span-message.ts";
 import type { BegunSpan, Tracer } from "../observe/otlp/tracer.ts";
-import type { RequestWaits, Wait } from "../observe/request-waits.ts";
+import { noWaits, type RequestWaits, type Wait } from "../observe/request-waits.ts";
 
 /** The span of a request, and when parts of it began, in milliseconds of `performance.now`; not a number for those that did not. */
 export interface RequestTrace extends BegunSpan {
@@ -20,60 +21,74 @@ export function beginTrace(
 ): MaybeTrace {
   if (tracer === undefined) return undefined;
   const begun = tracer.begin(typeof traceparent === "string" ? traceparent : undefined);
-  return begun === undefined ? null : { ...begun, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
+  if (begun === undefined) return null;
+  const { context, parentSpanId } = begun;
+  return { context, parentSpanId, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
 }
 
 /** What is told of a request that is over. */
 interface TracedRequest {
   readonly id: string;
-  readonly method: string;
-  readonly route: string;
   readonly startedAtMs: number;
   readonly waits: RequestWaits | undefined;
   readonly clientId: string | undefined;
   readonly acceptedRequestId: string | undefined;
 }
 
+const JUDGE: SpanShape = { name: "judge records", kind: "internal" };
+const APPEND: SpanShape = { name: "append", kind: "internal" };
+
+/** What spans of requests have in common that were asked and answered alike. */
+export function shapeOfRequests(method: string, route: string, status: number): SpanShape {
+  return {
+    name: `${method} ${route}`,
+    kind: "server",
+    attributes: {
+      "http.request.method": method,
+      "http.route": route,
+      "http.response.status_code": status,
+    },
+  };
+}
+
 /** A wait that took less is no reason to look at it. */
 const SHOWN_WAIT_MS = 1;
+const WAIT_ATTRIBUTES = (Object.keys(noWaits()) as Wait[]).map(
+  (wait) => [wait, `bellhop.wait.${wait}_ms`] as const,
+);
 
 /** Tells of a request that is over: its own span, and of a batch how its records were judged and how it was appended. */
 export function endTrace(
   tracer: Tracer,
   trace: RequestTrace,
   request: TracedRequest,
+  shape: SpanShape,
   status: number,
   isClientGone: boolean,
 ): void {
-  const { method, route, startedAtMs, waits, clientId, acceptedRequestId } = request;
+  const { startedAtMs, waits, clientId, acceptedRequestId } = request;
   const attributes: Record<string, string | number | boolean | undefined> = {
-    "http.request.method": method,
-    "http.route": route,
-    "http.response.status_code": status,
     "bellhop.client_id": clientId,
     "bellhop.request_id": acceptedRequestId,
     "bellhop.http_request_id": request.id,
   };
   if (isClientGone) attributes["bellhop.client_gone"] = true;
   if (waits !== undefined) {
-    for (const wait in waits) {
-      const ms = waits[wait as Wait];
-      if (ms >= SHOWN_WAIT_MS) attributes[`bellhop.wait.${wait}_ms`] = Math.round(ms);
-    }
-    const within = (name: string, startMs: number, durationMs: number) => {
+    for (const [wait, attribute] of WAIT_ATTRIBUTES)
+      if (waits[wait] >= SHOWN_WAIT_MS) attributes[attribute] = Math.round(waits[wait]);
+    const within = (part: SpanShape, startMs: number, durationMs: number) => {
       if (Number.isNaN(startMs)) return;
       const { context, parentSpanId } = tracer.beginWithin(trace.context);
       const endMs = startMs + durationMs;
-      tracer.end({ context, parentSpanId, name, kind: "internal", startMs, endMs, attributes: {} });
+      tracer.end({ context, parentSpanId, shape: part, startMs, endMs });
     };
-    within("judge records", trace.recordsAtMs, waits.records);
-    within("append", trace.appendAtMs, waits.lane + waits.flush);
+    within(JUDGE, trace.recordsAtMs, waits.records);
+    within(APPEND, trace.appendAtMs, waits.lane + waits.flush);
   }
   tracer.end({
     context: trace.context,
     parentSpanId: trace.parentSpanId,
-    name: `${method} ${route}`,
-    kind: "server",
+    shape,
     startMs: startedAtMs,
     endMs: performance.now(),
     attributes,

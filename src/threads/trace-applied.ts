@@ -1,6 +1,9 @@
 import type { LogPart } from "../apply/backlog.ts";
+import type { SpanShape } from "../observe/otlp/span-message.ts";
 import { unpackTraceContext } from "../observe/otlp/trace-context.ts";
 import type { Tracer } from "../observe/otlp/tracer.ts";
+
+const APPLY: SpanShape = { name: "apply", kind: "consumer" };
 
 /**
  * Tells of an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
@@ -24,6 +27,6 @@ export function traceApplied(
       "bellhop.run.records": records,
     };
     const startMs = endMs - durationMs;
-    tracer.end({ context, parentSpanId, name: "apply", kind: "consumer", startMs, endMs, attributes });
+    tracer.end({ context, parentSpanId, shape: APPLY, startMs, endMs, attributes });
   }
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readTraces } from "./otlp-protobuf.ts";
 
 type AttributeValue = string | number | boolean;
 
@@ -97,7 +98,7 @@ function metricOf(service: string, metric: Json): CollectedMetric {
   return { service, kind, points, name: String(metric["name"]), unit: String(metric["unit"]) };
 }
 
-/** An OpenTelemetry collector as far as OTLP/HTTP with JSON goes: it takes what is of the protocol's shape, and fails at all else. */
+/** An OpenTelemetry collector as far as OTLP/HTTP goes, spans in protobuf and metrics in JSON: it takes what is of the protocol's shape, and fails at all else. */
 export interface OtlpCollector {
   readonly endpoint: string;
   readonly spans: readonly CollectedSpan[];
@@ -111,12 +112,14 @@ export interface OtlpCollector {
   stop(): Promise<void>;
 }
 
-async function jsonOf(request: IncomingMessage): Promise<Json> {
+async function bodyOf(request: IncomingMessage): Promise<Json> {
   assert.equal(request.method, "POST");
-  assert.equal(request.headers["content-type"], "application/json");
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Json;
+  const bytes = Buffer.concat(chunks);
+  if (request.headers["content-type"] === "application/x-protobuf") return readTraces(bytes);
+  assert.equal(request.headers["content-type"], "application/json");
+  return JSON.parse(bytes.toString("utf8")) as Json;
 }
 
 export async function startOtlpCollector(): Promise<OtlpCollector> {
@@ -142,7 +145,7 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
   const server = createServer(async (request, response) => {
     headers.push(request.headers);
     try {
-      const body = await jsonOf(request);
+      const body = await bodyOf(request);
       if (collector.status === 200) take(request.url, body);
     } catch (error) {
       faults.push(error);

@@ -39,8 +39,7 @@ export async function beginDelivery(
     end({ status, failure }, { endpointId, messageId, attempt }) {
       tracer.end({
         ...begun,
-        name: `deliver ${event}`,
-        kind: "client",
+        shape: { name: `deliver ${event}`, kind: "client" },
         startMs,
         endMs: performance.now(),
         attributes: {

@@ -37,6 +37,7 @@ export class MetricExporter {
   async #send(): Promise<void> {
     const values = await this.#options.read();
     const metrics = metricsOf(values, performance.timeOrigin, Date.now());
-    await this.#sender.send(metricsJson(this.#options.speaker, metrics));
+    const body = Buffer.from(metricsJson(this.#options.speaker, metrics));
+    await this.#sender.send(body, "application/json");
   }
 }

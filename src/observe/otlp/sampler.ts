@@ -17,23 +17,21 @@ const PARENT_BASED = "parentbased_";
 const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 16 ** RANDOM_DIGITS;
 
+/** Whether a trace is sampled. `caller` is the span that asked, if it said so. */
+export type Sampler = (traceId: string, caller: CallerSpan | undefined) => boolean;
+
 /**
- * Whether a trace is sampled. By ratio every service decides alike, from the trace's id. `caller` is the span that asked, if
- * it said so: samplers that are based on it do as it did.
+ * The sampler of that name: those that are based on the caller do as it did; by ratio every service decides alike, from the
+ * trace's id.
  */
-export function isSampled(
-  sampler: SamplerName,
-  ratio: number,
-  traceId: string,
-  caller: CallerSpan | undefined,
-): boolean {
-  if (sampler.startsWith(PARENT_BASED) && caller !== undefined) return caller.isSampled;
-  switch (sampler.replace(PARENT_BASED, "")) {
-    case "always_on":
-      return true;
-    case "always_off":
-      return false;
-    default:
-      return Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) / RANDOM_VALUES >= 1 - ratio;
-  }
+export function samplerOf(name: SamplerName, ratio: number): Sampler {
+  const first = samplerOfFirst(name.replace(PARENT_BASED, ""), ratio);
+  if (!name.startsWith(PARENT_BASED)) return first;
+  return (traceId, caller) => caller?.isSampled ?? first(traceId, caller);
+}
+
+function samplerOfFirst(name: string, ratio: number): Sampler {
+  if (name === "always_on") return () => true;
+  if (name === "always_off") return () => false;
+  return (traceId) => Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) / RANDOM_VALUES >= 1 - ratio;
 }

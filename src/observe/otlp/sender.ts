@@ -19,7 +19,7 @@ class RefusedExport extends Error {
   }
 }
 
-/** Posts OTLP/JSON to one address of a collector (OTLP specification, "OTLP/HTTP"), one message at a time, on one connection that is kept. */
+/** Posts OTLP messages to one address of a collector (OTLP specification, "OTLP/HTTP"), one message at a time, on one connection that is kept. */
 export class OtlpSender {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
@@ -33,11 +33,10 @@ export class OtlpSender {
   }
 
   /** Tries up to three times what may be tried again. Throws RefusedExport, or what the connection says. */
-  async send(body: string): Promise<void> {
-    const bytes = Buffer.from(body);
+  async send(bytes: Buffer, mediaType: "application/json" | "application/x-protobuf"): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
-        const status = await this.#post(bytes);
+        const status = await this.#post(bytes, mediaType);
         if (status >= 200 && status < 300) return;
         throw new RefusedExport(status);
       } catch (error) {
@@ -55,7 +54,7 @@ export class OtlpSender {
     this.#agent.destroy();
   }
 
-  #post(bytes: Buffer): Promise<number> {
+  #post(bytes: Buffer, mediaType: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const ask = this.#url.protocol === "https:" ? request : requestInTheClear;
       const sending = ask(
@@ -66,7 +65,7 @@ export class OtlpSender {
           signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
           headers: {
             ...this.#headers,
-            "content-type": "application/json",
+            "content-type": mediaType,
             "content-length": bytes.length,
             "user-agent": "Bellhop-OTLP/1",
           },
@@ -75,7 +74,11 @@ export class OtlpSender {
           // Its words are for its own log.
           response.resume();
           response.on("error", reject);
-          response.on("end", () => resolve(response.statusCode ?? 0));
+          response.on("end", () => {
+            // Whoever answers before it has all is sent no more: the memory of the message is used again.
+            if (!sending.writableFinished) sending.destroy();
+            resolve(response.statusCode ?? 0);
+          });
         },
       );
       sending.on("error", reject);

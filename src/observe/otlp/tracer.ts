@@ -1,15 +1,19 @@
 import { randomFillSync } from "node:crypto";
-import { type Span, type Speaker, spanJson, tracesJson } from "./json.ts";
+import type { Speaker } from "./json.ts";
 import { PeriodicSending } from "./periodic-sending.ts";
-import { isSampled, type SamplerName } from "./sampler.ts";
+import { type Sampler, type SamplerName, samplerOf } from "./sampler.ts";
 import { OtlpSender } from "./sender.ts";
+import { type Span, SpanMessage } from "./span-message.ts";
 import { readTraceparent, type TraceContext } from "./trace-context.ts";
 
 /** How long a span waits for others at most. */
 const SEND_MS = 1_000;
-const SPANS_AT_ONCE = 512;
-/** What a collector that is slow or gone may leave waiting; what comes beyond it is lost, and counted. */
-const SPANS_WAITING_MAX = 8_192;
+/** Some 1,500 spans, so that a sending costs little of each; what is not filled is no memory. */
+const MESSAGE_BYTES = 384 * 1_024;
+/** What a collector that is slow or gone may leave waiting, the one that is filled among them; what comes beyond it is lost, and counted. */
+const MESSAGES_MAX = 5;
+/** So often the machine's clock is asked: it may be set, and a thread's own goes on. */
+const ASK_CLOCK_MS = 1_000;
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
 
@@ -54,11 +58,17 @@ export class Tracer {
   readonly #options: TracerOptions;
   readonly #sender: OtlpSender;
   readonly #ids = new RandomIds();
+  readonly #isSampled: Sampler;
   readonly #sending: PeriodicSending;
-  #waiting: string[] = [];
+  readonly #full: SpanMessage[] = [];
+  readonly #empty: SpanMessage[] = [];
+  #filling: SpanMessage | undefined;
+  #epochMs = 0;
+  #clockAskedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TracerOptions) {
     this.#options = options;
+    this.#isSampled = samplerOf(options.sampler, options.ratio);
     this.#sender = new OtlpSender(options.url, options.headers);
     this.#sending = new PeriodicSending(this.#sender, SEND_MS, () => this.#sendAll());
   }
@@ -67,7 +77,7 @@ export class Tracer {
   begin(traceparent: string | undefined): BegunSpan | undefined {
     const caller = readTraceparent(traceparent);
     const traceId = caller?.traceId ?? this.#ids.next(TRACE_ID_BYTES);
-    if (!isSampled(this.#options.sampler, this.#options.ratio, traceId, caller)) return undefined;
+    if (!this.#isSampled(traceId, caller)) return undefined;
     const context = { traceId, spanId: this.#ids.next(SPAN_ID_BYTES) };
     return { context, parentSpanId: caller?.spanId };
   }
@@ -80,31 +90,45 @@ export class Tracer {
 
   /** A span is over. */
   end(span: Span): void {
-    if (this.#waiting.length >= SPANS_WAITING_MAX) {
-      this.#options.events.lost(1);
-      return;
+    if (span.endMs - this.#clockAskedMs > ASK_CLOCK_MS) {
+      this.#epochMs = Date.now() - performance.now();
+      this.#clockAskedMs = span.endMs;
     }
-    // Asked anew each time: the machine's clock may be set, and a thread's own goes on.
-    this.#waiting.push(spanJson(span, Date.now() - performance.now()));
-    if (this.#waiting.length >= SPANS_AT_ONCE) this.#sending.sendNow();
+    if (this.#filling?.add(span, this.#epochMs)) return;
+    this.#finishFilling();
+    if (this.#full.length > 0) this.#sending.sendNow();
+    if (this.#full.length < MESSAGES_MAX - 1)
+      this.#filling = this.#empty.pop() ?? new SpanMessage(MESSAGE_BYTES, this.#options.speaker);
+    if (!this.#filling?.add(span, this.#epochMs)) this.#options.events.lost(1);
   }
 
   /** Sends what waits, for a second at most. */
   async stop(): Promise<void> {
+    this.#finishFilling();
     await this.#sending.stop();
   }
 
+  #finishFilling(): void {
+    if (this.#filling !== undefined && this.#filling.spans > 0) this.#full.push(this.#filling);
+    this.#filling = undefined;
+  }
+
+  /** What is full, or else what there is. */
   async #sendAll(): Promise<void> {
-    const { speaker, events } = this.#options;
-    if (this.#waiting.length === 0) return;
-    do {
-      const spans = this.#waiting.splice(0, SPANS_AT_ONCE);
-      try {
-        await this.#sender.send(tracesJson(speaker, spans));
-      } catch (error) {
-        events.lost(spans.length);
-        events.failed(error);
-      }
-    } while (this.#waiting.length >= SPANS_AT_ONCE);
+    if (this.#full.length === 0) this.#finishFilling();
+    for (let message = this.#full.shift(); message !== undefined; message = this.#full.shift()) {
+      await this.#send(message);
+      message.clear();
+      this.#empty.push(message);
+    }
+  }
+
+  async #send(message: SpanMessage): Promise<void> {
+    try {
+      await this.#sender.send(message.bytes(), "application/x-protobuf");
+    } catch (error) {
+      this.#options.events.lost(message.spans);
+      this.#options.events.failed(error);
+    }
   }
 }
