@@ -12,7 +12,7 @@ const NOTES_AT_ONCE = 500;
 
 /** Forgets when feeds arrived longer ago than anything asks for. The newest note of each stays; answers how many went. */
 export async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<number> {
-  const before = lowestIdAt(nowMs - KEPT_MS);
+  const before = lowestIdAt(Math.floor(nowMs) - KEPT_MS);
   let forgotten = 0;
   for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
     let some: number;
