@@ -17,6 +17,20 @@ test("ten attempts at a name from an address pass in five minutes, the next one 
   assert.equal(limiter.take("10.0.0.1", "anna"), 1);
 });
 
+test("thirty attempts from an address pass in five minutes, whatever names are made up", () => {
+  let now = 1_000_000;
+  const limiter = createLoginLimiter(() => now);
+  for (let attempt = 0; attempt < 30; attempt += 1) assert.equal(limiter.take("10.0.0.1", `name${attempt}`), 0);
+  assert.equal(limiter.take("10.0.0.1", "anna"), 300);
+  assert.equal(limiter.take("10.0.0.2", "anna"), 0);
+  limiter.forget("10.0.0.1", "berta");
+  assert.equal(limiter.take("10.0.0.1", "anna"), 0);
+  for (let attempt = 1; attempt < 30; attempt += 1) limiter.take("10.0.0.1", "berta");
+  now += 1_000;
+  // Of them ten were looked at; what was refused for its name does not count.
+  assert.equal(limiter.take("10.0.0.1", "clara"), 0);
+});
+
 test("attempts are counted and forgotten for all threads of a process", () => {
   const memory = allocateLogins();
   const limiter = createLoginLimiter(() => 5_000, memory);

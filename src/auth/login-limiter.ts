@@ -6,15 +6,20 @@ import { SharedTable } from "../memory/shared-table.ts";
  * beyond them none is looked at, the right one neither.
  */
 const ATTEMPTS_MAX = 10;
+/**
+ * And from one address for all names together: each is a fifth of a second of a processor and stands in a queue, which whoever
+ * made up another name each time could keep full.
+ */
+const ADDRESS_ATTEMPTS_MAX = 30;
 const WINDOW_MS = 300_000;
 
-/** Each attempt costs a hash, one after another: nobody can push a pair out by inventing names within the window. */
-const SHAPE = { rows: 10_000, numbers: ATTEMPTS_MAX } as const;
+/** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
+const SHAPE = { rows: 10_000, numbers: ADDRESS_ATTEMPTS_MAX } as const;
 
 export interface LoginLimiter {
   /** Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. */
   take(address: string, name: string): number;
-  /** Forgets the attempts of this pair: the password was right. */
+  /** Forgets the attempts of this pair and of this address: the password was right. */
   forget(address: string, name: string): void;
 }
 
@@ -30,26 +35,34 @@ export function createLoginLimiter(
 ): LoginLimiter {
   const attempts = new SharedTable(memory, SHAPE);
   const pairOf = (address: string, name: string) => `${address} ${name}`;
+  const note = (key: string, now: number, attemptsMax: number): number => {
+    const waitSeconds = attempts.use(key, now, (times) => {
+      let oldest = 0;
+      for (let at = 0; at < attemptsMax; at += 1) {
+        if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
+        if (times.get(at) < times.get(oldest)) oldest = at;
+      }
+      const leavesAt = times.get(oldest) + WINDOW_MS;
+      if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
+      times.set(oldest, now);
+      return 0;
+    });
+    return waitSeconds ?? 0;
+  };
+  const forget = (key: string, attemptsMax: number): void => {
+    attempts.use(key, clock(), (times) => {
+      for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
+    });
+  };
   return {
     take(address, name) {
       const now = clock();
-      const waitSeconds = attempts.use(pairOf(address, name), now, (times) => {
-        let oldest = 0;
-        for (let at = 0; at < ATTEMPTS_MAX; at += 1) {
-          if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
-          if (times.get(at) < times.get(oldest)) oldest = at;
-        }
-        const leavesAt = times.get(oldest) + WINDOW_MS;
-        if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
-        times.set(oldest, now);
-        return 0;
-      });
-      return waitSeconds ?? 0;
+      // What is refused for its name costs nothing, and is not counted for its address.
+      return note(pairOf(address, name), now, ATTEMPTS_MAX) || note(address, now, ADDRESS_ATTEMPTS_MAX);
     },
     forget(address, name) {
-      attempts.use(pairOf(address, name), clock(), (times) => {
-        for (let at = 0; at < ATTEMPTS_MAX; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
-      });
+      forget(pairOf(address, name), ATTEMPTS_MAX);
+      forget(address, ADDRESS_ATTEMPTS_MAX);
     },
   };
 }
