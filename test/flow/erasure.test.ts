@@ -268,6 +268,26 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(["Habicht"]), []);
   });
 
+  test("takes words out of texts alone: a number that is somebody's may be a number of ours, and a name that of a member", async () => {
+    await push([
+      reservationRecord({
+        reservationId: "R-2001",
+        confirmationNumber: "200",
+        profiles: [{ id: "true", name: "request \u0906\u093e" }],
+      }),
+    ]);
+    const kept = { request: 200, true: [true], id: "c2001-d200", limit: "200000" };
+    const detail = { ...kept, text: 'call 200, "request \u0906\u093e", back' };
+    await recordAudit(service.pool, { who: "cli:x", what: "note-number", detail });
+    const of = ["--reservation", "ACME/LON01/R-2001", "--reason", "x"];
+    const { code, err } = await run(service.database, "run", ...of);
+    assert.equal(code, 0, err);
+    const { rows } = await service.pool.query(
+      "select detail from bellhop.audit_entry where what = 'note-number'",
+    );
+    assert.deepEqual(rows, [{ detail: { ...kept, text: 'call [erased], "[erased]", back' } }]);
+  });
+
   test("is refused while a replay runs, without a subject, and without a reason", async () => {
     assert.equal((await run(service.database, "run", "--reservation", "ACME/LON01/R-1")).code, 2);
     assert.equal((await run(service.database, "run", "--reason", "x")).code, 2);

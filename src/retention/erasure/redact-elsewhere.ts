@@ -5,6 +5,7 @@ import { RESOURCES } from "../../contract/resource.ts";
 import { type MemberRule, rewriteMembers } from "../../contract/rewrite-members.ts";
 import { ERASED } from "../../contract/strip-record.ts";
 import { readStatement } from "../../db/statement.ts";
+import { withTransaction } from "../../db/transaction.ts";
 
 const findMessages = readStatement(new URL("./sql/find-change-messages.sql", import.meta.url));
 const findAppliedMessages = readStatement(new URL("./sql/find-applied-messages.sql", import.meta.url));
@@ -41,14 +42,86 @@ export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
   { table: "bellhop.erasure", column: "reason", type: "text" },
 ];
 
+const ROWS_AT_ONCE = 1_000;
+
 /** How a word stands within a JSON text. */
 function jsonSpelling(word: string): string {
   return JSON.stringify(word).slice(1, -1);
 }
 
-/** A pattern in which every character of the words means itself. */
+/** Taken out where it stands by itself alone: within longer ones (ids, hashes) it is nobody's. */
+const isNumber = (word: string) => /^\d+$/.test(word);
+
+/** A pattern of PostgreSQL's in which every character of the words means itself: none beyond ASCII has another meaning. */
 function patternOf(words: readonly string[], spell: (word: string) => string): string {
-  return words.map((word) => spell(word).replaceAll(/[^\p{L}\p{N}\s]/gu, "\\$&")).join("|");
+  const escaped = (word: string) => spell(word).replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
+  return words.map((word) => (isNumber(word) ? `\\m${word}\\M` : escaped(word))).join("|");
+}
+
+/** The same for texts that are here. The longest first, as PostgreSQL takes the longest that fits. */
+function expressionOf(words: readonly string[]): RegExp {
+  const longestFirst = words.toSorted((left, right) => right.length - left.length);
+  const escaped = (word: string) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const alternatives = longestFirst.map((word) =>
+    isNumber(word) ? `(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])` : escaped(word),
+  );
+  return new RegExp(alternatives.join("|"), "giu");
+}
+
+/** The same JSON with the words taken out of its texts. */
+function withoutWords(value: unknown, words: RegExp): unknown {
+  if (typeof value === "string") return value.replaceAll(words, ERASED);
+  if (Array.isArray(value)) return value.map((item) => withoutWords(item, words));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withoutWords(of, words)]));
+}
+
+/**
+ * In a column of JSON words are taken out of texts alone: somebody's number may be a number of ours, and a name that of a member.
+ * Answers in how many rows.
+ */
+async function redactJson(
+  client: pg.ClientBase,
+  { table, column }: FreeTextColumn,
+  words: readonly string[],
+): Promise<number> {
+  const expression = expressionOf(words);
+  return withTransaction(client, async () => {
+    const { rows: places } = await client.query<{ place: string }>(
+      `select ctid::text as place from ${table} where ${column}::text ~* $1 for update`,
+      [patternOf(words, jsonSpelling)],
+    );
+    let redacted = 0;
+    for (let at = 0; at < places.length; at += ROWS_AT_ONCE) {
+      const { rows } = await client.query<{ place: string; value: unknown }>(
+        `select ctid::text as place, ${column} as value from ${table} where ctid = any ($1::tid[])`,
+        [places.slice(at, at + ROWS_AT_ONCE).map(({ place }) => place)],
+      );
+      const changed = rows
+        .map(({ place, value }) => ({ place, before: JSON.stringify(value), value }))
+        .map((row) => ({ ...row, after: JSON.stringify(withoutWords(row.value, expression)) }))
+        .filter(({ before, after }) => before !== after);
+      await client.query(
+        `update ${table} as row set ${column} = written.value::json
+        from unnest($1::tid[], $2::text[]) as written (place, value) where row.ctid = written.place`,
+        [changed.map(({ place }) => place), changed.map(({ after }) => after)],
+      );
+      redacted += changed.length;
+    }
+    return redacted;
+  });
+}
+
+async function redactText(
+  client: pg.ClientBase,
+  { table, column }: FreeTextColumn,
+  words: readonly string[],
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update ${table} set ${column} = regexp_replace(${column}, $1, $2, 'gi') where ${column} ~* $1`,
+    [patternOf(words, (word) => word), ERASED],
+  );
+  return rowCount ?? 0;
 }
 
 /**
@@ -63,15 +136,10 @@ export async function redactFreeTexts(
   const tables = new Set<string>();
   let rows = 0;
   if (words.length === 0) return { rows, tables };
-  for (const { table, column, type } of columns) {
-    const pattern = patternOf(words, type === "json" ? jsonSpelling : (word) => word);
-    const { rowCount } = await client.query(
-      `update ${table} set ${column} = regexp_replace(${column}::text, $1, $2, 'gi')::${type}
-      where ${column}::text ~* $1`,
-      [pattern, ERASED],
-    );
-    rows += rowCount ?? 0;
-    if (rowCount !== 0) tables.add(table);
+  for (const column of columns) {
+    const redacted = await (column.type === "json" ? redactJson : redactText)(client, column, words);
+    rows += redacted;
+    if (redacted > 0) tables.add(column.table);
   }
   return { rows, tables };
 }
