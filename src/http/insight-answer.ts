@@ -14,8 +14,11 @@ export interface InsightAnswer {
   readonly knownFrom?: string;
 }
 
-/** What spreadsheets read a formula from, at the beginning of a cell; some leave out what is blank before it. */
-const FORMULA = /^[\s]*[=+\-@\t\r]/;
+/**
+ * Where a formula may begin: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
+ * nothing else is gone through once.
+ */
+const MAYBE_FORMULA = /^[=+\-@]|[;\s]+[=+\-@]?/g;
 const TO_QUOTE = /[",\r\n]/;
 
 /** Text that is somebody's own, and may be a formula: dates and decimals are ours. */
@@ -23,9 +26,20 @@ function isForeign({ type, format }: Schema): boolean {
   return [type].flat().includes("string") && format === undefined;
 }
 
+/**
+ * With an apostrophe before what would be run as a formula: at the beginning of a cell (some leave out what is blank before it), and
+ * behind a semicolon or a line break, as spreadsheets divide cells there where a comma is a decimal point.
+ */
+function withoutFormula(text: string): string {
+  return text.replaceAll(MAYBE_FORMULA, (found, offset) => {
+    const marked = /[;\r\n].*[=+\-@]$/s.test(found) ? `${found.slice(0, -1)}'${found.slice(-1)}` : found;
+    return offset === 0 && /[=+\-@]$|^[\t\r]/.test(found) ? `'${marked}` : marked;
+  });
+}
+
 function cellOf(value: unknown, isForeignText: boolean): string {
   if (value === null || value === undefined) return "";
-  const text = isForeignText && FORMULA.test(String(value)) ? `'${String(value)}` : String(value);
+  const text = isForeignText ? withoutFormula(String(value)) : String(value);
   return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

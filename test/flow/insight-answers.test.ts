@@ -422,7 +422,7 @@ describe("CSV", () => {
       { channel: "@a,b", first: DAY + 2 },
       { channel: "line\nbreak", first: DAY + 3 },
       { channel: "\t+1", first: DAY + 4 },
-      { channel: "plain", first: DAY + 5 },
+      { channel: "plain;=1+1", first: DAY + 5 },
     ]);
     const asked = { ...JULY, propertyCode: "CSV", by: "channel" };
     const answer = await askInsight(service, "on-the-books", asked, csv);
@@ -440,7 +440,7 @@ describe("CSV", () => {
       `16,"'@a,b",1`,
       '17,"line\nbreak",1',
       "18,'\t+1,1,",
-      "19,plain,1,100.00,",
+      "19,plain;'=1+1,1,100.00,",
     ];
     for (const line of wanted) assert.ok(answer.text.includes(`\r\n2026-07-${line}`), line);
   });

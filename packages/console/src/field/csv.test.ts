@@ -8,10 +8,11 @@ test("rows as CSV: quotes where they are needed, and no formula out of what a pa
     ['a "b", c', "line\r\nbreak", -3],
     ["=HYPERLINK(1)", "@x", null],
     ["-12.50", "+49", "-x"],
+    ["DLX;=1+1", "a; -b", "c-d;e"],
   ];
   assert.equal(
     toCsv(rows),
-    'key,why,rooms\r\n"a ""b"", c","line\r\nbreak",-3\r\n\'=HYPERLINK(1),\'@x,\r\n-12.50,\'+49,\'-x\r\n',
+    'key,why,rooms\r\n"a ""b"", c","line\r\nbreak",-3\r\n\'=HYPERLINK(1),\'@x,\r\n-12.50,\'+49,\'-x\r\nDLX;\'=1+1,a; \'-b,c-d;e\r\n',
   );
 });
 

@@ -6,11 +6,19 @@ export function toCsv(rows: readonly (readonly (string | number | null)[])[]): s
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }
 
+/** At the beginning, and behind a semicolon or a line break: where a comma is a decimal point, spreadsheets divide cells there. */
+function withoutFormula(text: string): string {
+  return text.replaceAll(/^[=+\-@]|[;\s]+[=+\-@]?/g, (found, offset) => {
+    const marked = /[;\r\n].*[=+\-@]$/s.test(found) ? `${found.slice(0, -1)}'${found.slice(-1)}` : found;
+    return offset === 0 && /[=+\-@]$|^[\t\r]/.test(found) ? `'${marked}` : marked;
+  });
+}
+
 function cellOf(value: string | number | null): string {
   if (value === null) return "";
   const text = String(value);
   const isNumber = /^-?\d+(\.\d+)?$/.test(text);
-  const safe = !isNumber && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = isNumber ? text : withoutFormula(text);
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
