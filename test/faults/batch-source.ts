@@ -20,6 +20,7 @@ const NEW_PROPERTIES_MAX = 900;
 const KEYS_A_PROPERTY = 30;
 const LARGE_BYTES = 4_000_000;
 const LARGE_RECORDS_MAX = 60;
+const SHORT_RECORDS_MAX = 12;
 /** Long past, so that no source time is ever ahead of its receipt. */
 const EPOCH_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;
@@ -110,6 +111,12 @@ export class BatchSource {
     }
     const idempotencyKey = random.chance(0.5) ? `key-${number}` : undefined;
     return { number, resource, records, idempotencyKey };
+  }
+
+  /** A batch for who is told of each record: with all of theirs one that is killed all the time would fall behind for ever. */
+  nextShort(): Batch {
+    const batch = this.next();
+    return { ...batch, records: batch.records.slice(0, SHORT_RECORDS_MAX) };
   }
 
   /** A batch whose records carry some MB that nobody reads, and that are stored as sent all the same. */

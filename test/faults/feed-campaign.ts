@@ -5,7 +5,7 @@ import { createTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { Balancer } from "./balancer.ts";
-import { type Batch, BatchSource } from "./batch-source.ts";
+import { BatchSource } from "./batch-source.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
 import { FeedConsumers } from "./feed-consumers.ts";
@@ -46,12 +46,6 @@ export interface FeedReport extends FeedFindings {
 /** Small answers, so that many are cut off; the wait is what most of the killed have begun. */
 export const FEED_QUERY = "limit=200&wait=5";
 const APPLIED_MS_MAX = 120_000;
-/** Of batches that are written: with all of theirs the consumer, which dies all the time, would fall behind for ever. */
-const RECORDS_MAX = 12;
-
-export function shortened(batch: Batch): Batch {
-  return { ...batch, records: batch.records.slice(0, RECORDS_MAX) };
-}
 
 /** Kills one node after another, each once the one before is ready again, until told to stop. */
 class NodeKills {
@@ -109,7 +103,7 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     const batches = new BatchSource(seed);
     senders = new Senders({
       ...{ route, token, ledger, seed, senders: options.senders },
-      source: { next: () => shortened(batches.next()) },
+      source: { next: () => batches.nextShort() },
     });
     const everyMs = options.nodeKillEveryMs === 0 ? Number.POSITIVE_INFINITY : options.nodeKillEveryMs;
     const nodeKills = new NodeKills(nodes, everyMs, SeededRandom.stream(seed, 4));

@@ -10,7 +10,6 @@ import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
-import { shortened } from "./feed-campaign.ts";
 import { Ledger } from "./ledger.ts";
 import { READY_MS_MAX, startNodes } from "./many-nodes.ts";
 import { newToken } from "./new-token.ts";
@@ -132,7 +131,7 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
     const batches = new BatchSource(seed);
     senders = new Senders({
       ...{ route: () => balancer.route(), token, ledger, seed, senders: options.senders },
-      source: { next: () => shortened(batches.next()) },
+      source: { next: () => batches.nextShort() },
     });
     const killed = await killNodes(nodes, log, SeededRandom.stream(seed, 4), options);
     await senders.stop();
