@@ -1,5 +1,6 @@
 import { ServiceError } from "../errors/registry.ts";
 import { Gate, GateFull } from "../memory/gate.ts";
+import { currentWaits } from "../observe/request-waits.ts";
 
 /** More than a client's burst of requests. */
 const WAITING_MAX = 200;
@@ -26,8 +27,12 @@ export class ClientTurns {
     const door = this.#doors.get(clientId) ?? { gate: new Gate(this.#atOnce, WAITING_MAX), users: 0 };
     this.#doors.set(clientId, door);
     door.users += 1;
+    const [waits, askedAt] = [currentWaits(), performance.now()];
     try {
-      return await door.gate.run(work);
+      return await door.gate.run(() => {
+        if (waits !== undefined) waits.database += performance.now() - askedAt;
+        return work();
+      });
     } catch (error) {
       throw error instanceof GateFull ? tooMany() : error;
     } finally {

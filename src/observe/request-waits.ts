@@ -11,7 +11,7 @@ export interface RequestWaits {
   body: number;
   /** Its records were read and judged, with the turns that others had in between. */
   records: number;
-  /** Statements, and connections of the pool; those at the same time count each. */
+  /** Statements, and connections of the pool or a turn among those of the same client; those at the same time count each. */
   database: number;
   /** A lane that was free to write it. */
   lane: number;
