@@ -80,7 +80,8 @@ function fits(names, name) {
 async function runNpm(root, dev, state, onStarted) {
   const action = state === "lacking" ? ["install", "--no-save"] : ["ci"];
   const extent = dev ? "--include=dev" : "--omit=dev";
-  console.error(`bellhop: installing packages (npm ${action[0]} ${extent}) …`);
+  const what = root.endsWith(join("packages", "console")) ? "the console's packages" : "packages";
+  console.error(`bellhop: installing ${what} (npm ${action[0]} ${extent}) …`);
   const [command, ...prefix] = npmCommand();
   // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are told.
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier"];
