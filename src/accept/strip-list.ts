@@ -114,13 +114,15 @@ export class StripList {
   /** The same of a record that was refused, of which only what says whose it is can be told apart. */
   strippedRejected(resource: Resource, bytes: Buffer): Buffer | undefined {
     const { identity, clientCode, propertyCode, key } = identityOnly(resource, bytes);
-    if (clientCode === undefined || propertyCode === undefined) return undefined;
+    const reduced = identity.equals(bytes) ? undefined : identity;
+    // Whose it is cannot be read, so it may be anybody's of whom something is stripped.
+    if (clientCode === undefined || propertyCode === undefined) return this.isEmpty ? undefined : reduced;
     const rules = this.#rulesOf(clientCode, propertyCode);
     if (rules === undefined) return undefined;
     const isSubject = key !== undefined && rules.keys.has(keyText(resource, key));
     const isStripped =
       isSubject || (resource === "reservations" && (rules.hashesNames || rules.profiles.size > 0));
-    return isStripped && !identity.equals(bytes) ? identity : undefined;
+    return isStripped ? reduced : undefined;
   }
 
   #namesHashed(clientCode: string, bytes: Buffer): Buffer {

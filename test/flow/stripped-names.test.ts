@@ -59,6 +59,9 @@ test("a name is hashed before it is kept: the same one again is unchanged, anoth
 test("of a record that is refused the identity alone is kept", async () => {
   const refused = { ...guest("Berta Bussard"), status: 7, profiles: { name: "Berta Bussard" } };
   assert.equal(await push(refused, { prefer: "handling=lenient" }), "a");
+  // Without a code nobody can tell whether it is a hotel's whose names are stripped.
+  const nobodys = { ...guest("Berta Bussard"), clientCode: undefined };
+  assert.equal(await push(nobodys, { prefer: "handling=lenient" }), "a");
   assert.deepEqual(await searchEverywhere(service.pool, "Bussard"), []);
 });
 
