@@ -20,7 +20,8 @@ test("ten attempts at a name from an address pass in five minutes, the next one 
 test("thirty attempts from an address pass in five minutes, whatever names are made up", () => {
   let now = 1_000_000;
   const limiter = createLoginLimiter(() => now);
-  for (let attempt = 0; attempt < 30; attempt += 1) assert.equal(limiter.take("10.0.0.1", `name${attempt}`), 0);
+  for (let attempt = 0; attempt < 30; attempt += 1)
+    assert.equal(limiter.take("10.0.0.1", `name${attempt}`), 0);
   assert.equal(limiter.take("10.0.0.1", "anna"), 300);
   assert.equal(limiter.take("10.0.0.2", "anna"), 0);
   limiter.forget("10.0.0.1", "berta");
