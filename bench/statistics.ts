@@ -10,6 +10,19 @@ export function median(ascending: readonly number[]): number {
   return ascending.length % 2 === 1 ? upper : ((ascending[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** Of a normal distribution, how many standard deviations to each side hold 95 %. */
+const DEVIATIONS_OF_95 = 1.96;
+
+/**
+ * Between which of ascending values the median of what they are drawn from lies, at 95 %, however they are distributed: by
+ * the binomial distribution of how many lie below it. The extremes, of few.
+ */
+export function medianInterval(ascending: readonly number[]): { readonly from: number; readonly to: number } {
+  const count = ascending.length;
+  const outside = Math.max(0, Math.floor((count - DEVIATIONS_OF_95 * Math.sqrt(count)) / 2) - 1);
+  return { from: ascending[outside] ?? Number.NaN, to: ascending[count - 1 - outside] ?? Number.NaN };
+}
+
 /** The middle value and the extremes of the rounds. */
 export interface Spread {
   readonly median: number;

@@ -1,7 +1,7 @@
 /**
- * `npm run telemetry-cost [-- --rounds N] [--before REVISION] [--case NAME]`: what telemetry costs, as the ratio of CPU time a record (node
- * and PostgreSQL together) of services that take the same bodies in turn, round by round, each going first in turn: off to the
- * revision before there was any, on (every trace sampled) to off, and off to a second one that is off, which is what the machine adds.
+ * `npm run telemetry-cost [-- --of on|sampled|off] [--minutes N] [--case NAME]`: what telemetry costs, as the ratio of CPU time a
+ * record (node and PostgreSQL together) of services that take the same bodies in turn, round by round, each going first in
+ * turn: one of a kind, and two of the kind that it is compared with, whose ratio is what the machine adds.
  */
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
@@ -10,86 +10,148 @@ import { startChildServer } from "./child-server.ts";
 import { Closers } from "./closers.ts";
 import { measureContestant } from "./contestant.ts";
 import { LoadProcess } from "./load-process.ts";
+import type { ServiceOptions } from "./service-process.ts";
 import { type StartedService, startService } from "./started-service.ts";
-import { spreadOf } from "./statistics.ts";
+import { median, medianInterval } from "./statistics.ts";
 
-/** The last revision without telemetry. */
-const BEFORE = "e788921";
+/** The revision that brought telemetry: it and its parent differ by nothing else that a service does. */
+const BROUGHT_BY = "5eed1bc";
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
-const COMPARED = [
-  { what: "off to before", of: "off", to: "before", goal: 1.005 },
-  { what: "on to off", of: "on", to: "off", goal: 1.03 },
-  { what: "off to off", of: "again", to: "off", goal: Number.NaN },
-] as const;
+/** Until the code is compiled and the tables have pages. */
+const WARM_UP_ROUNDS = 3;
+const ROUNDS_MIN = 5;
+const MS_A_MINUTE = 60_000;
 
-const USAGE = `npm run telemetry-cost [-- --rounds N] [--before REVISION] [--case NAME ...] [--share S]
+const USAGE = `npm run telemetry-cost [-- --of on|sampled|off] [--minutes N] [--case NAME ...] [--share S] [--revision REVISION]
 
-CPU time a record with telemetry on and off, and before there was any (by default ${BEFORE}), as ratios within rounds, each of the share S
-(by default 0.3) of a bench's round.`;
+CPU time a record as medians of ratios within rounds, with the interval that holds the median at 95 %:
+  on       every trace sent to a collector, to without one
+  sampled  one trace in twenty sent, to without a collector
+  off      the revision that brought telemetry (by default ${BROUGHT_BY}) without a collector, to the one before it
+
+The minutes (by default 8) are shared by the cases; a round has the share S (by default 1) of a bench's records.`;
 
 const values = readOptions(USAGE, {
-  rounds: { type: "string", default: "9" },
-  before: { type: "string", default: BEFORE },
+  of: { type: "string", default: "on" },
+  minutes: { type: "string", default: "8" },
   case: { type: "string", multiple: true, default: CASES },
-  share: { type: "string", default: "0.3" },
+  share: { type: "string", default: "1" },
+  revision: { type: "string", default: BROUGHT_BY },
 });
+
+interface Pair {
+  readonly goal: number;
+  readonly of: ServiceOptions;
+  readonly to: ServiceOptions;
+}
 
 const closers = new Closers();
 
-async function startAll(): Promise<ReadonlyMap<string, StartedService>> {
-  const checkout = closers.kept(checkOut(String(values.before)));
+async function collected(sampling: Readonly<Record<string, string>>): Promise<ServiceOptions> {
   const collector = closers.kept(await startChildServer(new URL("./null-receiver.ts", import.meta.url), {}));
   const endpoint = `http://127.0.0.1:${collector.ready.port}`;
-  const start = async (name: string, options: Parameters<typeof startService>[1]) =>
-    [name, closers.kept(await startService(name, options))] as const;
-  return new Map([
-    await start("before", { checkout: checkout.folder }),
-    await start("off", {}),
-    await start("again", {}),
-    await start("on", {
-      settings: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_METRIC_EXPORT_INTERVAL: "10000" },
-    }),
-  ]);
+  const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_METRIC_EXPORT_INTERVAL: "10000" };
+  return { settings: { ...settings, ...sampling } };
 }
 
-/** Of each contestant the microseconds a record, round by round; who goes first takes turns. */
+const PAIRS: Readonly<Record<string, () => Promise<Pair>>> = {
+  on: async () => ({ goal: 1.03, of: await collected({}), to: {} }),
+  sampled: async () => ({
+    goal: 1.03,
+    of: await collected({
+      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.05",
+    }),
+    to: {},
+  }),
+  off: async () => {
+    const folderOf = (revision: string) => closers.kept(checkOut(revision)).folder;
+    const revision = String(values.revision);
+    return {
+      goal: 1.005,
+      of: { checkout: folderOf(revision) },
+      to: { checkout: folderOf(`${revision}^`) },
+    };
+  },
+};
+
+/** CPU time a record in microseconds, of node alone and with PostgreSQL. */
+interface Cost {
+  readonly node: number;
+  readonly all: number;
+}
+
+type Name = "of" | "to" | "again";
+type Round = Readonly<Record<Name, Cost>>;
+
+/** Rounds until a moment of `performance.now`, but some at least; who goes first takes turns. */
 async function measure(
-  services: ReadonlyMap<string, StartedService>,
+  services: ReadonlyMap<Name, StartedService>,
   load: LoadProcess,
   benchCase: BenchCase,
-): Promise<ReadonlyMap<string, number[]>> {
-  const micros = new Map<string, number[]>([...services.keys()].map((name) => [name, []]));
-  for (let round = 0; round <= Number(values.rounds); round += 1) {
+  untilMs: number,
+): Promise<Round[]> {
+  const rounds: Round[] = [];
+  for (let round = 0; rounds.length < ROUNDS_MIN || performance.now() < untilMs; round += 1) {
     const prepared = await load.prepare({ benchCase, round });
     const turns = [...services];
     turns.push(...turns.splice(0, round % turns.length));
+    const costs: [Name, Cost][] = [];
     for (const [name, { contestant }] of turns) {
       const { nodeMicros, postgresMicros } = await measureContestant(contestant, load, benchCase, prepared);
-      if (round > 0) micros.get(name)?.push(nodeMicros + postgresMicros);
+      costs.push([name, { node: nodeMicros, all: nodeMicros + postgresMicros }]);
     }
-    const last = [...micros].map(([name, of]) => `${name} ${of.at(-1)?.toFixed(1) ?? "-"}`);
-    console.error(`round ${round || "(warm-up)"} ${benchCase.name}, µs a record: ${last.join(", ")}`);
+    const isWarmUp = round < WARM_UP_ROUNDS;
+    if (!isWarmUp) rounds.push(Object.fromEntries(costs) as Record<Name, Cost>);
+    const shown = costs.toSorted().map(([name, { all }]) => `${name} ${all.toFixed(1)}`);
+    console.error(
+      `${benchCase.name}, ${isWarmUp ? "warm-up" : `round ${rounds.length}`}, µs a record: ${shown.join(", ")}`,
+    );
   }
-  return micros;
+  return rounds;
+}
+
+/** The median of a round's ratios, and between what it lies. */
+function tell(what: string, ratios: readonly number[], goal: number): void {
+  const ascending = ratios.toSorted((left, right) => left - right);
+  const middle = median(ascending);
+  const { from, to } = medianInterval(ascending);
+  const within = Number.isNaN(goal) ? "" : `, goal ${goal}: ${middle <= goal ? "met" : "NOT MET"}`;
+  console.log(
+    `${what}: ${middle.toFixed(3)} [${from.toFixed(3)} to ${to.toFixed(3)}] of ${ratios.length} rounds${within}`,
+  );
+}
+
+function tellAll(name: string, rounds: readonly Round[], goal: number): void {
+  const kind = String(values.of);
+  // Both that it is compared with say what a record costs them: together they say it better.
+  const ratioOf = (part: keyof Cost) => (round: Round) =>
+    round.of[part] / ((round.to[part] + round.again[part]) / 2);
+  tell(`${name}, ${kind}`, rounds.map(ratioOf("all")), goal);
+  tell(`${name}, ${kind}, node alone`, rounds.map(ratioOf("node")), Number.NaN);
+  const twice = rounds.map(({ to, again }) => again.all / to.all);
+  tell(`${name}, what the machine adds`, twice, Number.NaN);
+  const micros = (["of", "to", "again"] as const).map((one) => {
+    const costs = rounds.map((round) => round[one].all).sort((left, right) => left - right);
+    return `${one} ${median(costs).toFixed(1)}`;
+  });
+  console.log(`${name}, CPU µs a record: ${micros.join(", ")}`);
 }
 
 try {
+  const begin = PAIRS[String(values.of)];
+  if (begin === undefined) throw new Error(`--of is one of ${Object.keys(PAIRS).join(", ")}.`);
+  const { goal, of, to } = await begin();
   const load = closers.kept(new LoadProcess());
-  const services = await startAll();
-  for (const chosen of chooseCases(values.case as string[], false)) {
+  const services = new Map<Name, StartedService>();
+  for (const [name, options] of [["of", of] as const, ["to", to] as const, ["again", to] as const])
+    services.set(name, closers.kept(await startService(name, options)));
+  const cases = chooseCases(values.case as string[], false);
+  const endMs = performance.now() + Number(values.minutes) * MS_A_MINUTE;
+  for (const [at, chosen] of cases.entries()) {
     const benchCase = { ...chosen, recordsPerRound: chosen.recordsPerRound * Number(values.share) };
-    const micros = await measure(services, load, benchCase);
-    for (const { what, of, to, goal } of COMPARED) {
-      const base = micros.get(to) ?? [];
-      const ratios = (micros.get(of) ?? []).map((value, round) => value / (base[round] ?? Number.NaN));
-      const { median, min, max } = spreadOf(ratios);
-      const within = Number.isNaN(goal) ? "" : `, goal ${goal}: ${median <= goal ? "met" : "NOT MET"}`;
-      console.log(
-        `${benchCase.name}, ${what}: ${median.toFixed(3)} [${min.toFixed(3)} to ${max.toFixed(3)}]${within}`,
-      );
-    }
-    const shown = [...micros].map(([name, of]) => `${name} ${spreadOf(of).median.toFixed(1)}`);
-    console.log(`${benchCase.name}, CPU µs a record: ${shown.join(", ")}`);
+    const untilMs = performance.now() + (endMs - performance.now()) / (cases.length - at);
+    tellAll(benchCase.name, await measure(services, load, benchCase, untilMs), goal);
   }
 } finally {
   await closers.close();
