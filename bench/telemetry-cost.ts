@@ -55,6 +55,8 @@ interface Pair {
   readonly isOne: boolean;
 }
 
+// Each service that is started has a log, which waits for the end of the process.
+process.setMaxListeners(0);
 const closers = new Closers();
 const load = closers.kept(new LoadProcess());
 const started: StartedService[] = [];
@@ -74,7 +76,9 @@ async function start(options: ServiceOptions): Promise<Contestant> {
 
 async function collected(sampling: Readonly<Record<string, string>> = {}): Promise<ServiceOptions> {
   const collector = closers.kept(await startChildServer(new URL("./null-receiver.ts", import.meta.url), {}));
-  return { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ready.port}`, ...sampling } };
+  return {
+    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ready.port}`, ...sampling },
+  };
 }
 
 /** The same, called by whoever says so of its own span. */
@@ -148,7 +152,11 @@ interface Round {
 }
 
 /** A round; who goes first takes turns. */
-async function measureRound({ of, to, isOne }: Pair, benchCase: BenchCase, isTurned: boolean): Promise<Round> {
+async function measureRound(
+  { of, to, isOne }: Pair,
+  benchCase: BenchCase,
+  isTurned: boolean,
+): Promise<Round> {
   const costs: Cost[] = [];
   let bodies = await prepare(benchCase);
   for (const contestant of isTurned ? [to, of] : [of, to]) {

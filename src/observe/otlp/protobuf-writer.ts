@@ -15,6 +15,12 @@ export const LENGTH_MAX = 2 ** (7 * LENGTH_BYTES) - 1;
 /** What is longer is cut: a name and its value fit into one length so, whatever their characters. */
 const TEXT_CHARACTERS_MAX = 2_048;
 
+/** Fields that are the same each time but for what ends them: as they were written, and where what they hold begins that reaches to that end. */
+export interface Frame {
+  readonly bytes: Buffer;
+  readonly contentsAt: readonly number[];
+}
+
 /**
  * Writes protobuf into memory that is there already. Text and ids are copied by Node, which costs less than a loop of ours
  * as long as that loop has not run ten thousand times. What has no room is not written, and `hasRoom` says so from then on: the caller goes
@@ -45,6 +51,30 @@ export class ProtobufWriter {
     if (!this.#take(written.length)) return;
     this.#bytes.set(written, this.at);
     this.at += written.length;
+  }
+
+  /** A frame, ended by a text. */
+  framedText(frame: Frame, text: string): void {
+    const kept = text.slice(0, TEXT_CHARACTERS_MAX);
+    if (!this.#take(frame.bytes.length + kept.length * UTF8_BYTES_MAX)) return;
+    const frameAt = this.at;
+    this.fields(frame.bytes);
+    this.at += this.#bytes.write(kept, this.at);
+    this.#closeFrame(frameAt, frame);
+  }
+
+  /** A frame, ended by a whole number that is not negative. */
+  framedVarint(frame: Frame, value: number): void {
+    if (!this.#take(frame.bytes.length + VARINT_BYTES_MAX)) return;
+    const frameAt = this.at;
+    this.fields(frame.bytes);
+    this.#varint(value);
+    this.#closeFrame(frameAt, frame);
+  }
+
+  /** Begins a field of a varint, which is written next. */
+  openVarint(field: number): void {
+    if (this.#take(VARINT_BYTES_MAX)) this.#varint(field * 8 + VARINT);
   }
 
   /** A whole number that is not negative. */
@@ -108,6 +138,10 @@ export class ProtobufWriter {
       this.#bytes[at] = (left & 0x7f) | (at === contentAt - 1 ? 0 : 0x80);
       left >>>= 7;
     }
+  }
+
+  #closeFrame(frameAt: number, { contentsAt }: Frame): void {
+    for (let at = 0; at < contentsAt.length; at += 1) this.close(frameAt + (contentsAt[at] as number));
   }
 
   /** Whether there is room for so many bytes more; there is for none from then on, if not. */

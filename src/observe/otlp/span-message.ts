@@ -1,5 +1,5 @@
 import type { Attributes, Speaker } from "./json.ts";
-import { LENGTH_MAX, ProtobufWriter } from "./protobuf-writer.ts";
+import { type Frame, LENGTH_MAX, ProtobufWriter } from "./protobuf-writer.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 /** OTLP's SpanKind. Here and below: opentelemetry/proto/trace/v1/trace.proto, common/v1/common.proto. */
@@ -64,21 +64,59 @@ function fieldsOf(shape: SpanShape): Buffer {
   return fields;
 }
 
-/** Attributes as KeyValues; those that are undefined are left out. */
-function writeAttributes(writer: ProtobufWriter, field: number, attributes: Attributes): void {
+/** The frames of the attributes of spans by their names, which are those of the sources: a few. */
+const FRAMES = { text: new Map<string, Frame>(), integer: new Map<string, Frame>() };
+
+/** A span's KeyValue up to its value. */
+function frameOf(kind: keyof typeof FRAMES, key: string): Frame {
+  const known = FRAMES[kind].get(key);
+  if (known !== undefined) return known;
+  const writer = new ProtobufWriter(Buffer.alloc(SHAPE_BYTES_MAX));
+  const contentsAt = [writer.open(SPAN.attributes)];
+  writer.text(KEY_VALUE.key, key);
+  contentsAt.push(writer.open(KEY_VALUE.value));
+  if (kind === "text") contentsAt.push(writer.open(ANY_VALUE.text));
+  else writer.openVarint(ANY_VALUE[kind]);
+  const frame = { bytes: Buffer.from(writer.written), contentsAt };
+  FRAMES[kind].set(key, frame);
+  return frame;
+}
+
+/** What is a span's own; what is undefined is left out. */
+function writeOwn(writer: ProtobufWriter, attributes: Attributes): void {
   for (const key in attributes) {
     const value = attributes[key];
-    if (value === undefined) continue;
-    const attributeAt = writer.open(field);
-    writer.text(KEY_VALUE.key, key);
-    const valueAt = writer.open(KEY_VALUE.value);
-    if (typeof value === "string") writer.text(ANY_VALUE.text, value);
-    else if (typeof value === "boolean") writer.varint(ANY_VALUE.truth, Number(value));
-    else if (Number.isSafeInteger(value) && value >= 0) writer.varint(ANY_VALUE.integer, value);
-    else writer.double(ANY_VALUE.double, value);
-    writer.close(valueAt);
-    writer.close(attributeAt);
+    if (typeof value === "string") writer.framedText(frameOf("text", key), value);
+    else if (isVarint(value)) writer.framedVarint(frameOf("integer", key), value);
+    else if (value !== undefined) writeAttribute(writer, SPAN.attributes, key, value);
   }
+}
+
+function isVarint(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Attributes as KeyValues; those that are undefined are left out. */
+function writeAttributes(writer: ProtobufWriter, field: number, attributes: Attributes): void {
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== undefined) writeAttribute(writer, field, key, value);
+}
+
+function writeAttribute(
+  writer: ProtobufWriter,
+  field: number,
+  key: string,
+  value: string | number | boolean,
+): void {
+  const attributeAt = writer.open(field);
+  writer.text(KEY_VALUE.key, key);
+  const valueAt = writer.open(KEY_VALUE.value);
+  if (typeof value === "string") writer.text(ANY_VALUE.text, value);
+  else if (typeof value === "boolean") writer.varint(ANY_VALUE.truth, Number(value));
+  else if (isVarint(value)) writer.varint(ANY_VALUE.integer, value);
+  else writer.double(ANY_VALUE.double, value);
+  writer.close(valueAt);
+  writer.close(attributeAt);
 }
 
 /**
@@ -149,7 +187,7 @@ export class SpanMessage {
     writer.fields(fieldsOf(span.shape));
     this.#time(SPAN.start, epochMs + span.startMs);
     this.#time(SPAN.end, epochMs + span.endMs);
-    if (span.attributes !== undefined) writeAttributes(writer, SPAN.attributes, span.attributes);
+    if (span.attributes !== undefined) writeOwn(writer, span.attributes);
     if (failure === undefined) return;
     const statusAt = writer.open(SPAN.status);
     writer.text(STATUS.message, failure);
