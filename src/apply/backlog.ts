@@ -2,7 +2,7 @@ import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
-import { READING } from "./answer-bounds.ts";
+import { READING, SHORT } from "./answer-bounds.ts";
 
 const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
 const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
@@ -107,7 +107,7 @@ async function readBacklogOfOne(
   buckets: readonly number[],
   recordsMax: number,
 ): Promise<LogPart[]> {
-  const { rows: lanes } = await client.query<LaneRow>(readLanes);
+  const { rows: lanes } = await client.query<LaneRow>({ ...readLanes, ...SHORT });
   if (lanes.length === 0) return [];
   const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
   found.set(client, remembered);
@@ -117,6 +117,7 @@ async function readBacklogOfOne(
   if (wanted.length > BUCKETS_TRIED_MAX) {
     const waiting = await client.query<{ bucket: number }>({
       ...findBacklog,
+      ...READING,
       values: [buckets, ...columnsOf(lanes), BACKFILL_YIELDS_MS],
     });
     wanted = waiting.rows.map(({ bucket }) => bucket);

@@ -25,6 +25,7 @@ const aroundLeases = {
 export async function lookAround(client: pg.ClientBase, silenceSecondsMax: number): Promise<Around> {
   if (!(await isDistributed(client))) return around(client, lookAroundStatement, [silenceSecondsMax]);
   const leases = await client.query({
+    ...SHORT,
     name: "read-leases",
     text: `select bucket, epoch::text as epoch, owner, backend_pid, backend_start::text as backend_start
       from bellhop.bucket_lease`,

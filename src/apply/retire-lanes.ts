@@ -36,12 +36,16 @@ const BEGUN_ON_WORKER = `
  * that the session began.
  */
 async function sealLanes(client: pg.ClientBase): Promise<void> {
-  const { rows: dead } = await client.query<{ lane_id: string; backend_pid: number }>(findDeadLanes);
+  const { rows: dead } = await client.query<{ lane_id: string; backend_pid: number }>({
+    ...findDeadLanes,
+    ...SHORT,
+  });
   if (dead.length === 0) return;
-  const { rows } = await client.query<{ success: boolean; result: string }>(
-    "select success, result from run_command_on_workers($1)",
-    [BEGUN_ON_WORKER],
-  );
+  const { rows } = await client.query<{ success: boolean; result: string }>({
+    ...SHORT,
+    text: "select success, result from run_command_on_workers($1)",
+    values: [BEGUN_ON_WORKER],
+  });
   if (rows.some(({ success }) => !success)) return;
   const atWork = new Set(
     rows
@@ -49,22 +53,25 @@ async function sealLanes(client: pg.ClientBase): Promise<void> {
       .map((name) => Number(BEGUN_BY.exec(name)?.[1]) % BACKENDS_OF_NODE),
   );
   const ended = dead.filter(({ backend_pid }) => !atWork.has(backend_pid));
-  await client.query(
-    "update bellhop.lane set sealed_at = clock_timestamp() where lane_id = any ($1::bigint[]) and sealed_at is null",
-    [ended.map(({ lane_id }) => lane_id)],
-  );
+  await client.query({
+    ...SHORT,
+    text: "update bellhop.lane set sealed_at = clock_timestamp() where lane_id = any ($1::bigint[]) and sealed_at is null",
+    values: [ended.map(({ lane_id }) => lane_id)],
+  });
 }
 
 async function retireSealed(client: pg.ClientBase): Promise<void> {
-  const sealed = await client.query<{ lane_id: string }>(
-    "select lane_id::text as lane_id from bellhop.lane where sealed_at is not null and retired_at is null",
-  );
+  const sealed = await client.query<{ lane_id: string }>({
+    ...SHORT,
+    text: "select lane_id::text as lane_id from bellhop.lane where sealed_at is not null and retired_at is null",
+  });
   if (sealed.rows.length === 0) return;
   const lanes = sealed.rows.map(({ lane_id }) => lane_id);
-  const { rows } = await client.query<{ lane_id: string }>({ ...findUnreadLanes, values: [lanes] });
+  const { rows } = await client.query<{ lane_id: string }>({ ...findUnreadLanes, ...SHORT, values: [lanes] });
   const unread = new Set(rows.map(({ lane_id }) => lane_id));
-  await client.query(
-    "update bellhop.lane set retired_at = clock_timestamp() where lane_id = any ($1::bigint[]) and retired_at is null",
-    [lanes.filter((lane) => !unread.has(lane))],
-  );
+  await client.query({
+    ...SHORT,
+    text: "update bellhop.lane set retired_at = clock_timestamp() where lane_id = any ($1::bigint[]) and retired_at is null",
+    values: [lanes.filter((lane) => !unread.has(lane))],
+  });
 }
