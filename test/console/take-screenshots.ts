@@ -1,21 +1,21 @@
 /**
  * `npm run console:screenshots`: every page of the console as it is for the hotel of the tests, in light, dark and at phone width,
- * into docs/console. Takes some minutes; needs the Chromium of the machine.
+ * into docs/console. Takes a minute; needs the Chromium of the machine.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { createOperator } from "../../src/auth/operator-admin.ts";
-import { startTestService } from "../support/service.ts";
+import { startTestService, type TestService } from "../support/service.ts";
 import { openBrowser, openWindow } from "./chromium.ts";
-import { fillHotel } from "./hotel.ts";
+import { fillHotel, type Hotel } from "./hotel.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const OUT = fileURLToPath(new URL("../../docs/console/", import.meta.url));
 const PASSWORD = "a long enough password";
 /** Small enough to be kept with the sources, and text is still sharp. */
-const QUALITY = 0.72;
+const QUALITY = 0.6;
 const LOOKS: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
   ["light", { colorScheme: "light", viewport: { width: 1280, height: 860 } }],
   ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 860 } }],
@@ -23,30 +23,69 @@ const LOOKS: readonly (readonly [name: string, options: BrowserContextOptions])[
 ];
 
 const browser = await openBrowser();
-const service = await startTestService();
-await createOperator({ pool: service.pool, who: "cli:screenshots" }, "anna", PASSWORD);
-const hotel = await fillHotel(service);
-await mkdir(OUT, { recursive: true });
-for (const [look, options] of LOOKS) {
+let service: TestService | undefined;
+try {
+  service = await startTestService();
+  await createOperator({ pool: service.pool, who: "cli:screenshots" }, "anna", PASSWORD);
+  const hotel = await fillHotel(service);
+  await mkdir(OUT, { recursive: true });
+  const encoder = await browser.newPage();
+  for (const [look, options] of LOOKS) await takeLook(look, options, service, hotel, encoder);
+} finally {
+  await browser.close();
+  await service?.stop();
+}
+
+async function takeLook(
+  look: string,
+  options: BrowserContextOptions,
+  { address, client }: TestService,
+  hotel: Hotel,
+  encoder: Page,
+): Promise<void> {
   const { context, page } = await openWindow(browser, options);
-  await page.goto(`${service.address}/console/`);
-  await keep(browser, `log-in-${look}`, await page.screenshot({ animations: "disabled" }));
+  const keep = async (name: string) => {
+    const png = await page.screenshot({ animations: "disabled" });
+    await writeFile(join(OUT, `${name}-${look}.webp`), await toWebp(encoder, png));
+    console.log(`${name}-${look}`);
+  };
+  await page.goto(`${address}/console/`);
+  await keep("log-in");
+  const hasStates = look === "light";
+  if (hasStates) {
+    await logInByHand(page, "anna", "not this one");
+    await page.getByRole("alert").waitFor();
+    await keep("log-in-refused");
+  }
   await logInByHand(page, "anna", PASSWORD);
   await page.getByRole("heading", { name: "Live intake" }).waitFor();
-  for (const [name, path] of pagesOf(hotel, service.client.clientId)) {
-    await page.goto(`${service.address}/console${path}`);
+  for (const [name, path] of [...pagesOf(hotel, client.clientId), ...(hasStates ? statesOf(hotel) : [])]) {
+    await page.goto(`${address}/console${path}`);
     await settled(page);
-    await keep(browser, `${name}-${look}`, await page.screenshot({ animations: "disabled" }));
+    await keep(name);
+  }
+  if (hasStates) {
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await keep("keyboard");
   }
   await context.close();
 }
-await browser.close();
-await service.stop();
+
+/** What is there where nothing is, or where something is wrong; and revenue in a chart. */
+function statesOf({ clientCode, propertyCode }: Hotel): readonly (readonly [name: string, path: string])[] {
+  const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
+  return [
+    ["revenue", `/property?${codes}&show=revenue`],
+    ["nothing-found", "/requests?clientCode=NOBODY&propertyCode=NOWHERE"],
+    ["not-there", "/requests/01a20402-7dbc-7416-abb3-bb1ec9b8778c"],
+    ["wrong-address", "/property/revenue"],
+  ];
+}
 
 /** Chromium itself makes the picture small: it writes WebP, which its screenshots are not. */
-async function keep(by: Browser, name: string, png: Buffer): Promise<void> {
-  const page = await by.newPage();
-  const written = await page.evaluate<string>(`(async () => {
+async function toWebp(encoder: Page, png: Buffer): Promise<Buffer> {
+  const written = await encoder.evaluate<string>(`(async () => {
     const blob = await (await fetch("data:image/png;base64,${png.toString("base64")}")).blob();
     const bitmap = await createImageBitmap(blob);
     const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
@@ -54,7 +93,5 @@ async function keep(by: Browser, name: string, png: Buffer): Promise<void> {
     const small = await canvas.convertToBlob({ type: "image/webp", quality: ${QUALITY} });
     return new Uint8Array(await small.arrayBuffer()).toBase64();
   })()`);
-  await page.close();
-  await writeFile(join(OUT, `${name}.webp`), Buffer.from(written, "base64"));
-  console.log(name);
+  return Buffer.from(written, "base64");
 }
