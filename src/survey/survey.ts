@@ -2,10 +2,11 @@ import type { MetricValues } from "../observe/metrics.ts";
 import { type Look, OFTEN, SELDOM, type Surveyed } from "./look.ts";
 import { createSurveyMetrics } from "./survey-metrics.ts";
 
-/** How often it is looked, in milliseconds; the first time soon after the start. */
-const PACE = { first: 500, often: 10_000, seldom: 60_000 };
-/** A look that takes long comes again later: surveys take a twentieth of one connection at most. */
-const REST_PER_WORK = 20;
+/**
+ * How often it is looked, in milliseconds; the first time soon after the start. A look that takes long comes again later: after
+ * so many times as long as it took, which is a twentieth of one connection at most.
+ */
+const PACE = { first: 500, often: 10_000, seldom: 60_000, restPerWork: 20 };
 
 export interface SurveyOptions extends Omit<Surveyed, "metrics"> {
   /** A look failed; the others go on, and it is tried again. */
@@ -45,7 +46,7 @@ export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions)
         const beganAt = performance.now();
         for (const one of looks) await look(one);
         const tookMs = performance.now() - beganAt;
-        if (!stopped) repeat(looks, everyMs, Math.max(everyMs, tookMs * REST_PER_WORK));
+        if (!stopped) repeat(looks, everyMs, Math.max(everyMs, tookMs * pace.restPerWork));
       });
     }, firstMs).unref();
     timers.add(timer);

@@ -58,7 +58,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     // The service's own looks every minute.
     survey = startSurvey({
       ...{ on: service.pool, dataDirectory: process.cwd(), failed: () => undefined },
-      pace: { first: 1, often: 20, seldom: 20 },
+      pace: { first: 1, often: 20, seldom: 20, restPerWork: 1 },
     });
     assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
     await seen("bellhop_feeds", (value) => value === 1);
