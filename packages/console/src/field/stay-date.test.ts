@@ -4,6 +4,7 @@ import {
   addDays,
   datesBetween,
   daysBetween,
+  isAskedDate,
   isStayDate,
   weekdayOf,
   writeDate,
@@ -22,6 +23,11 @@ describe("stay dates in the console", () => {
     }
     if (before === undefined) delete process.env["TZ"];
     else process.env["TZ"] = before;
+  });
+
+  test("are not asked for while their year is being typed", () => {
+    for (const typed of ["0002-03-14", "0202-03-14", "2026-02-30"]) assert.equal(isAskedDate(typed), false);
+    assert.equal(isAskedDate("2026-03-14"), true);
   });
 
   test("span years and leap days, both ends included", () => {

@@ -20,6 +20,11 @@ export function isStayDate(text: string): boolean {
   return Number.isFinite(days) && dateOf(days) === text;
 }
 
+/** Whether a date may be asked for: a year that is being typed begins as 0002. */
+export function isAskedDate(text: string): boolean {
+  return isStayDate(text) && text >= "1900";
+}
+
 /** So many days later (earlier, where negative). */
 export function addDays(date: string, days: number): string {
   return dateOf(daysOf(date) + days);

@@ -124,7 +124,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         {outcome === "applied" || outcome === "stale" ? null : <Badge>{outcome}</Badge>}
         <span className="muted">
           received <Instant at={version.receivedAt} /> in{" "}
-          <Link to={`/requests/${version.requestId}/${version.index}`}>
+          <Link className="nowrap" to={`/requests/${version.requestId}/${version.index}`}>
             request {shortId(version.requestId)}
           </Link>
         </span>

@@ -3,11 +3,13 @@ import { type ReactNode, useEffect, useId, useRef } from "react";
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
+  /** Escape does not close it: what it shows is not shown again. */
+  readonly stays?: boolean;
   readonly children: ReactNode;
 }
 
 /** Asks for attention over the page: the browser's own dialog, with its focus trap and Escape. There while it is rendered. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -16,7 +18,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     return () => element?.close();
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={id} onCancel={onClose} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => (stays ? event.preventDefault() : onClose())}
+      onClose={onClose}
+    >
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -22,7 +22,7 @@ const DIGEST_ONLY =
 export function SecretDialog(props: SecretDialogProps) {
   const { title, clientId, warning = DIGEST_ONLY, secret, children, onClose } = props;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} stays>
       <div className="stack">
         <Notice tone="warn" title="The secret is shown this once">
           {warning}

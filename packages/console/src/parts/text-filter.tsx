@@ -28,11 +28,13 @@ export function TextFilter(props: TextFilterProps) {
     setTyped(value);
   }
   const wrong = typed === "" ? undefined : check?.(typed);
+  // A field for a date is empty while a part of it is.
+  const isUnfinished = type === "date" && typed === "";
   useEffect(() => {
-    if (typed === value || wrong !== undefined) return;
+    if (typed === value || wrong !== undefined || isUnfinished) return;
     const timer = setTimeout(() => onChange(typed), SETTLED_MS);
     return () => clearTimeout(timer);
-  }, [typed, value, wrong, onChange]);
+  }, [typed, value, wrong, isUnfinished, onChange]);
   return (
     <Field label={label} wrong={wrong} wide={wide}>
       {(tied) => (
@@ -45,8 +47,12 @@ export function TextFilter(props: TextFilterProps) {
           autoComplete="off"
           data-first-filter={first || undefined}
           onChange={(event) => setTyped(event.target.value)}
+          onBlur={() => {
+            if (isUnfinished) setTyped(value);
+          }}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && wrong === undefined && typed !== value) onChange(typed);
+            if (event.key === "Enter" && wrong === undefined && !isUnfinished && typed !== value)
+              onChange(typed);
           }}
         />
       )}

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { readInstant } from "../../field/instant.ts";
-import { daysBetween, isStayDate } from "../../field/stay-date.ts";
+import { daysBetween, isAskedDate, isStayDate } from "../../field/stay-date.ts";
 import { Choice } from "../../parts/field.tsx";
 import { TextFilter } from "../../parts/text-filter.tsx";
 import { useFilters } from "../../routing/address.ts";
@@ -70,14 +70,14 @@ export function InsightFilters({
         type="date"
         first
         value={range.from}
-        check={(text) => (isStayDate(text) ? undefined : "A date")}
+        check={(text) => (isAskedDate(text) ? undefined : "A date")}
         onChange={(from) => change({ from, to: range.to < from ? from : range.to }, "replace")}
       />
       <TextFilter
         label="To night"
         type="date"
         value={range.to}
-        check={(text) => (isStayDate(text) && text >= range.from ? undefined : "From its first night on")}
+        check={(text) => (isAskedDate(text) && text >= range.from ? undefined : "From its first night on")}
         onChange={(to) => change({ from: range.from, to }, "replace")}
       />
       {children}

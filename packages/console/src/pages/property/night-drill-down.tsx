@@ -139,7 +139,9 @@ function reservationColumns(codes: PropertyCodes): readonly Column<NightReservat
     {
       head: "From",
       cell: ({ requestId, index }) => (
-        <Link to={`/requests/${requestId}/${index}`}>request {shortId(requestId)}</Link>
+        <Link className="nowrap" to={`/requests/${requestId}/${index}`}>
+          request {shortId(requestId)}
+        </Link>
       ),
     },
   ];

@@ -105,7 +105,13 @@ function orNothing<Value>(value: Value | null, write: (value: Value) => string) 
 }
 
 function Occupancy({ share }: { readonly share: string | null }) {
-  if (share === null) return <span className="muted">–</span>;
+  // The place of the bar is kept, so that all figures end at one line.
+  if (share === null)
+    return (
+      <span className="muted">
+        –<span className="share-bar none" />
+      </span>
+    );
   const width = `${Math.min(Math.max(Number(share), 0), 1) * 100}%`;
   return (
     <>

@@ -5,6 +5,7 @@ import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
 import {
   addDays,
   datesBetween,
+  isAskedDate,
   isStayDate,
   isWeekend,
   today,
@@ -60,13 +61,17 @@ export function PickupPage() {
   const asked = useAnswers<PickupAnswer>(addresses);
   const pickup = (answers: readonly PickupAnswer[]) =>
     days.map((day, place) => pickupOf(day, answers[place]));
-  const nights = datesBetween(range.from, range.to);
+  // Counted only for an answer: the service refuses a range of thousands of years, which an address may hold.
+  const nights = () => datesBetween(range.from, range.to);
   return (
     <PropertyPage
       title="Pickup"
       lead="Rooms that were booked less those that were given back, by the day on which it happened (down) and the night (across)."
       actions={
-        <ExportButton name={`pickup-${until}`} rows={() => toRows(pickup(asked.answer ?? []), nights)} />
+        <ExportButton
+          name={`pickup-${until}`}
+          rows={() => toRows(pickup(asked.answer ?? []), asked.answer === undefined ? [] : nights())}
+        />
       }
     >
       {() => (
@@ -76,7 +81,7 @@ export function PickupPage() {
               label="Until day"
               type="date"
               value={until}
-              check={(text) => (isStayDate(text) ? undefined : "A date")}
+              check={(text) => (isAskedDate(text) ? undefined : "A date")}
               onChange={(next) => change({ until: next }, "replace")}
             />
             <SelectField
@@ -96,7 +101,7 @@ export function PickupPage() {
             />
           </InsightFilters>
           <Answered asked={asked} lines={14}>
-            {(answers) => <HeatMap days={pickup(answers)} nights={nights} />}
+            {(answers) => <HeatMap days={pickup(answers)} nights={nights()} />}
           </Answered>
         </>
       )}
