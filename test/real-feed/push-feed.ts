@@ -67,15 +67,13 @@ export class FeedPush {
 /** Waits until every part of the log has its outcomes. */
 async function untilApplied(service: TestService): Promise<void> {
   await until(async () => {
-    const { rows } = await service.pool.query<{ waits: boolean }>(
-      `select exists (
-         select from bellhop.accept_log as log
-         where not exists (
-           select from bellhop.request_outcome as done
-           where done.bucket = log.bucket and done.request_id = log.request_id
-         )
-       ) as waits`,
+    const { rows } = await service.pool.query<{ waiting: number }>(
+      `select count(*)::integer as waiting from bellhop.accept_log as log
+       where not exists (
+         select from bellhop.request_outcome as done
+         where done.bucket = log.bucket and done.request_id = log.request_id
+       )`,
     );
-    return rows[0]?.waits === false;
+    return rows[0]?.waiting === 0;
   }, APPLIED_MS_MAX);
 }
