@@ -16,6 +16,7 @@ import { VERSION_WINDOWS } from "./state/version-windows.ts";
 import { startSurvey } from "./survey/survey.ts";
 import type { ApplyCalls } from "./threads/apply-thread.ts";
 import { startDeliverer } from "./threads/deliver-webhooks.ts";
+import { requireFreePorts } from "./threads/free-ports.ts";
 import { letGiveWay } from "./threads/give-way.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads } from "./threads/http-threads.ts";
 import { KeyKeeper, knowledgeOf } from "./threads/keep-keys.ts";
@@ -101,6 +102,8 @@ async function startInOrder(
     role: "service",
     poolSize,
     answerMsMax: POOL_ANSWER_MS_MAX,
+    // A first start makes a database: what keeps it from listening is told before.
+    first: () => requireFreePorts(config),
     watch: tellSlowStatements(config.slowQueryMs, log, metrics),
   });
   stops.push(() => database.close());

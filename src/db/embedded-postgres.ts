@@ -37,16 +37,19 @@ const START_TIMEOUT_MS = 120_000;
  * or left behind by one that was killed. Three locks, each freed by its holder's death (embedded/file-lock.ts):
  * `service` is held by the one service; `users` is shared by everybody who uses the server and needed whole to stop
  * it; `start` is held while the server is started or stopped. While a service runs, a server that dies is started
- * again. Throws EmbeddedPostgresError, in one line, also when another service has the directory.
+ * again. `first` is run as soon as the locks are taken. Throws EmbeddedPostgresError, in one line, also when another service has
+ * the directory.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
   role: DatabaseRole,
   log: Logger,
+  first?: () => Promise<void>,
 ): Promise<EmbeddedPostgres> {
   const home = await prepareHome(dataDir);
   const locks = await takeLocks(home, role);
   try {
+    await first?.();
     const binaries = await findBinaries(home.user, home.copiesDirectory);
     const server = new SupervisedServer(home, binaries, log);
     await server.start();

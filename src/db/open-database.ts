@@ -31,6 +31,8 @@ export interface DatabaseOptions {
   readonly leavesSchema?: boolean;
   /** Refuses a database that no service has started on; by default that is where one begins. */
   readonly existing?: boolean;
+  /** Run once the data directory is this process's own, before a server is made or started in it, or a schema changed. */
+  readonly first?: () => Promise<void>;
   /** Hears of slow statements of the pool. */
   readonly watch?: StatementWatch;
 }
@@ -60,11 +62,12 @@ export async function openDatabase(
   options: DatabaseOptions = {},
 ): Promise<Database> {
   if (config.databaseUrl !== undefined) {
+    await options.first?.();
     return await openServer({ connectionString: checkedUrl(config.databaseUrl) }, config, log, options);
   }
   if (options.existing === true && !(await hasCluster(config.dataDir)))
     throw new NoInstallation(config.dataDir);
-  const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log);
+  const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log, options.first);
   try {
     const database = await openServer(embedded.address, config, log, options);
     return {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Obstacle } from "../http/readiness.ts";
 import type { MetricValues } from "../observe/metrics.ts";
+import { requireFreePorts } from "./free-ports.ts";
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
 import type { Ports } from "./serve-http.ts";
 import { ServiceThread, type ThreadParts } from "./service-thread.ts";
@@ -29,15 +30,6 @@ export async function canSharePort(host: string): Promise<boolean> {
   }
 }
 
-/** Throws when anybody listens on the port, another Bellhop of the same user too: that one would share it unasked. */
-async function requireFreePort(host: string, port: number): Promise<void> {
-  if (port === 0) return;
-  const server = createServer().listen({ host, port });
-  await once(server, "listening");
-  server.close();
-  await once(server, "close");
-}
-
 /** The threads that serve HTTP together, as the main thread sees them. They begin to load their modules at once. */
 export class HttpThreads implements ProcessPart {
   readonly #threads: readonly ServiceThread<HttpCalls>[];
@@ -60,7 +52,8 @@ export class HttpThreads implements ProcessPart {
 
   /** The first thread takes the ports, free ones where they are 0; the others join it. Answers the ports. */
   async listen(host: string, wanted: Omit<Ports, "shared">): Promise<Ports> {
-    for (const port of [wanted.port, wanted.authPort ?? 0]) await requireFreePort(host, port);
+    // Whoever came since the start began.
+    await requireFreePorts({ host, ...wanted });
     const [first, ...others] = this.#threads;
     if (first === undefined) throw new Error("There is no thread to listen.");
     const ports = await first.call("listen", { ...wanted, shared: true });

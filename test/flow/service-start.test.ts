@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { test } from "node:test";
+import { readConfig } from "../../src/config.ts";
+import { hasCluster } from "../../src/db/embedded/home.ts";
+import { createLogger } from "../../src/observe/log.ts";
+import { startService } from "../../src/service.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { startTestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
+
+const silentLog = createLogger({ level: "silent", pretty: false });
 
 /** Node tells here that a server listens, before anything else of the program hears of it. */
 const LISTENING = "tracing:net.server.listen:asyncEnd";
@@ -40,12 +48,40 @@ test("a request in the moment in which the service begins to listen knows who is
   }
 });
 
+/** Listens on a free port, and answers it. */
+async function listenAnywhere(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+test("a port that is in use is told before a database is made", async () => {
+  const taken = createServer();
+  const port = await listenAnywhere(taken);
+  const dataDir = await temporaryDirectory("taken-port");
+  const config = readConfig({ DATA_DIR: dataDir, PORT: String(port) });
+  await assert.rejects(startService(config, silentLog), { code: "EADDRINUSE" });
+  assert.equal(await hasCluster(dataDir), false);
+  taken.close();
+  await rm(dataDir, { recursive: true });
+});
+
 test("a start that fails at its last step, the port, leaves no session in the database", async () => {
   const database = await createTestDatabase();
-  const taken = createServer().listen(0, "127.0.0.1");
-  await once(taken, "listening");
-  const { port } = taken.address() as AddressInfo;
+  const taken = createServer();
+  const port = await listenAnywhere(taken);
+  taken.close();
+  await once(taken, "close");
+  // Whoever looks whether the port is free sees it free, and somebody takes it then.
+  const onListening = (message: unknown) => {
+    const { server } = message as { server: Server };
+    if ((server.address() as AddressInfo).port !== port || server === taken) return;
+    unsubscribe(LISTENING, onListening);
+    server.once("close", () => taken.listen(port, "127.0.0.1"));
+  };
+  subscribe(LISTENING, onListening);
   await assert.rejects(startTestService({ port }, { database }), { code: "EADDRINUSE" });
+  assert.equal(taken.listening, true);
   await until(async () => {
     const { rows } = await database.pool.query(
       `select from pg_stat_activity where datname = current_database()
