@@ -63,8 +63,8 @@ export async function signAccessToken(
 /** What a token is checked against. */
 export interface TokenChecks {
   readonly parties: TokenParties;
-  /** The live key of this id, announced ones included; never fetched from anywhere. */
-  readonly findKey: (kid: string) => SigningKey | undefined;
+  /** The live key of this id, announced ones included; of our own, whatever a token names. */
+  readonly findKey: (kid: string) => SigningKey | undefined | Promise<SigningKey | undefined>;
   readonly nowMs: number;
   /** Told whose token it is when nothing but its age is wrong with it. */
   readonly expired?: (clientId: string) => void;
@@ -72,14 +72,14 @@ export interface TokenChecks {
 
 /**
  * Checks a token: its shape, header, signature, issuer, audience, times and every claim (RFC 8725 §3). Gives
- * `undefined` for anything but a token of ours that is good now. Reads only what it is given: no network, no database.
+ * `undefined` for anything but a token of ours that is good now. Reads only what it is given.
  */
 export async function verifyAccessToken(
   token: string,
   checks: TokenChecks,
 ): Promise<VerifiedToken | undefined> {
   const kid = readHeader(token);
-  const key = kid === undefined ? undefined : checks.findKey(kid);
+  const key = kid === undefined ? undefined : await checks.findKey(kid);
   if (kid === undefined || key === undefined) return undefined;
   try {
     const { payload } = await jwtVerify(token, key.publicKey, {

@@ -37,6 +37,8 @@ interface Credentials {
 
 interface CredentialRow extends Omit<AuthenticatedClient, "clientId">, StoredSecret {
   readonly revoked: boolean;
+  /** Of the last change of auth data. */
+  readonly epoch: string;
 }
 
 /**
@@ -107,9 +109,10 @@ async function findBySecret(
   // Nobody may have asked this thread anything for an hour: a secret that comes once an hour is to change over when it comes.
   await directory.freshen();
   const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
-  // Another node has made a pepper since this one last looked, and digested this client's secret with it.
-  const { keys } = directory.peppers();
-  if (rows.some(({ pepper }) => pepper !== null && !keys.has(pepper))) await directory.renew();
+  // Another node may have made a pepper since this one last looked, and digested this client's secret with it; or ended the key
+  // that this one would sign with.
+  const epoch = rows[0]?.epoch;
+  if (epoch !== undefined) await directory.reach(epoch);
   const row = matchSecret(directory.peppers(), clientId, secret, rows);
   if (row === undefined || row.revoked) return undefined;
   await pool.query({ ...TOUCH_SECRET, values: [clientId, row.slot] });

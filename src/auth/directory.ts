@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { SharedCounter } from "../memory/shared-counter.ts";
@@ -17,6 +18,12 @@ const STALE_AFTER_MS = 1000;
 
 /** From here on knowledge is renewed behind a request's back, so that under steady traffic none waits for it. */
 const RENEW_AFTER_MS = 500;
+
+/** Ids of keys that nobody has heard of make a thread ask at most so often; who invents some waits as long and costs no more. */
+const UNKNOWN_KEY_MS = 50;
+
+/** The thumbprint of a key (RFC 7638): 32 bytes in base64url. */
+const KEY_ID = /^[\w-]{43}$/;
 
 /** Clients kept in memory. Only holders of a good token get in; one that was pushed out costs one query to come back. */
 const CLIENTS_MAX = 20_000;
@@ -45,10 +52,14 @@ export interface Directory {
   freshen(): Promise<void> | undefined;
   /** Takes in every change committed before this call, here at once and on the other threads before they use theirs. */
   renew(): Promise<void>;
+  /** Takes in what had changed by this epoch: undefined where it is known. */
+  reach(epoch: string): Promise<void> | undefined;
   /** The database's clock, in ms since 1970. */
   now(): number;
   /** The key of this id if its tokens are good. */
   findKey(kid: string): SigningKey | undefined;
+  /** The same, and where no key of this id was ever heard of, the database is asked first: another node may just have made it. */
+  lookForKey(kid: string): SigningKey | undefined | Promise<SigningKey | undefined>;
   /** The keys to publish: announced, active and retiring. */
   liveKeys(): SigningKey[];
   signingKey(): SigningKey | undefined;
@@ -62,8 +73,8 @@ export interface Directory {
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
 
 /**
- * Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used.
- * `changes` is shared by the directories of all threads: it counts what they were told of.
+ * Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used; more often for
+ * keys that it has not heard of. `changes` is shared by the directories of all threads: it counts what they were told of.
  */
 export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCounter): Directory {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
@@ -124,9 +135,12 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
     return undefined;
   }
 
-  function findClient(clientId: string): ClientFacts | Promise<ClientFacts | undefined> {
-    return clients.get(clientId) ?? readClient(clientId);
-  }
+  const findKey = (kid: string) => liveOrNone(keys.get(kid), now());
+  // A key that has ended does not come back, and what cannot be an id of ours is not looked for.
+  const lookForKey = (kid: string) =>
+    keys.has(kid) || !KEY_ID.test(kid)
+      ? findKey(kid)
+      : question.askSeldom(UNKNOWN_KEY_MS).then(() => findKey(kid));
 
   async function readClient(clientId: string): Promise<ClientFacts | undefined> {
     const changesBefore = changesSeen;
@@ -142,11 +156,10 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   return {
     freshen,
     renew,
+    reach: (wanted) => (BigInt(wanted) > BigInt(epoch) ? renew() : undefined),
     now,
-    findKey(kid) {
-      const key = keys.get(kid);
-      return key !== undefined && isKeyLive(key, now()) ? key : undefined;
-    },
+    findKey,
+    lookForKey,
     liveKeys: () => [...keys.values()].filter((key) => isKeyLive(key, now())),
     signingKey: () => chooseSigningKey(keys.values(), now()),
     peppers() {
@@ -154,17 +167,33 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
       return peppers;
     },
     isDenied: (tokenId) => denied.has(tokenId),
-    findClient,
+    findClient: (clientId) => clients.get(clientId) ?? readClient(clientId),
   };
 }
 
-/** Asks one question at a time: `ask` joins the one under way. */
-function askOneAtATime(start: () => Promise<void>): { ask(): Promise<void>; askAnew(): Promise<void> } {
+function liveOrNone(key: SigningKey | undefined, nowMs: number): SigningKey | undefined {
+  return key !== undefined && isKeyLive(key, nowMs) ? key : undefined;
+}
+
+interface OneQuestion {
+  /** Joins the one under way. */
+  ask(): Promise<void>;
+  /** One that begins after this call. */
+  askAnew(): Promise<void>;
+  /** The same, and no sooner than so long after the one before began; whoever waits meanwhile shares it. */
+  askSeldom(everyMs: number): Promise<void>;
+}
+
+/** Asks one question at a time. */
+function askOneAtATime(start: () => Promise<void>): OneQuestion {
+  let startedAtMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
   let following: Promise<void> | undefined;
 
   function ask(): Promise<void> {
-    running ??= start().finally(() => {
+    if (running !== undefined) return running;
+    startedAtMs = performance.now();
+    running = start().finally(() => {
       running = undefined;
     });
     return running;
@@ -182,7 +211,15 @@ function askOneAtATime(start: () => Promise<void>): { ask(): Promise<void>; askA
     return following;
   }
 
-  return { ask, askAnew };
+  async function askSeldom(everyMs: number): Promise<void> {
+    const calledAtMs = performance.now();
+    const waitMs = startedAtMs + everyMs - calledAtMs;
+    if (waitMs > 0) await delay(waitMs);
+    if (startedAtMs < calledAtMs) await askAnew();
+    else await running;
+  }
+
+  return { ask, askAnew, askSeldom };
 }
 
 interface Denial {

@@ -30,7 +30,12 @@ export function createTokenReader(
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
 
   async function verify(text: string): Promise<VerifiedToken | undefined> {
-    const checks = { parties: await parties(), findKey: directory.findKey, nowMs: directory.now(), expired };
+    const checks = {
+      parties: await parties(),
+      findKey: directory.lookForKey,
+      nowMs: directory.now(),
+      expired,
+    };
     return verifyAccessToken(text, checks);
   }
 

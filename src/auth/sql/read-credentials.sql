@@ -1,5 +1,6 @@
 -- A client and its live secrets: one row a secret, and one of the same shape, revoked, with a digest that no secret has, for an
 -- id that nobody has. A row more or less, and what it takes to read it, was 35 µs of an answer that must take the same time.
+-- The epoch tells, at no further question, whether keys or peppers have changed since this node last looked.
 -- While a certification of the client is open, how many tokens it may take and how long they live are that one's.
 select coalesce(c.scopes, '{inventories:write,reservations:write,groups:write,read}') as scopes,
   coalesce(open.token_burst, c.token_burst) as "tokenBurst",
@@ -8,8 +9,10 @@ select coalesce(c.scopes, '{inventories:write,reservations:write,groups:write,re
   c.client_id is null or c.revoked_at is not null as revoked,
   coalesce(s.slot, 1) as slot,
   s.pepper,
-  coalesce(s.digest, decode(repeat('00', 32), 'hex')) as digest
+  coalesce(s.digest, decode(repeat('00', 32), 'hex')) as digest,
+  e.epoch::text as epoch
 from (values ($1::text)) as asked (client_id)
+  cross join bellhop.auth_epoch e
   left join bellhop.client c on c.client_id = asked.client_id
   left join bellhop.client_secret s
     on s.client_id = asked.client_id and (s.expires_at is null or s.expires_at > clock_timestamp())
