@@ -1,7 +1,7 @@
 import { until } from "../support/until.ts";
 import type { BatchSource } from "./batch-source.ts";
 import type { Ledger } from "./ledger.ts";
-import { type ClientCredentials, newClient, TokenRefused, tokenOf } from "./new-token.ts";
+import { type ClientCredentials, TokenRefused, tokenOf } from "./new-token.ts";
 import { untilServes } from "./serves-again.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
@@ -16,17 +16,16 @@ export class KeyRotations {
   readonly #nodes: readonly ServiceProcess[];
   readonly #ledger: Ledger;
   readonly #source: BatchSource;
-  readonly #sharedClient: (() => ClientCredentials) | undefined;
-  #ownClient: ClientCredentials | undefined;
+  readonly #client: () => ClientCredentials;
 
-  /** `client`: whom tokens are asked for, with the secret that is good now; by default one of its own. */
+  /** `client`: whom tokens are asked for, with the secret that is good now; it is asked what became of its batches later. */
   constructor(
     nodes: readonly ServiceProcess[],
     ledger: Ledger,
     source: BatchSource,
-    client?: () => ClientCredentials,
+    client: () => ClientCredentials,
   ) {
-    this.#sharedClient = client;
+    this.#client = client;
     this.#nodes = nodes;
     this.#ledger = ledger;
     this.#source = source;
@@ -36,19 +35,18 @@ export class KeyRotations {
   async one(): Promise<void> {
     const [first] = this.#nodes;
     if (first === undefined) return;
-    if (this.#sharedClient === undefined) this.#ownClient ??= await newClient(first);
-    const client = this.#sharedClient?.() ?? (this.#ownClient as ClientCredentials);
     const said = await first.command("key", "rotate", "--announce", ANNOUNCE, "--json");
     const { kid, activate_at } = JSON.parse(said) as { kid: string; activate_at: string };
     // A client may ask for few tokens, so none is asked for before.
     await until(() => Date.now() >= Date.parse(activate_at), SIGNS_MS_MAX);
-    const token = await this.#tokenUnder(kid, client);
+    const token = await this.#tokenUnder(kid);
     for (const { address } of this.#nodes)
       await untilServes(address, { ledger: this.#ledger, token }, this.#source.next(), SERVES_MS_MAX);
     this.count += 1;
   }
 
-  async #tokenUnder(kid: string, client: ClientCredentials): Promise<string> {
+  async #tokenUnder(kid: string): Promise<string> {
+    const client = this.#client();
     let token = "";
     let last = "nothing was answered";
     const asked = until(async () => {

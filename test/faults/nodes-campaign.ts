@@ -19,7 +19,7 @@ import {
   TAKEOVER_MS_PROMISED,
   untilShared,
 } from "./many-nodes.ts";
-import { newToken } from "./new-token.ts";
+import { newClient, tokenOf } from "./new-token.ts";
 import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { type Takeover, watchTakeover } from "./takeover.ts";
@@ -106,14 +106,16 @@ export async function runNodes(options: ManyNodesOptions<NodeFault>): Promise<No
   let senders: Senders | undefined;
   try {
     for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const token = await newToken(nodes[0] as ServiceProcess);
+    const [first] = nodes as [ServiceProcess];
+    const client = await newClient(first);
+    const token = await tokenOf(first.address, client);
     const { seed } = options;
     const route = () => balancer.route();
     const source = new BatchSource(seed);
     senders = new Senders({ route, token, source, ledger, seed, senders: options.senders });
     await untilShared(database.pool, options.nodes);
     const faults = new Faults(nodes, database.pool, options);
-    const rotations = new KeyRotations(nodes, ledger, source);
+    const rotations = new KeyRotations(nodes, ledger, source, () => client);
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, async () => {
       const rotated = options.only === "restart" ? rotations.one() : undefined;
       await faults.one();

@@ -13,7 +13,7 @@ import { FeedConsumers } from "../faults/feed-consumers.ts";
 import { KeyRotations } from "../faults/key-rotations.ts";
 import { Ledger } from "../faults/ledger.ts";
 import { startNodes } from "../faults/many-nodes.ts";
-import { newToken } from "../faults/new-token.ts";
+import { newClient, newToken } from "../faults/new-token.ts";
 import { Senders } from "../faults/senders.ts";
 import type { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
@@ -153,7 +153,8 @@ describe("several nodes on one database", () => {
       await until(() => nodes.every(({ address }) => balancer.isRouted(address)), 20_000);
       const source = new BatchSource(7);
       const senders = new Senders({ route, token, source, ledger, seed: 7, senders: 3 });
-      const rotated = new KeyRotations(nodes, ledger, source).one();
+      const client = await newClient(node(1));
+      const rotated = new KeyRotations(nodes, ledger, source, () => client).one();
       for (const restarted of nodes) {
         const before = ledger.acceptedRequests;
         await until(() => ledger.acceptedRequests > before + 20, 30_000);
