@@ -13,15 +13,12 @@ import { InsightFilters, useRange } from "./insight-filters.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
-const NIGHTS_MAX = 800;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
 /** How the feeds of a property do, and the nights that its inventory leaves out. */
 export function CalendarPage() {
   const firstOfMonth = `${today().slice(0, 7)}-01`;
-  const told = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
-  const longest = addDays(told.from, NIGHTS_MAX - 1);
-  const range = { from: told.from, to: told.to > longest ? longest : told.to };
+  const range = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
   const codes = useCodes();
   const asked = useAnswer<CalendarAnswer>(
     codes === undefined ? null : addressOf("calendar", { ...codes, ...range }),

@@ -2,10 +2,13 @@ import type { ReactNode } from "react";
 import type { PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { readInstant } from "../../field/instant.ts";
-import { daysBetween, isAskedDate, isStayDate } from "../../field/stay-date.ts";
+import { addDays, daysBetween, isAskedDate, isStayDate } from "../../field/stay-date.ts";
 import { Choice } from "../../parts/field.tsx";
 import { TextFilter } from "../../parts/text-filter.tsx";
 import { useFilters } from "../../routing/address.ts";
+
+/** More than two years: what no page shows at once. */
+const NIGHTS_MAX = 800;
 
 /** A range of stay dates, `to` included. */
 export interface Range {
@@ -13,7 +16,7 @@ export interface Range {
   readonly to: string;
 }
 
-/** The range of the address, or the default; one that runs backwards is its first date. */
+/** The range of the address, or the default; one that runs backwards is its first date, a longer one ends with its 800th. */
 export function useRange(fallback: Range): Range {
   const { filters } = useFilters();
   const told = (name: keyof Range) => {
@@ -22,7 +25,9 @@ export function useRange(fallback: Range): Range {
   };
   const from = told("from") ?? fallback.from;
   const to = told("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
-  return daysBetween(from, to) < 0 ? { from, to: from } : { from, to };
+  if (daysBetween(from, to) < 0) return { from, to: from };
+  // An address may hold millennia; a page that made them all would stand still.
+  return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
 }
 
 /** The instant of the address, as the service takes it. */

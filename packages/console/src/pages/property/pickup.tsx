@@ -61,17 +61,13 @@ export function PickupPage() {
   const asked = useAnswers<PickupAnswer>(addresses);
   const pickup = (answers: readonly PickupAnswer[]) =>
     days.map((day, place) => pickupOf(day, answers[place]));
-  // Counted only for an answer: the service refuses a range of thousands of years, which an address may hold.
-  const nights = () => datesBetween(range.from, range.to);
+  const nights = datesBetween(range.from, range.to);
   return (
     <PropertyPage
       title="Pickup"
       lead="Rooms that were booked less those that were given back, by the day on which it happened (down) and the night (across)."
       actions={
-        <ExportButton
-          name={`pickup-${until}`}
-          rows={() => toRows(pickup(asked.answer ?? []), asked.answer === undefined ? [] : nights())}
-        />
+        <ExportButton name={`pickup-${until}`} rows={() => toRows(pickup(asked.answer ?? []), nights)} />
       }
     >
       {() => (
@@ -101,7 +97,7 @@ export function PickupPage() {
             />
           </InsightFilters>
           <Answered asked={asked} lines={14}>
-            {(answers) => <HeatMap days={pickup(answers)} nights={nights()} />}
+            {(answers) => <HeatMap days={pickup(answers)} nights={nights} />}
           </Answered>
         </>
       )}
