@@ -233,7 +233,7 @@ async function enterNode(
 
 /** What keeps a node from anything at all. */
 function ofWholeNode({ roles }: Config, reason: string | undefined): Obstacle[] {
-  return reason === undefined ? [] : [{ reason, roles, isOfThisNode: true }];
+  return reason === undefined ? [] : [{ reason, roles }];
 }
 
 /** The threads of a service beside its main one. */
@@ -269,7 +269,7 @@ async function startThreads(
       obstacles: async () => {
         // Balancers do not ask about it where requests are served.
         const reason = serves ? undefined : await thread.call("blockedReason", undefined, ANSWER_MS_MAX);
-        return reason === undefined ? [] : [{ reason, roles: ["apply"], isOfThisNode: true }];
+        return reason === undefined ? [] : [{ reason, roles: ["apply"] }];
       },
       metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
     });

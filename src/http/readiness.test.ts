@@ -4,35 +4,28 @@ import type { Role } from "../db/presence.ts";
 import { type Obstacle, readinessOf } from "./readiness.ts";
 
 const ALL: readonly Role[] = ["accept", "apply", "read"];
-const fullDisk: Obstacle = {
-  reason: "The disk is almost full.",
-  roles: ["accept"],
-  isOfThisNode: false,
-};
-const noLane: Obstacle = { reason: "no connection", roles: ["accept"], isOfThisNode: true };
-const idle: Obstacle = { reason: "not applying", roles: ["apply"], isOfThisNode: true };
+const fullDisk: Obstacle = { reason: "The disk is almost full.", roles: ["accept"] };
+const idle: Obstacle = { reason: "not applying", roles: ["apply"] };
+const stopping: Obstacle = { reason: "The node is stopping.", roles: ALL };
 
-test("a node on an almost full disk is ready as long as it reads, and says what it does not", () => {
-  const ready = { isReady: true, reason: fullDisk.reason };
-  assert.deepEqual(readinessOf(ALL, [fullDisk]), ready);
-  assert.deepEqual(readinessOf(["accept", "read"], [fullDisk]), ready);
-  assert.deepEqual(readinessOf(["read"], [fullDisk]), { isReady: true, reason: undefined });
+const READY = { isReady: true, reason: undefined };
+const unreadyFor = ({ reason }: Obstacle) => ({ isReady: false, reason });
+
+test("a node that accepts is ready when it can accept", () => {
+  for (const roles of [ALL, ["accept", "read"], ["accept", "apply"], ["accept"]] as const) {
+    assert.deepEqual(readinessOf(roles, []), READY);
+    assert.deepEqual(readinessOf(roles, [fullDisk]), unreadyFor(fullDisk));
+  }
 });
 
-test("a node that only accepts is not ready on an almost full disk, whether or not it applies", () => {
-  const unready = { isReady: false, reason: fullDisk.reason };
-  assert.deepEqual(readinessOf(["accept"], [fullDisk]), unready);
-  assert.deepEqual(readinessOf(["accept", "apply"], [fullDisk]), unready);
-});
-
-test("what another node may do meanwhile makes a node unready, and is the reason told", () => {
-  const unready = { isReady: false, reason: noLane.reason };
-  assert.deepEqual(readinessOf(ALL, [noLane]), unready);
-  assert.deepEqual(readinessOf(ALL, [fullDisk, noLane]), unready);
-  assert.deepEqual(readinessOf(["read"], [{ ...noLane, roles: ["read"] }]), unready);
+test("a node that only reads is ready while others cannot accept, and not when it stops", () => {
+  for (const roles of [["read"], ["apply", "read"]] as const) {
+    assert.deepEqual(readinessOf(roles, [fullDisk]), READY);
+    assert.deepEqual(readinessOf(roles, [fullDisk, stopping]), unreadyFor(stopping));
+  }
 });
 
 test("applying counts for a node that does nothing else only", () => {
-  assert.deepEqual(readinessOf(["apply"], [idle]), { isReady: false, reason: idle.reason });
-  assert.deepEqual(readinessOf(ALL, [idle]), { isReady: true, reason: undefined });
+  assert.deepEqual(readinessOf(["apply"], [idle]), unreadyFor(idle));
+  assert.deepEqual(readinessOf(ALL, [idle]), READY);
 });

@@ -69,7 +69,6 @@ export class HttpThreads implements ProcessPart {
           {
             reason: `The thread ${thread.name} does not answer.`,
             roles: ["accept", "read"],
-            isOfThisNode: true,
           },
         ]),
       ),

@@ -265,8 +265,8 @@ function createContext(
 function obstaclesOf(acceptLog: AcceptLog | undefined, { blocked }: DiskWatch): Obstacle[] {
   if (acceptLog === undefined) return [];
   const roles = ["accept"] as const;
-  const ofDisk = blocked === undefined ? [] : [{ reason: blocked, roles, isOfThisNode: false }];
-  const ofLanes = acceptLog.ready ? [] : [{ reason: NO_CONNECTION, roles, isOfThisNode: true }];
+  const ofDisk = blocked === undefined ? [] : [{ reason: blocked, roles }];
+  const ofLanes = acceptLog.ready ? [] : [{ reason: NO_CONNECTION, roles }];
   return [...ofDisk, ...ofLanes];
 }
 

@@ -102,7 +102,7 @@ class Filler extends FaultsOfKinds<Kind, DrawnFilling> {
     );
     const refusingSince = performance.now();
     await delay(heldMs);
-    // There is no other node to read from.
+    if (await this.service.isReady()) this.problems.push("/readyz says ready below the floor of free space");
     this.problems.push(...(await askAround(this.service.address, load, [200])));
     if (ledger.lastAcceptedSentAt > refusingSince)
       this.problems.push("a batch was accepted below the floor of free space");

@@ -2,7 +2,7 @@ import type { Load } from "./campaign.ts";
 
 /**
  * What a service in trouble may say to whoever asks: what it always says, or that it cannot now and when to try again. `reading`: what
- * may be answered to balancers and readers.
+ * may be answered to readers.
  */
 export async function askAround(
   address: string,
@@ -12,7 +12,7 @@ export async function askAround(
   const last = ledger.answers.at(-1)?.requestId;
   const asked: [path: string, statuses: readonly number[]][] = [
     ["/healthz", [200]],
-    ["/readyz", reading],
+    ["/readyz", [200, 503]],
     ["/metrics", [200]],
   ];
   if (last !== undefined) asked.push([`/api/public/v1/requests/${last}`, reading]);

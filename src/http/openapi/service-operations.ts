@@ -89,7 +89,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       operationId: "getReadiness",
       summary: "Can it do what it is there for?",
       description:
-        "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none. A node that only reads for now, as the disk is almost full, is ready all the same, with the reason: no other node could take the batches that it refuses.",
+        "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none. A node that accepts is ready when it can accept.",
     },
     {
       200: {
@@ -98,16 +98,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         content: {
           "application/json": {
             schema: schemaOf("Readiness"),
-            examples: {
-              ready: { value: { status: "ready", roles: ["accept", "apply", "read"] } },
-              readyToRead: {
-                value: {
-                  status: "ready",
-                  roles: ["accept", "apply", "read"],
-                  reason: "The disk is almost full.",
-                },
-              },
-            },
+            examples: { ready: { value: { status: "ready", roles: ["accept", "apply", "read"] } } },
           },
         },
       },
@@ -206,7 +197,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: "string",
         maxLength: 1024,
         pattern: "^[^\\u0000]*$",
-        description: "Why not; of a node that is ready: why it cannot do one part of it.",
+        description: "Why not.",
         examples: ["The accept log has no database connection."],
       },
     },
