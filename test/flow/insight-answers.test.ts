@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/accept/bucket.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../src/accept/request-id.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import { COUNT_MAX } from "../../src/ledger/night-run.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
@@ -243,6 +244,9 @@ describe("labels", () => {
   });
 });
 
+/** When a request was received. A node may be behind the database's clock, so what it receives next may be before that clock's now. */
+const receiptOf = (requestId: string) => isoOfMicroseconds(microsecondsOf(requestId));
+
 async function databaseTime(): Promise<string> {
   const { rows } = await service.pool.query<{ now: string }>(
     `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`,
@@ -278,14 +282,14 @@ describe("capacity", () => {
   let knownAt = "";
 
   before(async () => {
-    await apply(service, "inventories", [
+    const first = await apply(service, "inventories", [
       stock(NIGHT, "2026-02-01T00:00:00Z", [
         ["DLX", 8, 0, 1],
         ["STD", 4, 0, 0],
       ]),
       stock("2026-07-16", "2026-02-01T00:00:00Z", [["DLX", 8, 0, 0]]),
     ]);
-    knownAt = await databaseTime();
+    knownAt = receiptOf(first);
     await apply(service, "inventories", [
       stock(NIGHT, "2026-04-01T00:00:00Z", [
         ["DLX", 8, 2, 1],
@@ -396,7 +400,7 @@ test("what inventory says counts from its release where it was held, by the cloc
     });
   await apply(service, "inventories", [pushed("2026-02-01T00:00:00Z", 8)]);
   const held = await apply(service, "inventories", [pushed("2999-01-01T00:00:00Z", 9)]);
-  const whileHeld = { clock: "receipt", asOf: await databaseTime() };
+  const whileHeld = { clock: "receipt", asOf: receiptOf(held) };
   await resolveHeld(service, "release", held, 0, bucketOf("ACME", propertyCode), "i");
   const asked = { ...JULY, propertyCode, to: NIGHT };
   const capacities: unknown[] = [];
