@@ -1,8 +1,8 @@
 /**
- * `npm run telemetry-cost [-- --of spans|on|sampled|off] [--minutes N] [--starts N] [--case NAME]`: what telemetry costs, as the
- * ratio of CPU time a record (node and PostgreSQL together) of two that take as many bodies of a kind in turn. What is
- * compared within one process is so by itself; two processes of the same sources differ by some hundredths as long as they run,
- * so that of those many are started.
+ * `npm run telemetry-cost [-- --of on|sampled|spans|nothing|on-apart|sampled-apart|off] [--minutes N] [--starts N] [--case NAME]`: what
+ * telemetry costs, as the ratio of CPU time a record (node and PostgreSQL together) of two that take as many bodies of a kind in turn.
+ * What is compared within one process is so by itself; two processes of the same sources differ by some hundredths as long as
+ * they run, so that of those many are started.
  */
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
@@ -15,6 +15,7 @@ import { LoadProcess } from "./load-process.ts";
 import type { ServiceOptions } from "./service-process.ts";
 import { type StartedService, startService } from "./started-service.ts";
 import { median, medianInterval } from "./statistics.ts";
+import { startSwitchedService } from "./switched-service.ts";
 
 /** The revision that brought telemetry: it and its parent differ by nothing else that a service does. */
 const BROUGHT_BY = "5eed1bc";
@@ -27,19 +28,27 @@ const TRACEPARENT = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169
 const SAMPLED = "01";
 const NOT_SAMPLED = "00";
 
-const USAGE = `npm run telemetry-cost [-- --of spans|on|sampled|off] [--minutes N] [--starts N] [--case NAME ...] [--share S] [--revision REVISION]
+/** Of metrics, for what one takes: once a minute one of these stands in for those of a bench's rounds, which are shorter. */
+const SENDINGS = 50;
+const SECONDS_A_SENDING = 60;
 
-CPU time a record, as medians of ratios with the interval that holds the median at 95 %:
-  spans    in one process with a collector: requests whose caller is sampled, to those whose caller is not (by default)
-  on       a process that sends every trace to a collector, to one without a collector
-  sampled  one that sends one trace in twenty, to one without a collector
-  off      the revision that brought telemetry (by default ${BROUGHT_BY}) without a collector, to the one before it
+const USAGE = `npm run telemetry-cost [-- --of WHAT] [--minutes N] [--starts N] [--case NAME ...] [--share S] [--revision REVISION]
 
-The minutes (by default 8) are shared by the starts (by default 1 for spans, else 12) and the cases; a round has the share S (by default
-1) of a bench's records.`;
+CPU time a record, as medians of ratios with the interval that holds the median at 95 %. Within one process that has a collector:
+  on             telemetry on, every trace sampled, to off (by default)
+  sampled        the same with one trace in twenty
+  spans          requests whose caller is sampled, to those whose caller is not
+  nothing        off to off: what such a comparison tells where nothing differs
+Between two processes:
+  on-apart       one that sends every trace to a collector, to one without a collector
+  sampled-apart  one that sends one trace in twenty, to one without a collector
+  off            the revision that brought telemetry (by default ${BROUGHT_BY}) without a collector, to the one before it
+
+The minutes (by default 8) are shared by the starts (by default 1 within one process, else 12) and the cases; a round has the
+share S (by default 1) of a bench's records.`;
 
 const values = readOptions(USAGE, {
-  of: { type: "string", default: "spans" },
+  of: { type: "string", default: "on" },
   minutes: { type: "string", default: "8" },
   starts: { type: "string" },
   case: { type: "string", multiple: true, default: CASES },
@@ -47,12 +56,21 @@ const values = readOptions(USAGE, {
   revision: { type: "string", default: BROUGHT_BY },
 });
 
+/** One of two that are compared. */
+interface Side {
+  readonly contestant: Contestant;
+  /** Makes it ready for a round, before the clock starts. */
+  begin?(): Promise<void>;
+}
+
 /** What is compared, and with what. */
 interface Pair {
-  readonly of: Contestant;
-  readonly to: Contestant;
+  readonly of: Side;
+  readonly to: Side;
   /** Both are one process, which must not be told the same twice. */
   readonly isOne: boolean;
+  /** Sends metrics so many times, which else are sent once a minute; undefined where they are sent within the rounds. */
+  sendMetrics?(count: number): Promise<void>;
 }
 
 // Each service that is started has a log, which waits for the end of the process.
@@ -68,10 +86,10 @@ async function stopStarted(): Promise<void> {
   for (const service of started.splice(0)) await service.stop();
 }
 
-async function start(options: ServiceOptions): Promise<Contestant> {
+async function start(options: ServiceOptions): Promise<Side> {
   const service = await startService("telemetry", options);
   started.push(service);
-  return service.contestant;
+  return { contestant: service.contestant };
 }
 
 async function collected(sampling: Readonly<Record<string, string>> = {}): Promise<ServiceOptions> {
@@ -82,14 +100,37 @@ async function collected(sampling: Readonly<Record<string, string>> = {}): Promi
 }
 
 /** The same, called by whoever says so of its own span. */
-function calledBy({ targetOf, ...rest }: Contestant, flags: string): Contestant {
+function calledBy({ contestant: { targetOf, ...rest } }: Side, flags: string): Side {
   return {
-    ...rest,
-    targetOf(resource, gzip) {
-      const target = targetOf(resource, gzip);
-      return { ...target, headers: [...target.headers, `${TRACEPARENT}-${flags}`] };
+    contestant: {
+      ...rest,
+      targetOf(resource, gzip) {
+        const target = targetOf(resource, gzip);
+        return { ...target, headers: [...target.headers, `${TRACEPARENT}-${flags}`] };
+      },
     },
   };
+}
+
+/** One service, on in the rounds of one side and off in those of the other. */
+async function startSwitched(options: ServiceOptions, isOfOn: boolean): Promise<Pair> {
+  const service = await startSwitchedService("telemetry", options);
+  started.push(service);
+  const { contestant, turn, sendMetrics } = service;
+  const side = (isOn: boolean): Side => ({
+    begin: () => turn(isOn),
+    contestant: {
+      ...contestant,
+      // The clock runs until what waits for the collector is sent, too.
+      async untilApplied(sent) {
+        const appliedAt = await contestant.untilApplied(sent);
+        await turn(false);
+        return appliedAt;
+      },
+    },
+  });
+  const pair = { of: side(isOfOn), to: side(false), isOne: true };
+  return isOfOn ? { ...pair, sendMetrics } : pair;
 }
 
 /** Starts both of a pair, which of them first in turn. */
@@ -103,27 +144,45 @@ function startApart(options: ServiceOptions, others: ServiceOptions): StartPair 
   };
 }
 
-const COMPARISONS: Readonly<
-  Record<string, { readonly goal: number; readonly starts: number; begin(): Promise<StartPair> }>
-> = {
+const SAMPLING = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.05" };
+
+interface Comparison {
+  /** The ratio that is wanted at most; undefined where there is none to be had. */
+  readonly goal: number | undefined;
+  readonly starts: number;
+  begin(): Promise<StartPair>;
+}
+
+function switching(sampling: Readonly<Record<string, string>>, isOfOn = true): Comparison {
+  return {
+    ...{ goal: isOfOn ? 1.03 : undefined, starts: 1 },
+    async begin() {
+      const options = await collected(sampling);
+      return () => startSwitched(options, isOfOn);
+    },
+  };
+}
+
+function apart(sampling: Readonly<Record<string, string>>): Comparison {
+  return { goal: 1.03, starts: 12, begin: async () => startApart(await collected(sampling), {}) };
+}
+
+const COMPARISONS: Readonly<Record<string, Comparison>> = {
+  on: switching({}),
+  sampled: switching(SAMPLING),
   spans: {
     ...{ goal: 1.03, starts: 1 },
     async begin() {
       const options = await collected();
       return async () => {
-        const contestant = await start(options);
-        return { of: calledBy(contestant, SAMPLED), to: calledBy(contestant, NOT_SAMPLED), isOne: true };
+        const side = await start(options);
+        return { of: calledBy(side, SAMPLED), to: calledBy(side, NOT_SAMPLED), isOne: true };
       };
     },
   },
-  on: { ...{ goal: 1.03, starts: 12 }, begin: async () => startApart(await collected(), {}) },
-  sampled: {
-    ...{ goal: 1.03, starts: 12 },
-    async begin() {
-      const sampling = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.05" };
-      return startApart(await collected(sampling), {});
-    },
-  },
+  nothing: switching({}, false),
+  "on-apart": apart({}),
+  "sampled-apart": apart(SAMPLING),
   off: {
     ...{ goal: 1.005, starts: 12 },
     async begin() {
@@ -134,11 +193,13 @@ const COMPARISONS: Readonly<
   },
 };
 
-/** CPU time a record in microseconds, of node alone and with PostgreSQL. */
+/** CPU time in microseconds, of node alone and with PostgreSQL: a record's, where nothing else is said. */
 interface Cost {
   readonly node: number;
   readonly all: number;
 }
+
+const NONE: Cost = { node: 0, all: 0 };
 
 async function prepare(benchCase: BenchCase): Promise<Prepared> {
   const round = prepared.get(benchCase.name) ?? 0;
@@ -151,28 +212,58 @@ interface Round {
   readonly to: Cost;
 }
 
-/** A round; who goes first takes turns. */
+async function measureSide({ contestant, begin }: Side, benchCase: BenchCase, bodies: Prepared) {
+  await begin?.();
+  return await measureContestant(contestant, load, benchCase, bodies);
+}
+
+/** What sending metrics once a minute adds to a record's time, in microseconds of each: of so many records a second. */
+function sendingOf(sending: Cost, recordsPerSecond: number): Cost {
+  const records = recordsPerSecond * SECONDS_A_SENDING;
+  return { node: sending.node / records, all: sending.all / records };
+}
+
+/** A round; who goes first takes turns. `sending`: what one sending of metrics takes, which `of` does in between. */
 async function measureRound(
   { of, to, isOne }: Pair,
   benchCase: BenchCase,
   isTurned: boolean,
+  sending: Cost,
 ): Promise<Round> {
   const costs: Cost[] = [];
   let bodies = await prepare(benchCase);
-  for (const contestant of isTurned ? [to, of] : [of, to]) {
+  for (const side of isTurned ? [to, of] : [of, to]) {
     if (isOne && costs.length > 0) bodies = await prepare(benchCase);
-    const { nodeMicros, postgresMicros } = await measureContestant(contestant, load, benchCase, bodies);
-    costs.push({ node: nodeMicros, all: nodeMicros + postgresMicros });
+    const { nodeMicros, postgresMicros, appliedPerSecond } = await measureSide(side, benchCase, bodies);
+    const added = side === of ? sendingOf(sending, appliedPerSecond) : NONE;
+    costs.push({ node: nodeMicros + added.node, all: nodeMicros + postgresMicros + added.all });
   }
   const [first, second] = costs as [Cost, Cost];
   return isTurned ? { of: second, to: first } : { of: first, to: second };
 }
 
+/** What one sending of the metrics takes, in microseconds. */
+async function measureSending({ of, sendMetrics }: Pair): Promise<Cost> {
+  if (sendMetrics === undefined) return NONE;
+  const { node, database } = of.contestant;
+  node.start();
+  database?.postgres.start();
+  await sendMetrics(SENDINGS);
+  const micros = [node.stop(), database?.postgres.stop()].map(
+    (usage) => ((usage?.cpuSeconds ?? Number.NaN) * 1e6) / SENDINGS,
+  );
+  const [ofNode = Number.NaN, ofPostgres = Number.NaN] = micros;
+  console.error(`metrics: ${ofNode.toFixed(0)} + ${ofPostgres.toFixed(0)} µs a sending, once a minute`);
+  return { node: ofNode, all: ofNode + ofPostgres };
+}
+
 /** Rounds until a moment of `performance.now`, but some at least. */
 async function measure(pair: Pair, benchCase: BenchCase, untilMs: number): Promise<Round[]> {
   const measured: Round[] = [];
+  let sending = NONE;
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS_MIN || performance.now() < untilMs; round += 1) {
-    const costs = await measureRound(pair, benchCase, round % 2 !== 0);
+    if (round === 0) sending = await measureSending(pair);
+    const costs = await measureRound(pair, benchCase, round % 2 !== 0, sending);
     if (round >= 0) measured.push(costs);
     const shown = `${costs.of.all.toFixed(1)} to ${costs.to.all.toFixed(1)} µs a record`;
     console.error(`${benchCase.name}, ${round < 0 ? "warm-up" : `round ${round + 1}`}: ${shown}`);
@@ -188,13 +279,14 @@ function ratiosOf(starts: readonly (readonly Round[])[], part: keyof Cost): read
   return ratios.length === 1 ? (ratios[0] ?? []) : ratios.map(median).sort((left, right) => left - right);
 }
 
-function tell(name: string, starts: readonly (readonly Round[])[], goal: number): void {
+function tell(name: string, starts: readonly (readonly Round[])[], goal: number | undefined): void {
   for (const part of ["all", "node"] as const) {
     const ascending = ratiosOf(starts, part);
     const middle = median(ascending);
     const { from, to } = medianInterval(ascending);
     const counted = `${ascending.length} ${starts.length === 1 ? "rounds" : "starts"}`;
-    const within = part === "node" ? ", node alone" : `, goal ${goal}: ${middle <= goal ? "met" : "NOT MET"}`;
+    const judged = goal === undefined ? "" : `, goal ${goal}: ${middle <= goal ? "met" : "NOT MET"}`;
+    const within = part === "node" ? ", node alone" : judged;
     console.log(
       `${name}, ${values.of}: ${middle.toFixed(3)} [${from.toFixed(3)} to ${to.toFixed(3)}] of ${counted}${within}`,
     );
