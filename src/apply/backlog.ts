@@ -36,8 +36,8 @@ export interface LogPart {
   readonly rejectedIndexes: ReadonlySet<number>;
   /** It belongs to a backfill, so that others go first. */
   readonly isBackfill?: boolean;
-  /** The span that it was accepted in, where that is traced. */
-  readonly traceContext?: Buffer | null;
+  /** The span that it was accepted in, in hexadecimal digits, where that is traced. */
+  readonly traceContext?: string | null;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
@@ -54,7 +54,7 @@ export interface LogRow {
   target_index: number | null;
   rejections: { index: number }[] | null;
   backfill_id?: string | null;
-  trace_context?: Buffer | null;
+  trace_context?: string | null;
   layout: Buffer | null;
   body: Buffer | null;
 }

@@ -7,7 +7,7 @@ import {
   type RequestWaits,
   runWithWaits,
   shownWaits,
-  type Wait,
+  sumOfWaits,
 } from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
@@ -79,21 +79,23 @@ export class RequestLog {
     const sentAtMs = performance.now();
     const over = () => {
       const request = describe();
-      if (request.waits !== undefined) request.waits.answer = waitForClient(request, sentAtMs);
-      this.#write(response, request);
+      const overAtMs = performance.now();
+      if (request.waits !== undefined)
+        request.waits.answer = waitForClient(request.startedAtMs, request.waits, sentAtMs, overAtMs);
+      this.#write(response, request, overAtMs);
     };
     if (response.closed) setImmediate(over);
     else response.once("close", over);
   }
 
-  #write(response: ServerResponse, request: LoggedRequest): void {
+  #write(response: ServerResponse, request: LoggedRequest, overAtMs: number): void {
     const { method, route, acceptedRequestId, clientId, correlationId, address } = request;
     const { statusCode } = response;
-    const elapsedMs = performance.now() - request.startedAtMs;
+    const elapsedMs = overAtMs - request.startedAtMs;
     const meters = this.#metersOf(method, route, statusCode);
     meters.count();
     meters.time(elapsedMs / 1000);
-    const traceId = this.#trace(response, request, meters.shape);
+    const traceId = this.#trace(response, request, meters.shape, overAtMs);
     const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
     this.#context.log[level](
       {
@@ -115,14 +117,19 @@ export class RequestLog {
   }
 
   /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
-  #trace(response: ServerResponse, request: LoggedRequest, shape: SpanShape): string | undefined {
+  #trace(
+    { statusCode: status, writableFinished }: ServerResponse,
+    request: LoggedRequest,
+    shape: SpanShape,
+    endMs: number,
+  ): string | undefined {
     const { tracer } = this.#context;
     if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
     const { clientId, traceparent } = request;
     const trace =
       request.trace ?? (request.trace === undefined && beginTrace(tracer, clientId && traceparent));
     if (!trace) return undefined;
-    endTrace(tracer, trace, request, shape, response.statusCode, !response.writableFinished);
+    endTrace(tracer, trace, request, shape, { endMs, status, isClientGone: !writableFinished });
     return trace.context.traceId;
   }
 
@@ -161,10 +168,8 @@ export class RequestLog {
 }
 
 /** From when it was given its answer until that was taken, less what else it waited for meanwhile (pages are read as they are sent). */
-function waitForClient({ startedAtMs, waits = noWaits() }: LoggedRequest, sentAtMs: number): number {
-  const others = (Object.keys(waits) as Wait[]).reduce((sum, wait) => sum + waits[wait], 0);
-  const overAtMs = performance.now();
-  return Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - others));
+function waitForClient(startedAtMs: number, waits: RequestWaits, sentAtMs: number, overAtMs: number): number {
+  return Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - sumOfWaits(waits)));
 }
 
 /** Logs and counts what the framework answers. */

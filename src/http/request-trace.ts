@@ -1,3 +1,4 @@
+import type { Attributes } from "../observe/otlp/json.ts";
 import type { SpanShape } from "../observe/otlp/span-message.ts";
 import type { BegunSpan, Tracer } from "../observe/otlp/tracer.ts";
 import { noWaits, type RequestWaits, type Wait } from "../observe/request-waits.ts";
@@ -53,45 +54,64 @@ export function shapeOfRequests(method: string, route: string, status: number): 
 
 /** A wait that took less is no reason to look at it. */
 const SHOWN_WAIT_MS = 1;
-const WAIT_ATTRIBUTES = (Object.keys(noWaits()) as Wait[]).map(
-  (wait) => [wait, `bellhop.wait.${wait}_ms`] as const,
-);
+
+function shown(waitMs: number): number | undefined {
+  return waitMs >= SHOWN_WAIT_MS ? Math.round(waitMs) : undefined;
+}
+
+type RequestAttributes = Readonly<Record<`bellhop.wait.${Wait}_ms`, number | undefined>> & Attributes;
+
+/** What is a request's own. (All names at once: objects of one kind are made and read in a fraction of the time.) */
+function attributesOf(
+  { id, clientId, acceptedRequestId, waits = noWaits() }: TracedRequest,
+  isClientGone: boolean,
+): RequestAttributes {
+  return {
+    "bellhop.client_id": clientId,
+    "bellhop.request_id": acceptedRequestId,
+    "bellhop.http_request_id": id,
+    "bellhop.client_gone": isClientGone || undefined,
+    "bellhop.wait.authentication_ms": shown(waits.authentication),
+    "bellhop.wait.body_ms": shown(waits.body),
+    "bellhop.wait.records_ms": shown(waits.records),
+    "bellhop.wait.database_ms": shown(waits.database),
+    "bellhop.wait.lane_ms": shown(waits.lane),
+    "bellhop.wait.flush_ms": shown(waits.flush),
+    "bellhop.wait.asked_ms": shown(waits.asked),
+    "bellhop.wait.answer_ms": shown(waits.answer),
+  };
+}
+
+/** A request that is over: when, and how it was answered. */
+interface Ended {
+  readonly endMs: number;
+  readonly status: number;
+  readonly isClientGone: boolean;
+}
 
 /** Tells of a request that is over: its own span, and of a batch how its records were judged and how it was appended. */
 export function endTrace(
   tracer: Tracer,
-  trace: RequestTrace,
+  { context, parentSpanId, recordsAtMs, appendAtMs }: RequestTrace,
   request: TracedRequest,
   shape: SpanShape,
-  status: number,
-  isClientGone: boolean,
+  { endMs, status, isClientGone }: Ended,
 ): void {
-  const { startedAtMs, waits, clientId, acceptedRequestId } = request;
-  const attributes: Record<string, string | number | boolean | undefined> = {
-    "bellhop.client_id": clientId,
-    "bellhop.request_id": acceptedRequestId,
-    "bellhop.http_request_id": request.id,
-  };
-  if (isClientGone) attributes["bellhop.client_gone"] = true;
-  if (waits !== undefined) {
-    for (const [wait, attribute] of WAIT_ATTRIBUTES)
-      if (waits[wait] >= SHOWN_WAIT_MS) attributes[attribute] = Math.round(waits[wait]);
-    const within = (part: SpanShape, startMs: number, durationMs: number) => {
-      if (Number.isNaN(startMs)) return;
-      const { context, parentSpanId } = tracer.beginWithin(trace.context);
-      const endMs = startMs + durationMs;
-      tracer.end({ context, parentSpanId, shape: part, startMs, endMs });
-    };
-    within(JUDGE, trace.recordsAtMs, waits.records);
-    within(APPEND, trace.appendAtMs, waits.lane + waits.flush);
+  const { startedAtMs, waits = noWaits() } = request;
+  if (!Number.isNaN(recordsAtMs))
+    tracer.endWithin(context, { shape: JUDGE, startMs: recordsAtMs, endMs: recordsAtMs + waits.records });
+  if (!Number.isNaN(appendAtMs)) {
+    const appendedAtMs = appendAtMs + waits.lane + waits.flush;
+    tracer.endWithin(context, { shape: APPEND, startMs: appendAtMs, endMs: appendedAtMs });
   }
   tracer.end({
-    context: trace.context,
-    parentSpanId: trace.parentSpanId,
+    traceId: context.traceId,
+    spanId: context.spanId,
+    parentSpanId,
     shape,
     startMs: startedAtMs,
-    endMs: performance.now(),
-    attributes,
+    endMs,
+    attributes: attributesOf(request, isClientGone),
     failure: status >= 500 ? String(status) : undefined,
   });
 }

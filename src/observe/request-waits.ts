@@ -43,11 +43,16 @@ export function currentWaits(): RequestWaits | undefined {
   return current.getStore();
 }
 
+/** All of them together. */
+export function sumOfWaits(waits: RequestWaits): number {
+  const { authentication, body, records, database, lane, flush, asked, answer } = waits;
+  return authentication + body + records + database + lane + flush + asked + answer;
+}
+
 /** Of the waits that were not asked for, what took longest, and `work` where that was more than each. */
 export function longestWait(waits: RequestWaits, elapsedMs: number): Wait | "work" {
   let longest: Wait | "work" = "work";
-  let longestMs = elapsedMs;
-  for (const wait of Object.keys(waits) as Wait[]) longestMs -= waits[wait];
+  let longestMs = elapsedMs - sumOfWaits(waits);
   for (const wait of Object.keys(waits) as Wait[]) {
     if (wait === "asked" || waits[wait] <= longestMs) continue;
     longest = wait;

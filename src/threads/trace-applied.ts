@@ -19,14 +19,12 @@ export function traceApplied(
   for (const part of parts) {
     const request = unpackTraceContext(part.traceContext);
     if (request === undefined) continue;
-    const { context, parentSpanId } = tracer.beginWithin(request);
     const attributes = {
       "bellhop.request_id": part.requestId,
       "bellhop.bucket": part.bucket,
       "bellhop.run.parts": parts.length,
       "bellhop.run.records": records,
     };
-    const startMs = endMs - durationMs;
-    tracer.end({ context, parentSpanId, shape: APPLY, startMs, endMs, attributes });
+    tracer.endWithin(request, { shape: APPLY, startMs: endMs - durationMs, endMs, attributes });
   }
 }

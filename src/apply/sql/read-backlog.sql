@@ -35,7 +35,8 @@ with pending as (
 )
 select
   log.bucket, log.lane_id::text as lane_id, log.request_id, log.kind, log.resource, log.client_id, log.received_at,
-  log.record_count, log.target_request_id, log.target_index, log.rejections, log.backfill_id, log.trace_context, log.layout, log.body
+  log.record_count, log.target_request_id, log.target_index, log.rejections, log.backfill_id,
+  encode(log.trace_context, 'hex') as trace_context, log.layout, log.body
 from pending
 join bellhop.accept_log as log using (bucket, lane_id, request_id)
 where pending.yields = pending.all_yield

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
+import type { SpanShape } from "../../observe/otlp/span-message.ts";
 import { traceparentOf, unpackTraceContext } from "../../observe/otlp/trace-context.ts";
 import type { Tracer } from "../../observe/otlp/tracer.ts";
 import type { TryResult } from "./send-message.ts";
@@ -38,8 +39,9 @@ export async function beginDelivery(
     headers: { traceparent: traceparentOf(begun.context) },
     end({ status, failure }, { endpointId, messageId, attempt }) {
       tracer.end({
-        ...begun,
-        shape: { name: `deliver ${event}`, kind: "client" },
+        ...begun.context,
+        parentSpanId: begun.parentSpanId,
+        shape: shapeOf(event),
         startMs,
         endMs: performance.now(),
         attributes: {
@@ -55,7 +57,18 @@ export async function beginDelivery(
   };
 }
 
+/** What tries to tell of one kind of event have in common, by its name, of which there are a few. */
+const shapes = new Map<string, SpanShape>();
+
+function shapeOf(event: string): SpanShape {
+  const known = shapes.get(event);
+  if (known !== undefined) return known;
+  const shape: SpanShape = { name: `deliver ${event}`, kind: "client" };
+  shapes.set(event, shape);
+  return shape;
+}
+
 async function contextOf(pool: pg.Pool, requestId: string) {
-  const { rows } = await pool.query<{ trace_context: Buffer }>({ ...READ_CONTEXT, values: [requestId] });
+  const { rows } = await pool.query<{ trace_context: string }>({ ...READ_CONTEXT, values: [requestId] });
   return unpackTraceContext(rows[0]?.trace_context);
 }

@@ -1,3 +1,5 @@
+import { writeRandomId } from "./random-ids.ts";
+
 /** How a field is written, as protobuf's encoding has it. */
 const VARINT = 0;
 const FIXED64 = 1;
@@ -15,6 +17,16 @@ export const LENGTH_MAX = 2 ** (7 * LENGTH_BYTES) - 1;
 /** What is longer is cut: a name and its value fit into one length so, whatever their characters. */
 const TEXT_CHARACTERS_MAX = 2_048;
 
+/** A character below is a byte of its own in UTF-8. */
+const ASCII_END = 0x80;
+/** What is no longer is written by a loop of ours: calling Node's own costs more than so many characters. */
+const SHORT_CHARACTERS_MAX = 64;
+
+/** The value of a lower-case hexadecimal digit by its character: those of letters have bit 6, and begin at 1. */
+function digitOf(character: number): number {
+  return (character & 0x0f) + 9 * (character >>> 6);
+}
+
 /** Fields that are the same each time but for what ends them: as they were written, and where what they hold begins that reaches to that end. */
 export interface Frame {
   readonly bytes: Buffer;
@@ -22,9 +34,8 @@ export interface Frame {
 }
 
 /**
- * Writes protobuf into memory that is there already. Text and ids are copied by Node, which costs less than a loop of ours
- * as long as that loop has not run ten thousand times. What has no room is not written, and `hasRoom` says so from then on: the caller goes
- * back to where it began.
+ * Writes protobuf into memory that is there already. What has no room is not written, and `hasRoom` says so from then on: the
+ * caller goes back to where it began.
  */
 export class ProtobufWriter {
   readonly #bytes: Buffer;
@@ -46,11 +57,13 @@ export class ProtobufWriter {
     return this.#bytes.subarray(0, this.at);
   }
 
-  /** Fields as they were written by another. */
-  fields(written: Buffer): void {
-    if (!this.#take(written.length)) return;
-    this.#bytes.set(written, this.at);
+  /** Fields as they were written by another; answers where they begin. */
+  fields(written: Buffer): number {
+    const from = this.at;
+    if (!this.#take(written.length)) return from;
+    this.#bytes.set(written, from);
     this.at += written.length;
+    return from;
   }
 
   /** A frame, ended by a text. */
@@ -59,7 +72,7 @@ export class ProtobufWriter {
     if (!this.#take(frame.bytes.length + kept.length * UTF8_BYTES_MAX)) return;
     const frameAt = this.at;
     this.fields(frame.bytes);
-    this.at += this.#bytes.write(kept, this.at);
+    this.#characters(kept);
     this.#closeFrame(frameAt, frame);
   }
 
@@ -88,7 +101,7 @@ export class ProtobufWriter {
     const contentAt = this.open(field);
     const kept = text.slice(0, TEXT_CHARACTERS_MAX);
     if (!this.#take(kept.length * UTF8_BYTES_MAX)) return;
-    this.at += this.#bytes.write(kept, contentAt);
+    this.#characters(kept);
     this.close(contentAt);
   }
 
@@ -97,7 +110,18 @@ export class ProtobufWriter {
     if (!this.#take(2 * VARINT_BYTES_MAX + digits.length)) return;
     this.#varint(field * 8 + DELIMITED);
     this.#varint(digits.length / 2);
-    this.at += this.#bytes.write(digits, this.at, "hex");
+    this.setHexadecimal(this.at, digits);
+    this.at += digits.length / 2;
+  }
+
+  /** Bytes that are set later; answers where they begin. */
+  zeros(field: number, bytes: number): number {
+    const contentAt = this.open(field, 1);
+    if (!this.#take(bytes)) return contentAt;
+    this.#bytes.fill(0, contentAt, contentAt + bytes);
+    this.at += bytes;
+    this.close(contentAt, 1);
+    return contentAt;
   }
 
   fixed32(field: number, value: number): void {
@@ -106,13 +130,31 @@ export class ProtobufWriter {
     this.#word(value);
   }
 
-  /** A product that may be beyond what a number holds exactly; its factors are not, and `times` is below 2 to the 21st. */
-  fixed64(field: number, value: number, times: number): void {
-    if (!this.#take(VARINT_BYTES_MAX + 2 * WORD_BYTES)) return;
+  /** A number of 64 bits that is set later; answers where it stands. */
+  fixed64(field: number): number {
+    if (!this.#take(VARINT_BYTES_MAX + 2 * WORD_BYTES)) return this.at;
     this.#varint(field * 8 + FIXED64);
+    this.at += 2 * WORD_BYTES;
+    return this.at - 2 * WORD_BYTES;
+  }
+
+  /** Sets what `fixed64` left: a product that may be beyond what a number holds exactly; its factors are not, and `times` is below 2 to the 21st. */
+  setFixed64(at: number, value: number, times: number): void {
     const low = (value >>> 0) * times;
-    this.#word(low);
-    this.#word(Math.floor(value / WORD) * times + Math.floor(low / WORD));
+    this.#view.setUint32(at, low, true);
+    this.#view.setUint32(at + WORD_BYTES, Math.floor(value / WORD) * times + Math.floor(low / WORD), true);
+  }
+
+  /** Sets bytes that were written: lower-case hexadecimal digits, two a byte. */
+  setHexadecimal(at: number, digits: string): void {
+    for (let digit = 0; digit < digits.length; digit += 2)
+      this.#bytes[at + digit / 2] =
+        (digitOf(digits.charCodeAt(digit)) << 4) | digitOf(digits.charCodeAt(digit + 1));
+  }
+
+  /** Sets bytes that were written to those of an id that nobody is told of. */
+  setRandom(at: number, bytes: number): void {
+    writeRandomId(this.#bytes, at, bytes);
   }
 
   double(field: number, value: number): void {
@@ -138,6 +180,22 @@ export class ProtobufWriter {
       this.#bytes[at] = (left & 0x7f) | (at === contentAt - 1 ? 0 : 0x80);
       left >>>= 7;
     }
+  }
+
+  /** Text for which there is room. */
+  #characters(text: string): void {
+    if (text.length <= SHORT_CHARACTERS_MAX && this.#ascii(text)) this.at += text.length;
+    else this.at += this.#bytes.write(text, this.at);
+  }
+
+  /** Writes text up to a character that is none of ASCII, and answers whether there was none. */
+  #ascii(text: string): boolean {
+    for (let at = 0; at < text.length; at += 1) {
+      const character = text.charCodeAt(at);
+      if (character >= ASCII_END) return false;
+      this.#bytes[this.at + at] = character;
+    }
+    return true;
   }
 
   #closeFrame(frameAt: number, { contentsAt }: Frame): void {

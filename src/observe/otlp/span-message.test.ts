@@ -12,7 +12,8 @@ const SHAPE: SpanShape = {
 };
 
 const spanOf = (attributes: NonNullable<Span["attributes"]>, failure?: string): Span => ({
-  context: { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" },
+  traceId: "0af7651916cd43dd8448eb211c80319c",
+  spanId: "b7ad6b7169203331",
   parentSpanId: "00f067aa0ba902b7",
   shape: SHAPE,
   startMs: 1.5,
@@ -85,6 +86,10 @@ test("what has no room is not there, not in part either; once it was sent there 
   assert.deepEqual([message.spans, spansOf(message).length], [0, 0]);
   assert.ok(message.add(spanOf({ again: true }), EPOCH_MS));
   assert.equal(spansOf(message).length, 1);
+  const parts = ["one", "two"].map((name) => ({ ...spanOf({ name }), spanId: undefined }));
+  for (const part of parts) assert.ok(message.add(part, EPOCH_MS));
+  const ids = (spansOf(message) as { spanId: string }[]).map(({ spanId }) => spanId);
+  assert.equal(new Set(ids).size, 3, "a span that nobody refers to has an id of its own");
   const large = { one: "€".repeat(4_000), two: "€".repeat(4_000), three: "€".repeat(4_000) };
   const roomy = new SpanMessage(65_536, SPEAKER);
   assert.deepEqual([roomy.add(spanOf(large), EPOCH_MS), roomy.spans], [false, 0]);

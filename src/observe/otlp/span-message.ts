@@ -1,6 +1,6 @@
 import type { Attributes, Speaker } from "./json.ts";
 import { type Frame, LENGTH_MAX, ProtobufWriter } from "./protobuf-writer.ts";
-import type { TraceContext } from "./trace-context.ts";
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from "./trace-context.ts";
 
 /** OTLP's SpanKind. Here and below: opentelemetry/proto/trace/v1/trace.proto, common/v1/common.proto. */
 const SPAN_KIND = { internal: 1, server: 2, client: 3, consumer: 5 } as const;
@@ -12,16 +12,18 @@ export interface SpanShape {
   readonly attributes?: Attributes;
 }
 
-/** A span that is over. Times are milliseconds of this thread's `performance.now`. */
+/** A span that is over. Times are milliseconds of this thread's `performance.now`, ids lower-case hexadecimal digits. */
 export interface Span {
-  readonly context: TraceContext;
+  readonly traceId: string;
+  /** Undefined where nobody refers to it: it is given one as it is written. */
+  readonly spanId: string | undefined;
   /** Of the span that it is part of; undefined for the first of a trace. */
   readonly parentSpanId: string | undefined;
   readonly shape: SpanShape;
   readonly startMs: number;
   readonly endMs: number;
   /** What is its own, beside what its shape has. */
-  readonly attributes?: Attributes;
+  readonly attributes?: Attributes | undefined;
   /** Why it failed, in a word; undefined when it did not. */
   readonly failure?: string | undefined;
 }
@@ -48,20 +50,33 @@ const NANOSECONDS_A_MICROSECOND = 1_000;
 const LIST_LENGTH_BYTES = 4;
 const SHAPE_BYTES_MAX = 65_536;
 
-/** Of each shape, what it writes: made once, and copied for each of its spans. */
-const written = new WeakMap<SpanShape, Buffer>();
+/** What every span of a shape writes, and where in it stands what is each span's own. */
+interface Head {
+  readonly bytes: Buffer;
+  readonly traceIdAt: number;
+  readonly spanIdAt: number;
+  readonly startAt: number;
+  readonly endAt: number;
+}
 
-function fieldsOf(shape: SpanShape): Buffer {
-  const made = written.get(shape);
+/** Of each shape its head: made once, and copied for each of its spans. */
+const heads = new WeakMap<SpanShape, Head>();
+
+function headOf(shape: SpanShape): Head {
+  const made = heads.get(shape);
   if (made !== undefined) return made;
   const writer = new ProtobufWriter(Buffer.alloc(SHAPE_BYTES_MAX));
+  const traceIdAt = writer.zeros(SPAN.traceId, TRACE_ID_BYTES);
+  const spanIdAt = writer.zeros(SPAN.spanId, SPAN_ID_BYTES);
+  const startAt = writer.fixed64(SPAN.start);
+  const endAt = writer.fixed64(SPAN.end);
   writer.text(SPAN.name, shape.name);
   writer.varint(SPAN.kind, SPAN_KIND[shape.kind]);
   writeAttributes(writer, SPAN.attributes, shape.attributes ?? {});
   writer.fixed32(SPAN.flags, SAMPLED);
-  const fields = Buffer.from(writer.written);
-  written.set(shape, fields);
-  return fields;
+  const head = { bytes: Buffer.from(writer.written), traceIdAt, spanIdAt, startAt, endAt };
+  heads.set(shape, head);
+  return head;
 }
 
 /** The frames of the attributes of spans by their names, which are those of the sources: a few. */
@@ -180,13 +195,16 @@ export class SpanMessage {
 
   #span(span: Span, epochMs: number): void {
     const writer = this.#writer;
-    const { context, parentSpanId, failure } = span;
-    writer.hexadecimal(SPAN.traceId, context.traceId);
-    writer.hexadecimal(SPAN.spanId, context.spanId);
+    const { spanId, parentSpanId, failure } = span;
+    const { bytes, traceIdAt, spanIdAt, startAt, endAt } = headOf(span.shape);
+    const headAt = writer.fields(bytes);
+    if (!writer.hasRoom) return;
+    writer.setHexadecimal(headAt + traceIdAt, span.traceId);
+    if (spanId === undefined) writer.setRandom(headAt + spanIdAt, SPAN_ID_BYTES);
+    else writer.setHexadecimal(headAt + spanIdAt, spanId);
+    this.#setTime(headAt + startAt, epochMs + span.startMs);
+    this.#setTime(headAt + endAt, epochMs + span.endMs);
     if (parentSpanId !== undefined) writer.hexadecimal(SPAN.parentSpanId, parentSpanId);
-    writer.fields(fieldsOf(span.shape));
-    this.#time(SPAN.start, epochMs + span.startMs);
-    this.#time(SPAN.end, epochMs + span.endMs);
     if (span.attributes !== undefined) writeOwn(writer, span.attributes);
     if (failure === undefined) return;
     const statusAt = writer.open(SPAN.status);
@@ -196,8 +214,8 @@ export class SpanMessage {
   }
 
   /** Nanoseconds since 1970, of which we know the microseconds. */
-  #time(field: number, sinceEpochMs: number): void {
+  #setTime(at: number, sinceEpochMs: number): void {
     const microseconds = Math.round(sinceEpochMs * MICROSECONDS_A_MILLISECOND);
-    this.#writer.fixed64(field, microseconds, NANOSECONDS_A_MICROSECOND);
+    this.#writer.setFixed64(at, microseconds, NANOSECONDS_A_MICROSECOND);
   }
 }

@@ -11,9 +11,12 @@ export interface CallerSpan extends TraceContext {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 0x01;
-const TRACE_ID_BYTES = 16;
-const SPAN_ID_BYTES = 8;
-const PACKED_BYTES = TRACE_ID_BYTES + SPAN_ID_BYTES + 1;
+export const TRACE_ID_BYTES = 16;
+export const SPAN_ID_BYTES = 8;
+const TRACE_ID_DIGITS = 2 * TRACE_ID_BYTES;
+const IDS_DIGITS = TRACE_ID_DIGITS + 2 * SPAN_ID_BYTES;
+/** With the flags. */
+const PACKED_DIGITS = IDS_DIGITS + 2;
 
 /**
  * Reads a `traceparent` header. Undefined for what is none: the trace then begins here, as section 3.2.2.4 has it. Later
@@ -39,11 +42,11 @@ export function packTraceContext({ traceId, spanId }: TraceContext): string {
   return `${traceId}${spanId}01`;
 }
 
-/** The context that a part of the log carries; undefined where it carries none, or one of a shape that is not ours. */
-export function unpackTraceContext(packed: Buffer | null | undefined): TraceContext | undefined {
-  if (packed?.length !== PACKED_BYTES) return undefined;
-  return {
-    traceId: packed.toString("hex", 0, TRACE_ID_BYTES),
-    spanId: packed.toString("hex", TRACE_ID_BYTES, TRACE_ID_BYTES + SPAN_ID_BYTES),
-  };
+/**
+ * The context that a part of the log carries, in hexadecimal digits; undefined where it carries none, or one of a shape that is
+ * not ours.
+ */
+export function unpackTraceContext(packed: string | null | undefined): TraceContext | undefined {
+  if (packed?.length !== PACKED_DIGITS) return undefined;
+  return { traceId: packed.slice(0, TRACE_ID_DIGITS), spanId: packed.slice(TRACE_ID_DIGITS, IDS_DIGITS) };
 }

@@ -1,10 +1,10 @@
-import { randomFillSync } from "node:crypto";
 import type { Speaker } from "./json.ts";
 import { PeriodicSending } from "./periodic-sending.ts";
+import { randomId } from "./random-ids.ts";
 import { type Sampler, type SamplerName, samplerOf } from "./sampler.ts";
 import { OtlpSender } from "./sender.ts";
 import { type Span, SpanMessage } from "./span-message.ts";
-import { readTraceparent, type TraceContext } from "./trace-context.ts";
+import { readTraceparent, SPAN_ID_BYTES, TRACE_ID_BYTES, type TraceContext } from "./trace-context.ts";
 
 /** How long a span waits for others at most. */
 const SEND_MS = 1_000;
@@ -14,8 +14,6 @@ const MESSAGE_BYTES = 384 * 1_024;
 const MESSAGES_MAX = 5;
 /** So often the machine's clock is asked: it may be set, and a thread's own goes on. */
 const ASK_CLOCK_MS = 1_000;
-const TRACE_ID_BYTES = 16;
-const SPAN_ID_BYTES = 8;
 
 export interface TracerOptions {
   readonly url: URL;
@@ -37,27 +35,13 @@ export interface BegunSpan {
   readonly parentSpanId: string | undefined;
 }
 
-/** Random ids, many drawn at once: one by one they would cost more than all else of a span. */
-class RandomIds {
-  readonly #bytes = Buffer.alloc(4_096);
-  #at = this.#bytes.length;
-
-  next(bytes: number): string {
-    if (this.#at + bytes > this.#bytes.length) {
-      randomFillSync(this.#bytes);
-      this.#at = 0;
-    }
-    const from = this.#at;
-    this.#at += bytes;
-    return this.#bytes.toString("hex", from, this.#at);
-  }
-}
+/** A part of a span that is sampled, told of once it is over: nobody refers to it. */
+type SpanPart = Pick<Span, "shape" | "startMs" | "endMs" | "attributes">;
 
 /** The traces of one thread: decides which are sampled, and sends spans that are over to the collector. */
 export class Tracer {
   readonly #options: TracerOptions;
   readonly #sender: OtlpSender;
-  readonly #ids = new RandomIds();
   readonly #isSampled: Sampler;
   readonly #sending: PeriodicSending;
   readonly #full: SpanMessage[] = [];
@@ -76,15 +60,15 @@ export class Tracer {
   /** Begins a trace, or goes on with that of a caller's `traceparent`; undefined when it is not sampled. */
   begin(traceparent: string | undefined): BegunSpan | undefined {
     const caller = readTraceparent(traceparent);
-    const traceId = caller?.traceId ?? this.#ids.next(TRACE_ID_BYTES);
+    const traceId = caller?.traceId ?? randomId(TRACE_ID_BYTES);
     if (!this.#isSampled(traceId, caller)) return undefined;
-    const context = { traceId, spanId: this.#ids.next(SPAN_ID_BYTES) };
+    const context = { traceId, spanId: randomId(SPAN_ID_BYTES) };
     return { context, parentSpanId: caller?.spanId };
   }
 
-  /** Begins a part of a span that is sampled. */
+  /** Begins a part of a span that is sampled, to which others will refer. */
   beginWithin(parent: TraceContext): BegunSpan {
-    const context = { traceId: parent.traceId, spanId: this.#ids.next(SPAN_ID_BYTES) };
+    const context = { traceId: parent.traceId, spanId: randomId(SPAN_ID_BYTES) };
     return { context, parentSpanId: parent.spanId };
   }
 
@@ -100,6 +84,11 @@ export class Tracer {
     if (this.#full.length < MESSAGES_MAX - 1)
       this.#filling = this.#empty.pop() ?? new SpanMessage(MESSAGE_BYTES, this.#options.speaker);
     if (!this.#filling?.add(span, this.#epochMs)) this.#options.events.lost(1);
+  }
+
+  /** A part of a span that is sampled is over. */
+  endWithin({ traceId, spanId }: TraceContext, { shape, startMs, endMs, attributes }: SpanPart): void {
+    this.end({ traceId, spanId: undefined, parentSpanId: spanId, shape, startMs, endMs, attributes });
   }
 
   /** Sends what waits, for a second at most. */
