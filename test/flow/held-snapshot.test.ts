@@ -119,6 +119,7 @@ test("in a log of which few buckets have all, the next of the others is found wi
     await client.query(FILL_LOG, [lane.rows[0]?.id]);
     await client.query("analyze bellhop.accept_log");
     const buckets = Array.from({ length: 32 }, (_, at) => at + 32);
+    const lanes = [lane.rows[0]?.id];
     const passedOver = async (file: string, values: readonly unknown[]) => {
       const { text } = readStatement(new URL(`../../src/${file}`, import.meta.url));
       const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
@@ -133,8 +134,9 @@ test("in a log of which few buckets have all, the next of the others is found wi
     };
     for (const [file, values] of [
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
-      ["insight/sql/read-oldest-unapplied.sql", [40, [lane.rows[0]?.id]]],
-      ["survey/sql/survey-backlog.sql", [[lane.rows[0]?.id]]],
+      ["insight/sql/read-oldest-unapplied.sql", [40, lanes]],
+      ["survey/sql/survey-backlog.sql", [lanes]],
+      ["console/sql/read-lag.sql", [100, lanes]],
       ["apply/sql/retire-lanes.sql", []],
     ] as const)
       assert.equal(await passedOver(file, values), 0, file);
