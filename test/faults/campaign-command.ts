@@ -20,18 +20,20 @@ export interface Printed {
 
 /**
  * Runs a campaign and prints what it came to; answers the exit code. `again` is the line that runs the same again. The
- * campaign is told by its signal when somebody has had enough.
+ * campaign is told by the signal when somebody has had enough, or so many minutes are over.
  */
 export async function runAndPrint(
   again: string,
-  run: (enough: AbortController) => Promise<Printed>,
+  run: (enough: AbortSignal) => Promise<Printed>,
+  minutes?: number,
 ): Promise<number> {
   console.log(again);
   const enough = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => enough.abort());
+  if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
   let printed: Printed;
   try {
-    printed = await run(enough);
+    printed = await run(enough.signal);
   } catch (error) {
     if (error instanceof NotHere) {
       console.log(`SKIPPED, not tried on this machine: ${error.message}`);
@@ -58,19 +60,17 @@ export async function printCampaign(
   run: (options: CampaignOptions) => Promise<CampaignReport>,
   minutes?: number,
 ): Promise<number> {
-  return await runAndPrint(again, async (enough) => {
-    if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
+  const campaign = async (enough: AbortSignal) => {
     const report = await run({
-      ...options,
-      promisedMs: READY_MS_PROMISED,
-      enough: enough.signal,
+      ...{ ...options, enough, promisedMs: READY_MS_PROMISED },
       told(fault, what, readyMs) {
         if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
           console.log(`fault ${fault} (${what}): ready after ${seconds(readyMs)}`);
       },
     });
     return { lines: reportLines(report), problems: report.problems };
-  });
+  };
+  return await runAndPrint(again, campaign, minutes);
 }
 
 const COMMON = `  --times N      faults; by default 20

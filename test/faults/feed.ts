@@ -65,13 +65,13 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
   }
   const planted = plant === undefined ? "" : ` --plant ${plant}`;
   const again = `npm run faults -- feed --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders} --kill-node-every ${every}s${planted}`;
-  return await runAndPrint(again, async (enough) => {
-    if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
+  const campaign = async (enough: AbortSignal) => {
     const report = await runFeed({
       ...{ kills, nodes, seed, senders, plant, nodeKillEveryMs: every * 1_000 },
-      enough: enough.signal,
+      enough,
       told: (line) => console.log(line),
     });
     return { lines: linesOf(report, seed), problems: report.problems };
-  });
+  };
+  return await runAndPrint(again, campaign, minutes);
 }

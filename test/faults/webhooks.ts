@@ -59,12 +59,12 @@ export async function webhooksCommand(args: readonly string[]): Promise<number> 
     return 2;
   }
   const again = `npm run faults -- webhooks --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders}`;
-  return await runAndPrint(again, async (enough) => {
-    if (minutes !== undefined) setTimeout(() => enough.abort(), minutes * 60_000).unref();
+  const campaign = async (enough: AbortSignal) => {
     const report = await runWebhooks({
-      ...{ kills, nodes, seed, senders, enough: enough.signal },
+      ...{ kills, nodes, seed, senders, enough },
       told: (line) => console.log(line),
     });
     return { lines: linesOf(report, seed), problems: report.problems };
-  });
+  };
+  return await runAndPrint(again, campaign, minutes);
 }
