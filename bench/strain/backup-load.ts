@@ -5,16 +5,15 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type pg from "pg";
 import { readOptions } from "../../scripts/read-options.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { startService } from "../started-service.ts";
-import { percentile } from "../statistics.ts";
 import { untilDrained } from "../until-drained.ts";
 import { type OfferedLoad, orderOf } from "./capacity.ts";
 import { ChildTask } from "./child-task.ts";
-import { newPartner, targetOf } from "./partners.ts";
+import { boundlessPartners } from "./partners.ts";
+import { type QuietFigures, quietFigures } from "./quiet.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
 const USAGE = `npm run backup-load [-- --rate R] [--fill S] [--rounds N]
@@ -31,13 +30,8 @@ const values = readOptions(USAGE, {
   rounds: { type: "string", default: "3" },
 });
 
-const PARTNERS = 4;
-const RATE_MAX = 100_000;
 const SECONDS = 15;
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
-const LAGS = `select extract(epoch from outcome.applied_at - analytics.received_at_of(outcome.request_id))::float8 * 1000 as ms
-  from bellhop.request_outcome as outcome where applied_at >= to_timestamp($1) and applied_at < to_timestamp($2) order by 1`;
 
 interface Backup {
   readonly seconds: number;
@@ -60,48 +54,38 @@ async function backUp(dataDir: string, until: () => boolean): Promise<Backup[]> 
   return made;
 }
 
-async function lineOf(what: string, client: pg.Client, result: SteadyResult, made: readonly Backup[]) {
-  await untilDrained(client, result.startedAt);
-  const answers = result.sent.map(({ acceptMs }) => acceptMs).sort((left, right) => left - right);
-  const refused = result.sent.filter(({ status }) => status !== 202).length;
-  const { rows } = await client.query<{ ms: number }>(LAGS, [result.startedAt / 1000, result.endedAt / 1000]);
-  const lags = rows.map(({ ms }) => ms);
-  const said = (of: readonly number[]) =>
-    [0.5, 0.99, 1].map((share) => percentile(of, Math.min(share, 1 - 1e-9)).toFixed(1)).join(", ");
+function lineOf(what: string, figures: QuietFigures, made: readonly Backup[]): string {
+  const { batches, refused, acceptP50, acceptP99, acceptMax, lagP50, lagP99, lagMax } = figures;
+  const said = (...ms: readonly number[]) => ms.map((one) => one.toFixed(1)).join(", ");
+  const accept = said(acceptP50, acceptP99, acceptMax);
   const backups = made.map(
     ({ seconds, megabytes }) => `${seconds.toFixed(1)} s of ${megabytes.toFixed(0)} MB`,
   );
-  console.log(
-    `${what.padEnd(8)} accept p50, p99, max ${said(answers)} ms; apply lag ${said(lags)} ms; ${result.sent.length} batches, ${refused} refused${backups.length === 0 ? "" : `; backups: ${backups.join(", ")}`}`,
-  );
+  return `${what.padEnd(8)} accept p50, p99, max ${accept} ms; apply lag ${said(lagP50, lagP99, lagMax)} ms; ${batches} batches, ${refused} refused${backups.length === 0 ? "" : `; backups: ${backups.join(", ")}`}`;
 }
 
 const closers = new Closers();
 try {
   const started = await startService("bellhop", {});
   const { service, client } = closers.kept(started);
-  const partners = [];
-  for (let made = 1; made <= PARTNERS; made += 1)
-    partners.push(await newPartner(service, `partner ${made}`, RATE_MAX));
+  const { clientIds, ...targets } = await boundlessPartners(service);
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
-  const load: OfferedLoad = {
-    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
-    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
-    seed: 1,
-  };
+  const load: OfferedLoad = { ...targets, seed: 1 };
   const rate = Number(values.rate);
   let run = 0;
   const offer = (perSecond: number, seconds: number) =>
     steady.call<SteadyResult>("run", orderOf(load, perSecond, seconds, run++));
   await untilDrained(client, (await offer(2 * rate, Number(values.fill))).startedAt);
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    await lineOf("without", client, await offer(rate, SECONDS), []);
+    const alone = await quietFigures(client, clientIds, await offer(rate, SECONDS));
+    console.log(lineOf("without", alone, []));
     let isOver = false;
     const backups = backUp(service.dataDir, () => isOver);
     await delay(500);
     const result = await offer(rate, SECONDS);
     isOver = true;
-    await lineOf("beside", client, result, await backups);
+    const made = await backups;
+    console.log(lineOf("beside", await quietFigures(client, clientIds, result), made));
   }
 } finally {
   await closers.close();

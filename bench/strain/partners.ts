@@ -48,6 +48,25 @@ export async function openBackfill(port: number, { token }: Partner, propertyCod
   return ((await answer.json()) as { backfillId: string }).backfillId;
 }
 
+const BOUNDLESS = 4;
+const BOUNDLESS_RATE = 100_000;
+
+/** Some partners of whom none is refused for its rate, and where they send reservations and push inventories. */
+export async function boundlessPartners(service: ServiceProcess): Promise<{
+  readonly clientIds: readonly string[];
+  readonly targets: readonly Target[];
+  readonly pushTargets: readonly Target[];
+}> {
+  const partners: Partner[] = [];
+  while (partners.length < BOUNDLESS)
+    partners.push(await newPartner(service, `partner ${partners.length + 1}`, BOUNDLESS_RATE));
+  return {
+    clientIds: partners.map(({ clientId }) => clientId),
+    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
+    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
+  };
+}
+
 /** Where a partner sends its batches of a resource. */
 export function targetOf(port: number, { token }: Partner, resource: Resource): Target {
   return {

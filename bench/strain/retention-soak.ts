@@ -11,7 +11,7 @@ import { startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
 import { ChildTask } from "./child-task.ts";
-import { newPartner, targetOf } from "./partners.ts";
+import { boundlessPartners } from "./partners.ts";
 import {
   lookAtRetention,
   type RetentionMinute,
@@ -43,8 +43,6 @@ const values = readOptions(USAGE, {
   json: { type: "string" },
 });
 
-const PARTNERS = 4;
-const RATE = 100_000;
 /** Batches a second at which the records that stay are sent: all 1,200 batches once. */
 const STAYING_PER_SECOND = 100;
 const STAYING_SECONDS = 12;
@@ -83,16 +81,9 @@ try {
     await setTerm(client, { clientCode: "*", kind, resource: undefined }, Number(values.term) * 1_000);
   // Outcomes and versions get their windows while there is nothing in them.
   await runRetention({ clientConfig: started.database });
-  const partners = [];
-  for (let made = 1; made <= PARTNERS; made += 1)
-    partners.push(await newPartner(service, `partner ${made}`, RATE));
+  const { targets, pushTargets } = await boundlessPartners(service);
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
-  const load: OfferedLoad = {
-    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
-    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
-    seed: Number(values.seed),
-    asOfNow: "again",
-  };
+  const load: OfferedLoad = { targets, pushTargets, seed: Number(values.seed), asOfNow: "again" };
   const staying: OfferedLoad = { ...load, pushTargets: [], asOfNow: "once" };
   const sentOnce = await steady.call<SteadyResult>(
     "run",

@@ -10,7 +10,7 @@ import { ChildTask } from "./child-task.ts";
 import { deadRowLines, tableRows } from "./dead-rows.ts";
 import { configOf, holdSnapshot } from "./held-snapshot.ts";
 import { MemoryGroup } from "./memory-group.ts";
-import { newPartner, targetOf } from "./partners.ts";
+import { boundlessPartners } from "./partners.ts";
 import { lookAtMinute, minuteHead, minuteLine, type SoakMinute, walPosition } from "./soak-minute.ts";
 import { verdictOf } from "./soak-verdict.ts";
 import type { SteadyResult } from "./steady-load.ts";
@@ -39,9 +39,6 @@ const values = readOptions(USAGE, {
   seed: { type: "string", default: "1" },
   json: { type: "string" },
 });
-
-const PARTNERS = 4;
-const RATE = 100_000;
 
 function bytesOf(size: string): number {
   const [, number = "", unit = ""] = /^(\d+)([MG]?)$/.exec(size) ?? [];
@@ -75,15 +72,9 @@ try {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const postmasterPid = parentOf(rows[0]?.pid ?? 0);
   groups?.postgres.add([postmasterPid, ...childrenOf(postmasterPid)]);
-  const partners = [];
-  for (let made = 1; made <= PARTNERS; made += 1)
-    partners.push(await newPartner(service, `partner ${made}`, RATE));
+  const { clientIds, ...targets } = await boundlessPartners(service);
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
-  const load: OfferedLoad = {
-    targets: partners.map((partner) => targetOf(service.port, partner, "reservations")),
-    pushTargets: partners.map((partner) => targetOf(service.port, partner, "inventories")),
-    seed: Number(values.seed),
-  };
+  const load: OfferedLoad = { ...targets, seed: Number(values.seed) };
   const said = (line: string) => console.log(line);
   const capacity =
     values.capacity === undefined ? await findCapacity(steady, client, load, said) : Number(values.capacity);
@@ -96,12 +87,7 @@ try {
     closers.add(() => held.letGo());
     console.log("a snapshot is held");
   }
-  const watched = {
-    client,
-    nodePid: service.pid,
-    postmasterPid,
-    clientIds: partners.map(({ clientId }) => clientId),
-  };
+  const watched = { client, nodePid: service.pid, postmasterPid, clientIds };
   const before = await tableRows(client);
   console.log(minuteHead());
   let looking: Promise<void> = Promise.resolve();

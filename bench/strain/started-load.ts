@@ -3,12 +3,8 @@ import { type StartedService, startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
 import { ChildTask } from "./child-task.ts";
-import { newPartner, targetOf } from "./partners.ts";
+import { boundlessPartners } from "./partners.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
-
-const PARTNERS = 4;
-/** Of partners who are to be as many as there are: none is refused for its rate. */
-const RATE = 100_000;
 
 /** What came of so much that was offered for so long. */
 export interface Offered {
@@ -34,15 +30,9 @@ export class StartedLoad {
 
   static async start(closers: Closers, seed: number): Promise<StartedLoad> {
     const started = closers.kept(await startService("bellhop"));
-    const partners = [];
-    for (let made = 1; made <= PARTNERS; made += 1)
-      partners.push(await newPartner(started.service, `partner ${made}`, RATE));
+    const { targets } = await boundlessPartners(started.service);
     const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
-    const { port } = started.service;
-    return new StartedLoad(started, steady, {
-      targets: partners.map((partner) => targetOf(port, partner, "reservations")),
-      seed,
-    });
+    return new StartedLoad(started, steady, { targets, seed });
   }
 
   findCapacity(told: (line: string) => void): Promise<number> {
