@@ -1,8 +1,31 @@
+import type { Series } from "../../charts/chart-props.ts";
+import { writeMany, writeMoney } from "../../field/amounts.ts";
 import { Choice, SelectField } from "../../parts/field.tsx";
 import { useFilters } from "../../routing/address.ts";
 
 /** What a chart of nights shows. Money of one currency: money of several cannot be added. */
 export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; readonly currency: string };
+
+/** Of the y axis. */
+export function unitOf(measure: Measure): string {
+  return measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
+}
+
+/** Decimal texts, one for each place on the x axis (null: not known): drawn by numbers, told by the texts that they were. */
+export function measuredSeries(
+  look: Pick<Series, "name" | "kind">,
+  texts: readonly (string | null)[],
+  measure: Measure,
+): Series {
+  return {
+    ...look,
+    values: texts.map((text) => (text === null ? null : Number(text))),
+    write: (value, place) =>
+      measure.of === "rooms"
+        ? writeMany(value, "room")
+        : `${writeMoney(texts[place] ?? "0")} ${measure.currency}`,
+  };
+}
 
 interface Priced {
   readonly currency: string | null;

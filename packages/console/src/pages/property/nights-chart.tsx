@@ -1,10 +1,10 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/chart-props.ts";
 import type { OnTheBooksItem } from "../../contract.ts";
-import { addMoney, writeMany, writeMoney } from "../../field/amounts.ts";
+import { addMoney, writeMany } from "../../field/amounts.ts";
 import { addDays, datesBetween, weekdayOf, writeDate, writeDay } from "../../field/stay-date.ts";
 import type { Range } from "./insight-filters.tsx";
-import type { Measure } from "./measure.tsx";
+import { type Measure, measuredSeries, unitOf } from "./measure.tsx";
 
 /** The same weekday a year before lies so many days back. */
 export const YEAR_DAYS = 364;
@@ -22,14 +22,17 @@ export function NightsChart({ items, lastYear, range, measure }: NightsChartProp
   const nights = datesBetween(range.from, range.to);
   const night = (place: number) => nights[place] ?? range.from;
   const series: Series[] = [
-    measuredSeries({ name: "On the books", kind: "bars" }, sumsOf(items, measure), nights, measure),
+    measuredSeries({ name: "On the books", kind: "bars" }, sumsOf(items, nights, measure), measure),
   ];
   if (lastYear !== undefined)
     series.push(
       measuredSeries(
         { name: "Same time last year", kind: "past-bars" },
-        sumsOf(lastYear, measure),
-        nights.map((date) => addDays(date, -YEAR_DAYS)),
+        sumsOf(
+          lastYear,
+          nights.map((date) => addDays(date, -YEAR_DAYS)),
+          measure,
+        ),
         measure,
       ),
     );
@@ -44,7 +47,7 @@ export function NightsChart({ items, lastYear, range, measure }: NightsChartProp
   return (
     <Chart
       label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${range.from} to ${range.to}`}
-      unit={measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`}
+      unit={unitOf(measure)}
       begin="oldest"
       x={nights.map((_, place) => place)}
       writeX={(place) => writeDate(night(place))}
@@ -56,32 +59,18 @@ export function NightsChart({ items, lastYear, range, measure }: NightsChartProp
 }
 
 /** Of each night its rooms or its money, as decimal text. */
-function sumsOf(items: readonly OnTheBooksItem[], measure: Measure): ReadonlyMap<string, string> {
+function sumsOf(
+  items: readonly OnTheBooksItem[],
+  nights: readonly string[],
+  measure: Measure,
+): readonly string[] {
   const sums = new Map<string, string>();
   for (const item of items) {
     if (measure.of === "revenue" && item.currency !== measure.currency) continue;
     const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
     sums.set(item.stayDate, addMoney([sums.get(item.stayDate) ?? "0", own]));
   }
-  return sums;
-}
-
-/** Drawn by numbers, told by the text that they were. */
-function measuredSeries(
-  look: Pick<Series, "name" | "kind">,
-  sums: ReadonlyMap<string, string>,
-  nights: readonly string[],
-  measure: Measure,
-): Series {
-  const texts = nights.map((date) => sums.get(date) ?? "0");
-  return {
-    ...look,
-    values: texts.map(Number),
-    write: (value, place) =>
-      measure.of === "rooms"
-        ? writeMany(value, "room")
-        : `${writeMoney(texts[place] ?? "0")} ${measure.currency}`,
-  };
+  return nights.map((date) => sums.get(date) ?? "0");
 }
 
 function capacityOf(items: readonly OnTheBooksItem[]): ReadonlyMap<string, number> {

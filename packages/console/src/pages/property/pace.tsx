@@ -1,5 +1,4 @@
 import { Chart } from "../../charts/chart.tsx";
-import type { Series } from "../../charts/chart-props.ts";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
@@ -25,7 +24,7 @@ import {
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
-import { type Measure, MeasureFilters, useMeasure } from "./measure.tsx";
+import { type Measure, MeasureFilters, measuredSeries, unitOf, useMeasure } from "./measure.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
 
 const LIMIT = 1000;
@@ -113,20 +112,13 @@ interface CurveProps {
 
 function Curve({ items, range, measure }: CurveProps) {
   const points = pointsOf(items, measure);
-  const unit = measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
+  const unit = unitOf(measure);
   const write = (text: string | null | undefined) =>
     text === null || text === undefined
       ? "–"
       : measure.of === "rooms"
         ? writeCount(Number(text))
         : writeMoney(text);
-  const inWords = (texts: readonly (string | null)[]) => (value: number, place: number) =>
-    measure.of === "rooms" ? writeMany(value, "room") : `${write(texts[place])} ${measure.currency}`;
-  const series = (name: string, kind: "now" | "past", texts: readonly (string | null)[]): Series => ({
-    ...{ name, kind },
-    values: texts.map((text) => (text === null ? null : Number(text))),
-    write: inWords(texts),
-  });
   const nights =
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
@@ -143,15 +135,15 @@ function Curve({ items, range, measure }: CurveProps) {
         writeTick={(days) => String(days)}
         ticks={TICKS}
         series={[
-          series(
-            "On the books",
-            "now",
+          measuredSeries(
+            { name: "On the books", kind: "now" },
             points.map(({ now }) => now),
+            measure,
           ),
-          series(
-            "Same time last year",
-            "past",
+          measuredSeries(
+            { name: "Same time last year", kind: "past" },
             points.map(({ lastYear }) => lastYear),
+            measure,
           ),
         ]}
       />
