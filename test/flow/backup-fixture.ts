@@ -1,35 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { clientConfig } from "../../src/db/connection.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { createLogger } from "../../src/observe/log.ts";
-import { createEmptyDatabase, type TestDatabase } from "../support/database.ts";
 import { groupRecord, inventoryRecord, reservationRecord } from "../support/records.ts";
 import type { TestService } from "../support/service.ts";
+import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";
 
 const WAIT_MS = 60_000;
-
-const silentLog = createLogger({ level: "silent", pretty: false });
-
-/** A database with nothing in it, as a restore wants it, that a service can be started on afterwards. */
-export async function openEmptyDatabase(): Promise<TestDatabase> {
-  const { url, drop } = await createEmptyDatabase();
-  const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
-  const config = clientConfig(session.address, session.synchronousCommit);
-  const pool = createPool(config, silentLog, 10);
-  const end = async () => {
-    await pool.end();
-    await drop();
-  };
-  return {
-    name: new URL(url).pathname.slice(1),
-    ...{ url, pool, clientConfig: config, session, embedded: false, dataDirectory: undefined },
-    close: end,
-    drop: end,
-  };
-}
 
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 
@@ -88,18 +65,6 @@ export async function sendOneOfEach(service: TestService): Promise<void> {
   await post("reservations", [reservationRecord(), { ...reservationRecord(), reservationId: 7 }], {
     prefer: "handling=lenient",
   });
-}
-
-/** Parts of the log of which nobody has said yet what became of them. */
-export async function unappliedParts({ pool }: Pick<TestDatabase, "pool">): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
-    `select count(*)::integer as count from bellhop.accept_log as log
-    where not exists (
-      select from bellhop.request_outcome as outcome
-      where outcome.bucket = log.bucket and outcome.request_id = log.request_id
-    )`,
-  );
-  return rows[0]?.count ?? Number.NaN;
 }
 
 /** A process of its own that says lines, to be killed in the middle of what it does. */

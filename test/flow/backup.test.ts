@@ -17,12 +17,13 @@ import { leaveOlderVersions, NEWER_CONTENT } from "../../src/db/oldest-version.t
 import { openDatabase } from "../../src/db/open-database.ts";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { createLogger } from "../../src/observe/log.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
+import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";
-import { HeldProcess, Load, openEmptyDatabase, sendOneOfEach, unappliedParts } from "./backup-fixture.ts";
+import { HeldProcess, Load, sendOneOfEach } from "./backup-fixture.ts";
 import { CHANGES, readToEnd } from "./change-fixture.ts";
 
 const WAIT_MS = 60_000;
@@ -82,7 +83,7 @@ async function withRestored(
   options: Partial<RestoreOptions>,
   work: (database: TestDatabase) => Promise<void>,
 ): Promise<void> {
-  const database = await openEmptyDatabase();
+  const database = await createEmptyTestDatabase();
   try {
     const report = await restoreInto(database, path, options);
     assert.ok(report.equal && report.finished);
@@ -159,7 +160,7 @@ describe("a backup that is taken under load", () => {
     }, WAIT_MS);
     path = await backUp();
     await load.stop();
-    restored = await openEmptyDatabase();
+    restored = await createEmptyTestDatabase();
   });
   after(() => restored.drop());
 
@@ -253,7 +254,7 @@ describe("a backup with the state", () => {
   });
 
   test("is refused as one from which nothing was lost where it has no state", async () => {
-    const database = await openEmptyDatabase();
+    const database = await createEmptyTestDatabase();
     try {
       await assert.rejects(restoreInto(database, await backUp(), { nothingLost: true }), /--with-state/);
       assert.deepEqual(await rowsOf(database, SCHEMAS), []);
@@ -271,7 +272,7 @@ describe("a restore refuses", () => {
     );
     const path = await backUp();
     await pool.query("delete from bellhop_migration.applied where name = 'holograms'");
-    const database = await openEmptyDatabase();
+    const database = await createEmptyTestDatabase();
     try {
       await assert.rejects(
         restoreInto(database, path),
@@ -305,7 +306,7 @@ describe("a restore refuses", () => {
       }
       await verifyBackup(damaged);
       await truncate(damaged, size - 700);
-      const database = await openEmptyDatabase();
+      const database = await createEmptyTestDatabase();
       await assert.rejects(restoreInto(database, damaged), /not whole/);
       assert.deepEqual(await rowsOf(database, SCHEMAS), []);
       await database.drop();
@@ -324,7 +325,7 @@ describe("a restore refuses", () => {
     await spoil("+");
     const path = await backUp();
     await spoil("-");
-    const database = await openEmptyDatabase();
+    const database = await createEmptyTestDatabase();
     try {
       const report = await restoreInto(database, path);
       assert.deepEqual([report.equal, report.finished], [false, false]);
@@ -397,7 +398,7 @@ describe("killed in the middle", () => {
 
   test("a restore leaves a database that no service starts on, and is run again", async () => {
     const path = await backUp();
-    const database = await openEmptyDatabase();
+    const database = await createEmptyTestDatabase();
     try {
       for (const step of ["filling bellhop.quarantine", "replaying the log: 9 buckets"]) {
         const held = new HeldProcess(KILLED_RESTORE, { path, url: database.url, step });

@@ -18,13 +18,14 @@ import { createLogger } from "../../src/observe/log.ts";
 import { exportErasures } from "../../src/retention/erasure/list-file.ts";
 import { runErasure } from "../../src/retention/erasure/run-erasure.ts";
 import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
+import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";
-import { HeldProcess, openEmptyDatabase, sendOneOfEach, unappliedParts } from "./backup-fixture.ts";
+import { HeldProcess, sendOneOfEach } from "./backup-fixture.ts";
 
 const WAIT_MS = 60_000;
 const log = createLogger({ level: "silent", pretty: false });
@@ -66,7 +67,7 @@ const digestOf = async ({ pool }: TestDatabase) => {
 describe("bellhop move", () => {
   let from: TestDatabase;
   before(async () => {
-    from = await openEmptyDatabase();
+    from = await createEmptyTestDatabase();
     const { clientConfig, pool } = from;
     const sealer = createSealer(undefined);
     await restore({
@@ -82,14 +83,14 @@ describe("bellhop move", () => {
   after(() => from.drop());
 
   test("is refused while a service runs, which goes on", async () => {
-    const to = await openEmptyDatabase();
+    const to = await createEmptyTestDatabase();
     await assert.rejects(moveFrom(service.database, to), /The service is running/);
     await (await open(service.database)).close();
     await to.drop();
   });
 
   test("leaves the former one in use when it is a rehearsal, and takes nothing into one that is not empty", async () => {
-    const to = await openEmptyDatabase();
+    const to = await createEmptyTestDatabase();
     await moveFrom(from, to, true);
     await (await open(from)).close();
     await (await open(to)).close();
@@ -99,7 +100,7 @@ describe("bellhop move", () => {
   });
 
   test("killed in the middle, is run again, and then nothing starts on the former one", async () => {
-    const to = await openEmptyDatabase();
+    const to = await createEmptyTestDatabase();
     const digest = await digestOf(from);
     await withTransaction(from.pool, (client) => leaveOlderVersions(client, NEWER_CONTENT.windowsOfTime));
     const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url });
@@ -177,7 +178,7 @@ async function eraseGuest(): Promise<string> {
 
 test("from a file to an embedded database, from that to a file, and from that to an external one: by commands; who was erased stays so", async () => {
   const dataDir = join(directory, "data");
-  const to = await openEmptyDatabase();
+  const to = await createEmptyTestDatabase();
   assert.notDeepEqual(await searchEverywhere(service.pool, GUEST), []);
   const list = await eraseGuest();
   try {

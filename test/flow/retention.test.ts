@@ -23,8 +23,8 @@ import { runRetention } from "../../src/retention/windows/run-retention.ts";
 import { setTerm } from "../../src/retention/windows/set-term.ts";
 import { readHeld } from "../../src/state/quarantine.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { createEmptyTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
-import { openEmptyDatabase } from "./backup-fixture.ts";
 
 const silentLog = createLogger({ level: "silent", pretty: false });
 
@@ -280,7 +280,7 @@ describe("retention", () => {
 
   test("a backup holds the state, of which the log is not whole any more, and is restored with its windows", async () => {
     const directory = await temporaryDirectory("retained");
-    const restored = await openEmptyDatabase();
+    const restored = await createEmptyTestDatabase();
     const windowsOf = async ({ pool }: Pick<ApplyBench["database"], "pool">) =>
       (
         await pool.query(

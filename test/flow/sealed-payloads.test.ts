@@ -15,13 +15,17 @@ import { writeBackup } from "../../src/backup/write-backup.ts";
 import { payloadKeyCommand } from "../../src/cli/payload-key-command.ts";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
-import { createTestDatabase, isOnCitus, type TestDatabase } from "../support/database.ts";
+import {
+  createEmptyTestDatabase,
+  createTestDatabase,
+  isOnCitus,
+  type TestDatabase,
+} from "../support/database.ts";
 import { type LooseRecord, reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
-import { openEmptyDatabase } from "./backup-fixture.ts";
 import { runWith } from "./erasure-fixture.ts";
 
 const WAIT_MS = 60_000;
@@ -189,7 +193,7 @@ describe("batches that are sealed in the log", () => {
   test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async (t) => {
     if (await isOnCitus()) return t.skip("On Citus there is no backup (docs/backup.md).");
     const directory = await temporaryDirectory("sealed");
-    const restored = await openEmptyDatabase();
+    const restored = await createEmptyTestDatabase();
     try {
       await post(service, [leopoldine(1)]);
       await post(service, [...batch("BESIDE", 59), leopoldine(2)]);

@@ -1,5 +1,6 @@
 import { microsecondsOf } from "../../src/accept/request-id.ts";
 import type { TestClient, TestService } from "../support/service.ts";
+import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";
 import type { LifeStep } from "./booking-life.ts";
 import type { IsKnown } from "./expected-books.ts";
@@ -41,7 +42,7 @@ export class FeedPush {
     };
     await Promise.all(Array.from({ length: IN_FLIGHT }, pushOn));
     this.receipts.sort((one, other) => one - other);
-    await untilApplied(this.#service);
+    await until(async () => (await unappliedParts(this.#service)) === 0, APPLIED_MS_MAX);
   }
 
   /** What had been received by an instant of the service's clock, included. */
@@ -62,18 +63,4 @@ export class FeedPush {
     if (resource !== "reservations") return;
     for (const { key, atMs } of records) this.#receiptOf.set(`${key} ${atMs}`, receipt);
   }
-}
-
-/** Waits until every part of the log has its outcomes. */
-async function untilApplied(service: TestService): Promise<void> {
-  await until(async () => {
-    const { rows } = await service.pool.query<{ waiting: number }>(
-      `select count(*)::integer as waiting from bellhop.accept_log as log
-       where not exists (
-         select from bellhop.request_outcome as done
-         where done.bucket = log.bucket and done.request_id = log.request_id
-       )`,
-    );
-    return rows[0]?.waiting === 0;
-  }, APPLIED_MS_MAX);
 }

@@ -3,6 +3,7 @@ import { AcceptLog } from "../../src/accept/accept-log.ts";
 import { PropertyRegister } from "../../src/accept/property-register.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { startTestService } from "../support/service.ts";
+import { unappliedParts } from "../support/unapplied-parts.ts";
 import type { StartEngine } from "./apply-engine.ts";
 import { batchesOf, type OrderedBatch, type OrderedMessage, randomOrder } from "./random-order.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -101,11 +102,7 @@ async function applyByHttp(database: TestDatabase, batches: readonly OrderedBatc
 async function untilApplied(database: TestDatabase, hopeless: () => boolean): Promise<void> {
   const deadline = performance.now() + APPLIED_MS_MAX;
   while (!hopeless()) {
-    const { rows } = await database.pool.query<{ left: number }>(
-      `select count(*)::integer as left from bellhop.accept_log log
-      where not exists (select from bellhop.request_outcome o where o.bucket = log.bucket and o.request_id = log.request_id)`,
-    );
-    const left = rows[0]?.left ?? 0;
+    const left = await unappliedParts(database);
     if (left === 0) return;
     if (performance.now() > deadline)
       throw new Error(`After ${APPLIED_MS_MAX / 1000} s ${left} parts of the log are not applied.`);
