@@ -241,25 +241,35 @@ describe("a batch that is answered 500 whatever happens", () => {
 });
 
 describe("a request whose outcomes are answered 500 whatever happens", () => {
-  test("counts as pending, and the outcomes of the others are told", async () => {
-    const counts = { applied: 10, unchanged: 0, stale: 0, duplicate: 0, quarantined: 0, discarded: 0 };
-    const bellhop = await started(
-      {
-        get: ({ url = "" }, response) => {
-          const isLost = url.includes("000000000001");
-          const of = { status: "applied", counts: { ...counts, pending: 0, rejected: 0, warned: 0 } };
-          response.writeHead(isLost ? 500 : 200, { "content-type": "application/json" });
-          response.end(JSON.stringify(isLost ? { exception: "bellhop.http.Internal" } : of));
+  for (const [what, lost] of [
+    ["all of them", /000000000001/],
+    ["the list of what was refused of it", /000000000001\?limit=1000/],
+  ] as const)
+    test(`${what}: it counts as pending, and the outcomes of the others are told`, async () => {
+      const none = { pending: 0, unchanged: 0, stale: 0, duplicate: 0, quarantined: 0, discarded: 0 };
+      const refused = [{ index: 9, outcome: "rejected", code: "required", message: "It has no status." }];
+      const counts = { ...none, applied: 9, rejected: 1, warned: 0 };
+      const bellhop = await started(
+        {
+          get: ({ url = "" }, response) => {
+            const isLost = lost.test(url);
+            const of = { status: "applied", counts, records: refused, nextCursor: null };
+            response.writeHead(isLost ? 500 : 200, { "content-type": "application/json" });
+            response.end(JSON.stringify(isLost ? { exception: "bellhop.http.Internal" } : of));
+          },
         },
-      },
-      { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } },
-    );
-    const all = records(30);
-    const options = { batchRecords: 10, concurrency: 1, waitForOutcomes: true };
-    const { accepted, outcomes } = await bellhop.reservations.send(all, options);
-    assert.equal(accepted, 30);
-    assert.deepEqual([outcomes?.applied, outcomes?.pending], [20, 10]);
-  });
+        { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } },
+      );
+      const options = { batchRecords: 10, concurrency: 1, lenient: true };
+      const report = await bellhop.reservations.send(records(30), options);
+      assert.equal(report.accepted, 30);
+      const { applied, rejected, pending } = report.outcomes ?? assert.fail();
+      assert.deepEqual([applied, rejected, pending], [18, 2, 10]);
+      assert.deepEqual(
+        report.rejected.map(({ index }) => index),
+        [9, 29],
+      );
+    });
 });
 
 describe("what a send reports of records that are refused", () => {

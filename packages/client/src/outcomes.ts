@@ -64,10 +64,11 @@ export async function* listOutcomes(
   connection: Connection,
   requestId: string,
   signal?: AbortSignal,
+  watched?: FaultyRequest,
 ): AsyncGenerator<RecordOutcome, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await readStatus(connection, requestId, { limit: 1000, cursor, signal });
+    const page = await readStatus(connection, requestId, { limit: 1000, cursor, signal }, watched);
     yield* page.records;
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -78,12 +79,14 @@ export async function* listRefused(
   connection: Connection,
   { requestId, batch }: Accepted,
   signal: AbortSignal,
+  watched: FaultyRequest,
 ): AsyncGenerator<RefusedRecord, void, undefined> {
   const items = batch.items();
   for await (const { index: at, outcome, code, message, violations = [] } of listOutcomes(
     connection,
     requestId,
     signal,
+    watched,
   )) {
     if (outcome !== "rejected" && outcome !== "quarantined" && outcome !== "discarded") continue;
     const item = items[at];

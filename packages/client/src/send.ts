@@ -106,28 +106,29 @@ class Sending {
   }
 
   async #follow(accepted: Accepted): Promise<void> {
-    const { onRefused, onProgress, waitForOutcomes } = this.#settings;
+    const { onProgress, waitForOutcomes } = this.#settings;
     if (!waitForOutcomes) return;
     onProgress?.(this.tally.progress());
-    const { signal } = this.#stop;
-    const counts = await this.#untilApplied(accepted);
-    if (counts === undefined) return this.tally.leavePending(accepted.batch.count);
-    this.tally.addOutcomes(counts);
-    if (counts.rejected + counts.quarantined + counts.discarded === 0) return;
-    for await (const refused of listRefused(this.#connection, accepted, signal)) {
-      this.tally.refuse(refused);
-      onRefused?.(refused);
-    }
+    const counts = await this.#outcomesOf(accepted);
+    if (counts === undefined) this.tally.leavePending(accepted.batch.count);
+    else this.tally.addOutcomes(counts);
   }
 
   /** Undefined where the service answers 500 whatever happens: the batch is on its disk all the same, and others are asked for. */
-  async #untilApplied({ requestId }: Accepted): Promise<RequestStatus["counts"] | undefined> {
-    const options = { limit: 1, signal: this.#stop.signal };
+  async #outcomesOf(accepted: Accepted): Promise<RequestStatus["counts"] | undefined> {
+    const { onRefused, outcomesWithinMs } = this.#settings;
+    const { signal } = this.#stop;
+    const { requestId } = accepted;
     const watched = this.#faults.watched();
-    const { outcomesWithinMs } = this.#settings;
     try {
+      const options = { limit: 1, signal };
       const asked = waitUntilApplied(this.#connection, requestId, outcomesWithinMs, options, watched);
       const { counts } = await asked;
+      if (counts.rejected + counts.quarantined + counts.discarded > 0)
+        for await (const refused of listRefused(this.#connection, accepted, signal, watched)) {
+          this.tally.refuse(refused);
+          onRefused?.(refused);
+        }
       this.#faults.accepted(performance.now());
       return counts;
     } catch (error) {
