@@ -1,9 +1,30 @@
+import { availableParallelism, loadavg } from "node:os";
 import { counted, figure, quantiles, seconds } from "./figures.ts";
+import type { Ledger } from "./ledger.ts";
 
-/** What every kind of campaign comes to. Times are in milliseconds. */
-export interface CommonFigures {
+/** How much was accepted, how long a campaign took in milliseconds, and beside what. */
+export interface RunFigures {
   readonly accepted: number;
   readonly records: number;
+  readonly durationMs: number;
+  /** Of the last minute, other people's work included: times are to be read with it. */
+  readonly loadAverage: number;
+  readonly cores: number;
+}
+
+/** Of a campaign that began at `startedAt` of `performance.now` and ends now. */
+export function runFigures(ledger: Ledger, startedAt: number): RunFigures {
+  return {
+    accepted: ledger.acceptedRequests,
+    records: ledger.acceptedRecords,
+    durationMs: performance.now() - startedAt,
+    loadAverage: loadavg()[0] ?? Number.NaN,
+    cores: availableParallelism(),
+  };
+}
+
+/** What every kind of campaign comes to that checks the log. Times are in milliseconds. */
+export interface CommonFigures extends RunFigures {
   readonly repeats: number;
   readonly lost: number;
   readonly doubled: number;
@@ -11,10 +32,6 @@ export interface CommonFigures {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly longestAnswerMs: number;
   readonly longestLagMs: number;
-  readonly durationMs: number;
-  /** Of the last minute, other people's work included: times are to be read with it. */
-  readonly loadAverage: number;
-  readonly cores: number;
   readonly problems: readonly string[];
 }
 
@@ -32,10 +49,18 @@ export interface CampaignReport extends CommonFigures {
   readonly drainMs: number;
 }
 
+export function acceptedLine({ accepted, records }: RunFigures): string {
+  return figure("202s", `${accepted}, ${records} records`);
+}
+
+export function loadLine({ loadAverage, cores }: RunFigures): string {
+  return figure("load average of the machine", `${loadAverage.toFixed(1)} on ${cores} cores`);
+}
+
 /** What became of everything that was answered, for people; `seen` is what the senders saw. */
 export function answerLines(report: CommonFigures, seen: string): string[] {
   return [
-    figure("202s", `${report.accepted}, ${report.records} records`),
+    acceptedLine(report),
     figure("lost", report.lost),
     figure("doubled", report.doubled),
     figure("stored without an answer", report.storedUnanswered),
@@ -50,7 +75,7 @@ export function waitLines(report: CommonFigures): string[] {
   return [
     figure("longest wait for an answer", seconds(report.longestAnswerMs)),
     figure("longest receipt to applied", seconds(report.longestLagMs)),
-    figure("load average of the machine", `${report.loadAverage.toFixed(1)} on ${report.cores} cores`),
+    loadLine(report),
   ];
 }
 

@@ -1,10 +1,9 @@
-import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { BatchSource } from "./batch-source.ts";
-import type { CampaignReport } from "./campaign-report.ts";
+import { type CampaignReport, runFigures } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
 import { checkApplied, checkSessions, hasOpenLane, longestLagMs } from "./check-sessions.ts";
@@ -140,12 +139,11 @@ export async function runCampaign(
     if (problems.length === 0) await service.remove();
     else problems.push(`the data directory is kept: ${dataDir}`);
     return {
+      ...runFigures(ledger, startedAt),
       seed,
       faults: sum(faults.counts),
       ofWhat: faults.counts,
       figures: faults.figures?.() ?? [],
-      accepted: ledger.acceptedRequests,
-      records: ledger.acceptedRecords,
       repeats: ledger.repeats,
       refusals: ledger.refusals,
       ...atRest.findings,
@@ -154,9 +152,6 @@ export async function runCampaign(
       longestAnswerMs: ledger.longestAnswerMs,
       longestLagMs: atRest.lagMs,
       drainMs: drain.ms,
-      durationMs: performance.now() - startedAt,
-      loadAverage: loadavg()[0] ?? Number.NaN,
-      cores: availableParallelism(),
       problems,
     };
   } finally {

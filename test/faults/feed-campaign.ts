@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
-import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
+import { type RunFigures, runFigures } from "./campaign-report.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
 import { FeedConsumers } from "./feed-consumers.ts";
@@ -31,16 +31,11 @@ export interface FeedCampaignOptions {
 }
 
 /** What a campaign came to. */
-export interface FeedReport extends FeedFindings {
+export interface FeedReport extends FeedFindings, RunFigures {
   readonly kills: number;
   /** Kills before which the consumer had kept something new. */
   readonly fruitful: number;
   readonly nodeKills: number;
-  readonly accepted: number;
-  readonly records: number;
-  readonly durationMs: number;
-  readonly loadAverage: number;
-  readonly cores: number;
 }
 
 /** Small answers, so that many are cut off; the wait is what most of the killed have begun. */
@@ -119,15 +114,11 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     const findings = await checkFeed(database.pool, kept);
     return {
       ...findings,
+      ...runFigures(ledger, startedAt),
       problems: [...ledger.problems, ...findings.problems],
       kills: consumers.kills,
       fruitful: consumers.fruitful,
       nodeKills: nodeKills.count,
-      accepted: ledger.acceptedRequests,
-      records: ledger.acceptedRecords,
-      durationMs: performance.now() - startedAt,
-      loadAverage: loadavg()[0] ?? Number.NaN,
-      cores: availableParallelism(),
     };
   } finally {
     senders?.abandon();

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { runAndPrint } from "./campaign-command.ts";
+import { acceptedLine, loadLine } from "./campaign-report.ts";
 import { type FeedReport, runFeed } from "./feed-campaign.ts";
 import { figure, seconds } from "./figures.ts";
 import { isPlanted, PLANTED_FAULTS } from "./plant.ts";
@@ -24,13 +25,13 @@ function linesOf(report: FeedReport, seed: number): string[] {
     figure("seed", seed),
     figure("kills of the consumer", `${report.kills}, after ${report.fruitful} of which it had kept more`),
     figure("kills of nodes", report.nodeKills),
-    figure("202s", `${report.accepted}, ${report.records} records`),
+    acceptedLine(report),
     figure("changes in the tables", report.changes),
     figure("told", `${report.told}, ${report.changedBack} of them as they changed back`),
     figure("missed", report.missed),
     figure("repeated", report.repeated),
     figure("took", seconds(report.durationMs)),
-    figure("load average of the machine", `${report.loadAverage.toFixed(1)} on ${report.cores} cores`),
+    loadLine(report),
   ];
 }
 

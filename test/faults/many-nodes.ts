@@ -1,9 +1,8 @@
-import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import type { CommonFigures } from "./campaign-report.ts";
+import { type CommonFigures, runFigures } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
 import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
@@ -136,17 +135,13 @@ export async function reportAtRest(
   const codes = await Promise.all(nodes.map((node) => node.end("SIGTERM")));
   const { doubled, storedUnanswered, outcomes } = findings;
   return {
-    accepted: ledger.acceptedRequests,
-    records: ledger.acceptedRecords,
+    ...runFigures(ledger, before.startedAt),
     repeats: ledger.repeats,
     seen: ledger.seen,
     ...{ doubled, storedUnanswered, outcomes },
     lost: Math.max(before.lostOnTheWay, findings.lost),
     longestAnswerMs: ledger.longestAnswerMs,
     longestLagMs: lagMs,
-    durationMs: performance.now() - before.startedAt,
-    loadAverage: loadavg()[0] ?? Number.NaN,
-    cores: availableParallelism(),
     problems: [
       ...ledger.problems,
       ...problems,

@@ -1,5 +1,4 @@
 import { rm } from "node:fs/promises";
-import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { createTestDatabase } from "../support/database.ts";
@@ -8,6 +7,7 @@ import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { Balancer } from "./balancer.ts";
 import { BatchSource } from "./batch-source.ts";
+import { type RunFigures, runFigures } from "./campaign-report.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
 import { Ledger } from "./ledger.ts";
@@ -29,20 +29,15 @@ export interface WebhooksCampaignOptions {
 }
 
 /** What a campaign came to. */
-export interface WebhooksReport extends FeedFindings {
+export interface WebhooksReport extends FeedFindings, RunFigures {
   readonly kills: number;
   /** Kills before which a message had come since the one before. */
   readonly fruitful: number;
-  readonly accepted: number;
-  readonly records: number;
   readonly requestsTold: number;
   readonly requestsMissed: number;
   readonly messages: number;
   readonly repeats: number;
   readonly lateRepeats: number;
-  readonly durationMs: number;
-  readonly loadAverage: number;
-  readonly cores: number;
 }
 
 const APPLIED_MS_MAX = 120_000;
@@ -143,18 +138,14 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
     problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never told`));
     return {
       ...findings,
+      ...runFigures(ledger, startedAt),
       ...killed,
       problems: [...ledger.problems, ...log.problems, ...problems, ...findings.problems],
-      accepted: ledger.acceptedRequests,
-      records: ledger.acceptedRecords,
       requestsTold: log.requests.size,
       requestsMissed: missed.length,
       messages: log.messages,
       repeats: log.repeats,
       lateRepeats: log.lateRepeats,
-      durationMs: performance.now() - startedAt,
-      loadAverage: loadavg()[0] ?? Number.NaN,
-      cores: availableParallelism(),
     };
   } finally {
     senders?.abandon();

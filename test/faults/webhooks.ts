@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { runAndPrint } from "./campaign-command.ts";
+import { acceptedLine, loadLine } from "./campaign-report.ts";
 import { figure, seconds } from "./figures.ts";
 import { runWebhooks, type WebhooksReport } from "./webhooks-campaign.ts";
 
@@ -20,7 +21,7 @@ function linesOf(report: WebhooksReport, seed: number): string[] {
   return [
     figure("seed", seed),
     figure("kills", `${report.kills}, before ${report.fruitful} of which new messages had come`),
-    figure("202s", `${report.accepted}, ${report.records} records`),
+    acceptedLine(report),
     figure("requests told", `${report.requestsTold}, ${report.requestsMissed} missed`),
     figure("changes in the tables", report.changes),
     figure(
@@ -32,7 +33,7 @@ function linesOf(report: WebhooksReport, seed: number): string[] {
       `${report.messages}; ${report.repeats} came again, ${report.lateRepeats} of changes behind a later one`,
     ),
     figure("took", seconds(report.durationMs)),
-    figure("load average of the machine", `${report.loadAverage.toFixed(1)} on ${report.cores} cores`),
+    loadLine(report),
   ];
 }
 
