@@ -9,7 +9,9 @@ import pg from "pg";
 import { retireLanes } from "../../src/apply/retire-lanes.ts";
 import { clientConfig } from "../../src/db/connection.ts";
 import type { DistributionReport } from "../../src/db/distribute.ts";
-import { createPool } from "../../src/db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../../src/db/pool.ts";
+import { BucketPromise } from "../../src/insight/bucket-promise.ts";
+import { settledReceipts } from "../../src/insight/watermark.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -205,6 +207,52 @@ if (joined !== undefined)
       } finally {
         await atWorker.end();
         client.release(true);
+      }
+    });
+
+    test("is asked by receipt without waiting for a worker that has nothing to do with the question", async () => {
+      const pool = createPool(
+        clientConfig({ connectionString: joined.url }),
+        createLogger({ level: "silent", pretty: false }),
+        2,
+        POOL_ANSWER_MS_MAX,
+      );
+      const { rows } = await pool.query<{ bucket: number; port: number }>(
+        `select distinct on (home.nodeport) bucket, home.nodeport as port
+        from generate_series(0, 63) as bucket
+        join pg_dist_shard_placement as home
+          on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_promise', bucket::smallint)
+        order by home.nodeport, bucket`,
+      );
+      const [{ bucket } = assert.fail(), other = assert.fail()] = rows;
+      const address = new URL(joined.url);
+      address.port = String(other.port);
+      const holder = new pg.Client(clientConfig({ connectionString: address.href }));
+      await holder.connect();
+      try {
+        // What the lanes of the stopped services may have begun is not waited for here.
+        await until(async () => {
+          const client = await pool.connect();
+          try {
+            await client.query("set search_path = bellhop_state");
+            await retireLanes(client);
+          } finally {
+            client.release();
+          }
+          return (await pool.query("select from bellhop.lane where sealed_at is null")).rowCount === 0;
+        }, 20_000);
+        // Whoever asks that worker what it holds prepared waits until this ends.
+        await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
+        await holder.query(
+          "set local allow_system_table_mods = on; set local citus.enable_ddl_propagation = off",
+        );
+        await holder.query("alter view pg_catalog.pg_prepared_xacts set (security_barrier = false)");
+        const before = await new BucketPromise(pool, bucket).settled();
+        const settled = await settledReceipts(pool, { bucket });
+        assert.ok(settled !== null && settled > before, `${settled} after ${before}`);
+      } finally {
+        await holder.end();
+        await pool.end();
       }
     });
 
