@@ -39,6 +39,27 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       },
     );
 
+    inWindow("draws no night whose rows go on behind those that it has, nor last year's", async (page) => {
+      // As where there are more than a thousand.
+      await page.route(/insight\/on-the-books\?/, (route) =>
+        route.continue({ url: route.request().url().replace("limit=1000", "limit=5") }),
+      );
+      await visit(page, "/property?clientCode=ACME&propertyCode=PARIS01");
+      await page
+        .locator(".chart-words")
+        .getByText(/Same time last year/)
+        .waitFor();
+      const chart = page.getByRole("slider");
+      await chart.focus();
+      await page.keyboard.press("Home");
+      assert.match((await chart.getAttribute("aria-valuetext")) ?? "", /On the books [0-9]+ rooms?/);
+      await page.keyboard.press("End");
+      assert.match(
+        (await chart.getAttribute("aria-valuetext")) ?? "",
+        /On the books not known, Same time last year not known/,
+      );
+    });
+
     inWindow("adds pickup up by day and by night", async (page) => {
       await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01");
       await page.locator(".heat tfoot").waitFor();

@@ -18,7 +18,7 @@ import {
   Watermark,
 } from "./insight-filters.tsx";
 import { MeasureFilters, useMeasure } from "./measure.tsx";
-import { NightsChart, YEAR_DAYS } from "./nights-chart.tsx";
+import { type NightRows, NightsChart, nightRows, YEAR_DAYS } from "./nights-chart.tsx";
 import { type Grouping, NightsTable, withoutBareRows } from "./nights-table.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
 
@@ -76,7 +76,10 @@ export function OnTheBooksPage() {
                 </Empty>
               ) : (
                 <>
-                  <NightsChart items={items} lastYear={lastYear} range={range} measure={measure} />
+                  <NightsChart
+                    rows={nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null })}
+                    {...{ lastYear, range, measure }}
+                  />
                   <NightsTable items={rows} by={by} codes={known} />
                   <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
                   <Watermark watermark={watermark} knownFrom={knownFrom} />
@@ -91,7 +94,7 @@ export function OnTheBooksPage() {
 }
 
 /** The same nights a year before, as they were known the same time ago; whole nights, whatever the rows are told apart by. */
-function useLastYear(codes: PropertyCodes | undefined, range: Range): readonly OnTheBooksItem[] | undefined {
+function useLastYear(codes: PropertyCodes | undefined, range: Range): NightRows | undefined {
   const { asOf, clock } = usePointInTime();
   // To the hour, so that a page that is looked at does not ask for it again and again.
   const instant = asOf ?? `${new Date().toISOString().slice(0, 13)}:00:00Z`;
@@ -106,7 +109,8 @@ function useLastYear(codes: PropertyCodes | undefined, range: Range): readonly O
           clock,
           limit: LIMIT,
         });
-  return useAnswer<OnTheBooksAnswer>(address).answer?.items;
+  const { answer } = useAnswer<OnTheBooksAnswer>(address);
+  return answer && nightRows(answer.items, { isFirst: true, isLast: answer.nextCursor === null });
 }
 
 function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
