@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { lookForLag } from "../../src/console/apply-lag.ts";
 import { percentile } from "../statistics.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 
@@ -17,7 +18,7 @@ export interface RetentionMinute {
   readonly acceptP99: number;
   readonly acceptMax: number;
   readonly applyGapMax: number;
-  /** How far behind the newest outcome is at the end. */
+  /** How long ago the oldest was received that is not applied, at the end. */
   readonly behindMs: number;
   readonly databaseBytes: number;
   readonly windows: number;
@@ -31,8 +32,7 @@ const GAPS = `select extract(epoch from applied_at)::float8 * 1000 as at,
   from bellhop.request_outcome where applied_at >= to_timestamp($1) and applied_at < to_timestamp($2)`;
 
 const SIZES = `select pg_database_size(current_database())::float8 as bytes,
-    (select count(*)::integer from pg_class where relispartition and relkind = 'r') as windows,
-    (select (extract(epoch from clock_timestamp() - max(applied_at)) * 1000)::float8 from bellhop.request_outcome) as behind`;
+    (select count(*)::integer from pg_class where relispartition and relkind = 'r') as windows`;
 
 /** The largest tables with all that belongs to them: those with windows as one. */
 export async function readTables(client: pg.ClientBase): Promise<{ table: string; bytes: number }[]> {
@@ -52,8 +52,9 @@ export async function lookAtRetention(
   { startedAt, endedAt, sent }: SteadyResult,
 ): Promise<RetentionMinute> {
   const { rows: gaps } = await client.query<Stretch>(GAPS, [startedAt / 1000, endedAt / 1000]);
-  const { rows } = await client.query<{ bytes: number; windows: number; behind: number }>(SIZES);
-  const { bytes = 0, windows = 0, behind = 0 } = rows[0] ?? {};
+  const { rows } = await client.query<{ bytes: number; windows: number }>(SIZES);
+  const { bytes = 0, windows = 0 } = rows[0] ?? {};
+  const lag = await (await lookForLag(client)).read();
   const answers = sent.map(({ acceptMs }) => acceptMs).sort((left, right) => left - right);
   const accepted = sent.filter(({ status }) => status === 202).length;
   const long = gaps.filter(({ ms }) => ms !== null);
@@ -64,7 +65,7 @@ export async function lookAtRetention(
     acceptP99: percentile(answers, 0.99),
     acceptMax: answers.at(-1) ?? 0,
     applyGapMax: Math.max(0, ...long.map(({ ms }) => ms)),
-    behindMs: behind,
+    behindMs: lag.seconds * 1_000,
     databaseBytes: bytes,
     windows,
     refused: sent.length - accepted,

@@ -47,25 +47,29 @@ const values = readOptions(USAGE, {
 const STAYING_PER_SECOND = 100;
 const STAYING_SECONDS = 12;
 
-/** The service's own lines of windows that it replaced, slowest first. */
+/** The service's own lines of windows that it replaced, slowest first, and of runs that failed. */
 function replacementLines(dataDir: string): string[] {
   const lines = readFileSync(join(dataDir, "service.log"), "utf8").split("\n");
   const replaced = lines.flatMap((line) => {
     if (!line.includes("past its term is gone")) return [];
-    const { table, rows, keptRows, tries, gateMs, lockMs } = JSON.parse(line) as Record<
+    const { table, rows, keptRows, tries, gateMs, waitMs, lockMs } = JSON.parse(line) as Record<
       string,
       number | string
     >;
-    return [{ table: String(table), rows, keptRows, tries, gateMs: Number(gateMs), lockMs: Number(lockMs) }];
+    return [
+      { table: String(table), rows, keptRows, tries, gateMs: Number(gateMs), waitMs, lockMs: Number(lockMs) },
+    ];
   });
-  const failed = lines.filter((line) => line.includes("retention failed")).length;
+  const failed = lines.filter((line) => line.includes("retention failed"));
   const most = (pick: (one: (typeof replaced)[number]) => number) => Math.max(0, ...replaced.map(pick));
   return [
-    `${replaced.length} windows replaced by the service; longest gate ${most(({ gateMs }) => gateMs).toFixed(0)} ms, longest lock ${most(({ lockMs }) => lockMs).toFixed(0)} ms, most tries ${most(({ tries }) => Number(tries))}; runs that failed: ${failed}`,
+    `${replaced.length} windows replaced by the service; longest gate ${most(({ gateMs }) => gateMs).toFixed(0)} ms, longest lock ${most(({ lockMs }) => lockMs).toFixed(0)} ms, most tries ${most(({ tries }) => Number(tries))}; runs that failed: ${failed.length}`,
     ...replaced
       .toSorted((left, right) => right.gateMs - left.gateMs)
       .slice(0, 5)
       .map((one) => `  ${JSON.stringify(one)}`),
+    ...failed.map((line) => `  ${line}`),
+    ...lines.filter((line) => line.includes('"statusCode":5')).slice(0, 10),
   ];
 }
 
@@ -105,6 +109,9 @@ try {
   let looking: Promise<void> = Promise.resolve();
   for (let minute = 1; minute <= minutes; minute += 1) {
     const result = await steady.call<SteadyResult>("run", orderOf(load, perSecond, 60, minute));
+    for (const { status, answeredAt, acceptMs } of result.sent)
+      if (status !== 202)
+        console.log(`  ${status} at ${new Date(answeredAt).toISOString()} after ${acceptMs.toFixed(0)} ms`);
     await looking;
     looking = lookAtRetention(client, result).then((of) => {
       seen.push(of);

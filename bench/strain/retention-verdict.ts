@@ -5,6 +5,8 @@ import type { WindowEvent } from "./window-watch.ts";
 
 /** What nobody may wait longer for because a window came or went (issue 7). */
 const STALL_MS_MAX = 100;
+/** More is not applied as fast as it comes: then what is seen is that, and not what windows do. */
+const WAIT_MS_MAX = 10_000;
 /** Beside the two looks between which a window came or went. */
 const AROUND_MS = 250;
 /** How much larger the database may be in the last third than in the second. */
@@ -61,6 +63,7 @@ export function retentionVerdict(
   const [second, last] = [most(minutes.slice(third, 2 * third)), most(minutes.slice(2 * third))];
   const busy = events.map(({ afterMs, beforeMs }) => [afterMs - AROUND_MS, beforeMs + AROUND_MS] as const);
   const quiet = quietSpans(minutes, busy);
+  const behind = Math.max(...minutes.map(({ behindMs }) => behindMs));
   const refused = minutes.reduce((sum, minute) => sum + minute.refused, 0);
   return [
     {
@@ -80,6 +83,11 @@ export function retentionVerdict(
       quiet,
       minutes.flatMap(({ gaps }) => gaps),
     ),
+    {
+      what: "what waits",
+      said: `the oldest ${(behind / 1000).toFixed(1)} s at most at the end of a minute`,
+      isFlat: behind <= WAIT_MS_MAX,
+    },
     { what: "what stays current", said: `${lost} records cannot be read`, isFlat: lost === 0 },
     { what: "refused", said: `${refused} batches`, isFlat: refused === 0 },
   ];

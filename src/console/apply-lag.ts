@@ -1,6 +1,6 @@
-import type pg from "pg";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
 import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
 const readOpenLanes = readStatement(new URL("./sql/read-open-lanes.sql", import.meta.url));
@@ -19,7 +19,7 @@ export interface ApplyLag {
 }
 
 /** Looks what waits to be applied at `now`, a moment of the database's clock: one row of an index a bucket and lane. */
-async function readLagOf(pool: pg.Pool, lanes: readonly string[], now: Date): Promise<ApplyLag> {
+async function readLagOf(pool: Queryable, lanes: readonly string[], now: Date): Promise<ApplyLag> {
   const { rows } = await pool.query<{ oldest: string | null; waiting: number }>({
     ...readLag,
     values: [WAITING_MAX, lanes],
@@ -36,7 +36,7 @@ async function readLagOf(pool: pg.Pool, lanes: readonly string[], now: Date): Pr
 }
 
 /** The database's clock, and how to look what waited to be applied at that moment. */
-export async function lookForLag(pool: pg.Pool): Promise<{ now: Date; read(): Promise<ApplyLag> }> {
+export async function lookForLag(pool: Queryable): Promise<{ now: Date; read(): Promise<ApplyLag> }> {
   const { rows } = await pool.query<{ now: Date; lanes: string[] }>(readOpenLanes);
   const { now, lanes } = rows[0] ?? { now: new Date(), lanes: [] };
   return { now, read: () => readLagOf(pool, lanes, now) };

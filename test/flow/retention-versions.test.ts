@@ -168,4 +168,28 @@ describe("retention of versions", () => {
     assert.equal((await runReplay()).equal, true);
     assert.deepEqual(bench.failuresWithinLeases, []);
   });
+
+  test("a window waits for what was received before its end and is not applied", async () => {
+    const due = async (nowMs: number) =>
+      (await runRetention({ clientConfig: bench.database.clientConfig, nowMs, dryRun: true })).due.map(
+        ({ window }) => window,
+      );
+    const later = Date.now() + 90 * MINUTE_MS;
+    const payloads = { clientCode: "ACME", kind: "payloads", resource: undefined } as const;
+    await setTerm(bench.database.pool, payloads, 13 * MINUTE_MS);
+    const ahead = new Date(Date.now() + 3 * MINUTE_MS).toISOString();
+    assert.equal(await bench.acceptAndApply([reservation("AHEAD", ahead, "first")]), "a");
+    const [of] = await bench.rows<{ window: string }>(
+      "select tableoid::regclass::text as window from bellhop_state.reservation_version where key = 'AHEAD'",
+    );
+    const window = of?.window.split(".").at(-1) ?? "";
+    await bench.stopApplier();
+    const { requestId } = await bench.log.append(submissionOf([reservation("R1", ago(0), "waits")]));
+    await runRetention({ clientConfig: bench.database.clientConfig, nowMs: later });
+    assert.ok((await due(later)).includes(window));
+    bench.startApplier();
+    await bench.outcomesOf(requestId);
+    await runRetention({ clientConfig: bench.database.clientConfig, nowMs: later });
+    assert.ok(!(await due(later)).includes(window));
+  });
 });

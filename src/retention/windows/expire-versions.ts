@@ -47,13 +47,16 @@ export async function expireVersionWindow(
     await writeMark(client, of, successor, mark);
     const replaced = await replaceWindow(sessions, of, window, {
       successor,
+      // Asked before the gate: appliers are not to wait for nothing.
+      isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
       complete: async (replacing) => {
         if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
           throw new Error(`Too much came into ${window.name} while it was copied.`);
         await writeHorizons(replacing, expiring, ["versions"], resource);
       },
     });
-    await client.query(`drop table ${schema}.${late}`);
+    if (replaced === undefined) await forgetLate(sessions, of, window.name, late);
+    else await client.query(`drop table ${schema}.${late}`);
     return {
       table: of.table,
       window: window.name,
@@ -170,6 +173,14 @@ export async function forgetAllLate(client: pg.ClientBase, { schema, table }: Wi
     await changeTriggers(client, name, `drop trigger if exists ${TRIGGER} on ${name}`);
 }
 
+/** How much came late, as far as it matters. */
+async function countLate(client: pg.ClientBase, { schema }: WindowedTable, late: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::integer as count from (select from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
 /** Puts what came late into the successor, in its newest form; answers how much that is. */
 async function copyLate(
   client: pg.ClientBase,
@@ -180,10 +191,7 @@ async function copyLate(
   const { schema } = of;
   const key = ["bucket", "property_id", "key", "source_time", "content_hash"];
   const same = key.map((column) => `kept.${column} = late.${column}`).join(" and ");
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::integer as count from (select from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
-  );
-  const count = rows[0]?.count ?? 0;
+  const count = await countLate(client, of, late);
   if (count === 0 || count > LATE_MAX) return count;
   await client.query(
     `delete from ${schema}.${successor} as kept using ${schema}.${late} as late where ${same}`,

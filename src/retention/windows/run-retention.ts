@@ -156,7 +156,7 @@ async function expireAll(
     if (await passEmpty(client, ACCEPT_LOG, expiring)) continue;
     const expired = await expireLogWindow(sessions, expiring);
     if (expired === undefined) {
-      // What has not been applied yet is in the way of all that is younger, and its outcomes are still to come.
+      // What has not been applied yet is in the way of all that is younger: its outcomes and versions are still to come.
       untilMs = expiring.window.fromMs;
       break;
     }
@@ -167,7 +167,8 @@ async function expireAll(
       add(await expireOutcomeWindow(sessions, expiring));
   for (const of of VERSION_WINDOWS)
     for (const expiring of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
-      if (!(await passEmpty(client, of, expiring))) add(await expireVersionWindow(sessions, of, expiring));
+      if (expiring.window.toMs <= untilMs && !(await passEmpty(client, of, expiring)))
+        add(await expireVersionWindow(sessions, of, expiring));
   return all;
 }
 
