@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { isDistributed, oneBucketOf } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
+import { type RowWriter, writeItems } from "../db/write-rows.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
@@ -14,14 +15,12 @@ import { writeRows } from "./write-rows.ts";
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
 const findListeners = readStatement(new URL("./sql/find-listeners-distributed.sql", import.meta.url));
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
-const writeQuarantine = readStatement(new URL("./sql/write-quarantine.sql", import.meta.url));
 const ofBucket = {
   outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
   appliedParts: readStatement(new URL("./sql/write-applied-parts-distributed.sql", import.meta.url)),
   arrivals: readStatement(new URL("./sql/write-arrivals-distributed.sql", import.meta.url)),
   movedCursors: readStatement(new URL("./sql/move-cursors-distributed.sql", import.meta.url)),
   newCursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
-  quarantine: readStatement(new URL("./sql/write-quarantine-distributed.sql", import.meta.url)),
 };
 
 /** How many records of a transaction had each outcome. */
@@ -33,35 +32,50 @@ export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
   return counts;
 }
 
+/** What is told of records that are more than plainly applied, by index, as JSON; undefined where all of them are plain. */
+function detailsOf(outcomes: readonly RecordOutcome[]): Buffer | undefined {
+  const details: Record<string, unknown> = {};
+  let isEmpty = true;
+  for (const { index, code, message, warnings } of outcomes) {
+    if (code === null && warnings.length === 0) continue;
+    isEmpty = false;
+    details[index] = {
+      ...(code === null ? {} : { code, message }),
+      ...(warnings.length > 0 ? { warnings } : {}),
+    };
+  }
+  return isEmpty ? undefined : Buffer.from(JSON.stringify(details));
+}
+
 /** Writes what became of parts: one row a part, details only of records that are more than plainly applied; of which feeds they were; and those that somebody wants to hear of (webhooks). */
 export async function recordOutcomes(
   client: pg.ClientBase,
   parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
   arrivals: readonly FeedArrival[],
 ): Promise<void> {
+  const told: Buffer[] = [];
+  let at = 1;
   const rows = parts.map(({ part, outcomes }) => {
-    const details: Record<string, unknown> = {};
-    for (const { index, code, message, warnings } of outcomes) {
-      if (code !== null || warnings.length > 0) {
-        details[index] = {
-          ...(code === null ? {} : { code, message }),
-          ...(warnings.length > 0 ? { warnings } : {}),
-        };
-      }
-    }
-    return {
+    const details = detailsOf(outcomes);
+    const row = {
       bucket: part.bucket,
       request_id: part.requestId,
       client_id: part.kind === "b" ? part.clientId : undefined,
       outcomes: outcomes.map(({ outcome }) => outcome).join(""),
-      details: Object.keys(details).length === 0 ? null : details,
+      details_from: details && at,
+      details_bytes: details?.length,
     };
+    if (details !== undefined) told.push(details);
+    at += details?.length ?? 0;
+    return row;
   });
+  const details = Buffer.concat(told);
   if (!(await isDistributed(client))) {
-    await client.query({ ...writeOutcomes, values: [JSON.stringify(rows), JSON.stringify(arrivals)] });
+    const values = [JSON.stringify(rows), JSON.stringify(arrivals), details];
+    await client.query({ ...writeOutcomes, values });
     return;
   }
-  await client.query({ ...ofBucket.outcomes, values: [JSON.stringify(rows), oneBucketOf(rows)] });
+  await client.query({ ...ofBucket.outcomes, values: [JSON.stringify(rows), oneBucketOf(rows), details] });
   await noteForListeners(client, rows);
   if (arrivals.length > 0)
     await client.query({ ...ofBucket.arrivals, values: [JSON.stringify(arrivals), oneBucketOf(arrivals)] });
@@ -92,19 +106,34 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
   if (await isDistributed(client)) await writeRows(client, rows, writeCursors, ofBucket.newCursors);
 }
 
+const QUARANTINE = {
+  table: "bellhop.quarantine",
+  columns: {
+    bucket: "smallint",
+    request_id: "uuid",
+    record_index: "integer",
+    property_id: "integer",
+    resource: '"char"',
+    key: "text",
+    code: "text",
+    message: "text",
+  },
+} as const;
+
+function addHeld(rows: RowWriter, { of, requestId, index, code, message }: HeldRecord): void {
+  rows.row();
+  rows.smallint(of.bucket);
+  rows.uuid(requestId);
+  rows.integer(index);
+  rows.integer(of.propertyId);
+  rows.letter(of.resource);
+  rows.text(of.key);
+  rows.text(code);
+  rows.text(message);
+}
+
 async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
-  if (held.length === 0) return;
-  const rows = held.map(({ of, requestId, index, code, message }) => ({
-    bucket: of.bucket,
-    request_id: requestId,
-    record_index: index,
-    property_id: of.propertyId,
-    resource: of.resource,
-    key: of.key,
-    code,
-    message,
-  }));
-  await writeRows(client, rows, writeQuarantine, ofBucket.quarantine);
+  await writeItems(client, QUARANTINE, held, ({ of }) => of, addHeld);
 }
 
 function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {

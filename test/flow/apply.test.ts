@@ -159,6 +159,67 @@ describe("apply", () => {
     assert.deepEqual(held, [{ key: "BAD", code: "data.unstorable" }]);
   });
 
+  test("tells each part of its own records, and counts those that are warned, whatever their labels say", async () => {
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    const labelled = { status: 'of our own, "warnings":' };
+    const records = Array.from({ length: 12 }, (_, n) => [
+      { ...reservation("TOLD1", T1, "x", `TOLD${n}`), ...(n % 3 === 0 ? labelled : {}) },
+      reservation("TOLD2", n % 2 === 0 ? ahead : T1, "x", `TOLD${n}`),
+      reservation("TOLD3", T1, "x", `TOLD${n}`),
+    ]).flat();
+    const failed = bench.failures.length;
+    const requestId = await bench.accept(records);
+    interface Part {
+      readonly details: Readonly<Record<string, { code?: string; message?: string; warnings?: object[] }>>;
+      readonly warned_count: number | null;
+    }
+    const parts = await untilFound(async () => {
+      const [whole] = await bench.rows<{ parts: number }>(
+        "select batch_part_count as parts from bellhop.accept_log where request_id = $1 limit 1",
+        [requestId],
+      );
+      const rows = await bench.rows<Part>(
+        "select details, warned_count from bellhop.request_outcome where request_id = $1",
+        [requestId],
+      );
+      return rows.length === whole?.parts ? rows : undefined;
+    });
+    // What fails together is tried part by part, and would then be right.
+    assert.equal(bench.failures.length, failed);
+    assert.ok(parts.length > 3 && parts.some(({ details }) => details === null), "too few parts to mix up");
+    const told = parts.flatMap(({ details }) => Object.entries(details ?? {}));
+    const indexes = (of: (n: number) => boolean, at: number) =>
+      Array.from({ length: 12 }, (_, n) => n).flatMap((n) => (of(n) ? [n * 3 + at] : []));
+    const sorted = (found: typeof told) => found.map(([index]) => Number(index)).sort((a, b) => a - b);
+    assert.deepEqual(
+      sorted(told.filter(([, { warnings }]) => warnings !== undefined)),
+      indexes((n) => n % 3 === 0, 0),
+    );
+    const held = told.filter(([, { code }]) => code === "time.future");
+    assert.deepEqual(
+      sorted(held),
+      indexes((n) => n % 2 === 0, 1),
+    );
+    for (const { details, warned_count } of parts) {
+      const warned = Object.values(details ?? {}).filter(({ warnings }) => warnings !== undefined);
+      assert.equal(warned_count ?? 0, warned.length);
+    }
+    const aside = await bench.rows(
+      `select record_index, property_code, resource::text, key, code, message, state::text
+      from bellhop.quarantine join bellhop.property using (bucket, property_id) where request_id = $1 order by record_index`,
+      [requestId],
+    );
+    assert.deepEqual(
+      aside,
+      held
+        .toSorted(([left], [right]) => Number(left) - Number(right))
+        .map(([index, { code, message }]) => ({
+          ...{ record_index: Number(index), property_code: `TOLD${Math.floor(Number(index) / 3)}` },
+          ...{ resource: "r", key: "TOLD2", code, message, state: "h" },
+        })),
+    );
+  });
+
   test("quarantines nothing when the database itself fails, and applies once it works again", async () => {
     await bench.rows(`create or replace function bellhop_state.refuse_bad() returns trigger language plpgsql as $$
       begin raise exception 'planted: disk full' using errcode = '53100'; end $$`);

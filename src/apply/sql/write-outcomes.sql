@@ -1,6 +1,13 @@
 -- What became of the records of each part, and which feeds they were of ($2; one statement, as each costs a round trip).
+-- $1 describes the parts, $3 holds their details end to end: read twice, and as JSON within JSON, they cost more than their row.
 -- The primary keys make a part that is applied twice an error, not a fact. Parts whose client wants to hear of it are noted.
-with arrived as (
+with part as materialized (
+  select bucket, request_id, client_id, outcomes, details_from, details_bytes
+  from json_to_recordset($1::json) as part (
+    bucket smallint, request_id uuid, client_id text, outcomes text, details_from integer, details_bytes integer
+  )
+),
+arrived as (
   insert into bellhop.feed_arrival (first_request_id, last_request_id, property_id, batches, applied, unchanged, stale,
     duplicate, quarantined, rejected, warned, bucket, resource)
   select first_request_id, last_request_id, property_id, batches, applied, unchanged, stale, duplicate, quarantined,
@@ -10,7 +17,7 @@ with arrived as (
 noted as (
   insert into bellhop.applied_part (bucket, request_id, client_id)
   select part.bucket, part.request_id, part.client_id
-  from json_to_recordset($1::json) as part (bucket smallint, request_id uuid, client_id text)
+  from part
   where exists (
     select from bellhop.client as client
     where client.client_id = part.client_id and (
@@ -23,5 +30,6 @@ noted as (
   )
 )
 insert into bellhop.request_outcome (bucket, request_id, applied_at, outcomes, details)
-select bucket, request_id, clock_timestamp(), outcomes, details
-from json_to_recordset($1::json) as part (bucket smallint, request_id uuid, outcomes text, details json)
+select bucket, request_id, clock_timestamp(), outcomes,
+  convert_from(substring($3::bytea from details_from for details_bytes), 'UTF8')::json
+from part
