@@ -87,6 +87,7 @@ function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number
 }
 
 const NO_STAND_INS: StandIns = new Map();
+const NO_INDEXES: ReadonlySet<number> = new Set();
 
 /** The section of the layout that holds the stand-ins; none where there are none. */
 function standInSection(slices: readonly RecordSlice[], standIns: StandIns): Uint32Array {
@@ -230,9 +231,16 @@ export class BodyLayout {
     return this.#word(2 + this.#chunks.length * 3 + position);
   }
 
-  /** Inflates the chunks of a whole stored body one by one: the records of each lie end to end in its bytes. */
-  *chunksOf(body: Buffer): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
+  /**
+   * Inflates the chunks of a whole stored body one by one: the records of each lie end to end in its bytes. Not those that
+   * have only records with these indexes.
+   */
+  *chunksOf(
+    body: Buffer,
+    without: ReadonlySet<number> = NO_INDEXES,
+  ): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
     for (const [chunk, { from, storedBytes, firstRecord, recordCount }] of this.#chunks.entries()) {
+      if (this.#hasOnly(without, firstRecord, recordCount)) continue;
       const bytes = this.#inflate(chunk, body.subarray(from, from + storedBytes));
       yield { bytes, firstRecord, recordCount };
     }
@@ -276,6 +284,13 @@ export class BodyLayout {
       }
     }
     return standIns;
+  }
+
+  #hasOnly(indexes: ReadonlySet<number>, firstRecord: number, recordCount: number): boolean {
+    if (indexes.size < recordCount) return false;
+    for (let position = firstRecord; position < firstRecord + recordCount; position += 1)
+      if (!indexes.has(this.indexAt(position))) return false;
+    return true;
   }
 
   #chunkAt(chunk: number): Chunk {

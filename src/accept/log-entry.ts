@@ -11,6 +11,8 @@ import type { Resolution, Submission, SubmittedRecord } from "./submission.ts";
 export interface LogEntry {
   readonly bucket: number;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** What is wrong with the rejected records among its own, as JSON. */
+  readonly rejections: Buffer | null;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
@@ -22,9 +24,6 @@ export interface PendingAppend {
   readonly clientId: string;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
 }
-
-/** The names, quotes and commas around one violation in JSON. */
-const VIOLATION_FRAME_BYTES = 40;
 
 function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   const parts = new Map<number, RecordSlice[]>();
@@ -43,14 +42,19 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   return parts;
 }
 
-/** About what the violations of rejected records weigh: 30 kB of `{}` may have 20 MB of them. */
-function bytesOfViolations({ rejected }: Submission): number {
-  let bytes = 0;
-  for (const { violations } of rejected) {
-    for (const { pointer, code, message } of violations)
-      bytes += VIOLATION_FRAME_BYTES + pointer.length + code.length + message.length;
-  }
-  return bytes;
+/** As it is stored, so that a flush of which it is part neither writes nor parses it within its own JSON: it may be megabytes. */
+function rejectionsOf(rejected: Submission["rejected"]): Buffer | null {
+  if (rejected.length === 0) return null;
+  const told = rejected.map(({ index, violations, violationTotal }) => ({
+    index,
+    violations,
+    violationTotal,
+  }));
+  return Buffer.from(JSON.stringify(told));
+}
+
+function bytesOf({ rejections, layout, body }: LogEntry): number {
+  return (rejections?.length ?? 0) + (layout?.length ?? 0) + (body?.length ?? 0);
 }
 
 /**
@@ -80,22 +84,12 @@ export function entriesOf(submission: Submission): PendingAppend {
         reply_to: submission.replyTo ?? undefined,
         backfill_id: submission.backfillId ?? undefined,
         trace_context: submission.traceContext ?? undefined,
-        rejections:
-          rejected.length === 0
-            ? undefined
-            : rejected.map(({ index, violations, violationTotal }) => ({
-                index,
-                violations,
-                violationTotal,
-              })),
       },
+      rejections: rejectionsOf(rejected),
       ...packBody(submission.body, kept),
     };
   });
-  const bytes = entries.reduce(
-    (sum, entry) => sum + (entry.body?.length ?? 0) + (entry.layout?.length ?? 0),
-    bytesOfViolations(submission),
-  );
+  const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
   return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
 }
 
@@ -114,7 +108,7 @@ export function entryOfResolution(resolution: Resolution): PendingAppend {
     target_index: resolution.index,
   };
   return {
-    entries: [{ bucket: resolution.bucket, fields, layout: null, body: null }],
+    entries: [{ bucket: resolution.bucket, fields, rejections: null, layout: null, body: null }],
     bytes: 256,
     clientId: resolution.operator,
     idempotency: null,
@@ -153,6 +147,7 @@ export function flushParameters(
   for (const { append, requestId } of stamped) {
     for (const entry of append.entries) {
       const stored = storedOf(entry, requestId, key);
+      const rejections = place(entry.rejections);
       const layout = place(stored.layout);
       const body = place(stored.body);
       rows.push({
@@ -160,6 +155,8 @@ export function flushParameters(
         lane_id: laneId,
         request_id: requestId,
         received_at: isoOfMicroseconds(microsecondsOf(requestId)),
+        rejections_from: rejections.from,
+        rejections_bytes: rejections.bytes,
         layout_from: layout.from,
         layout_bytes: layout.bytes,
         body_from: body.from,

@@ -6,14 +6,15 @@ insert into bellhop.accept_log (
 )
 select
   home.bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, decode(trace_context, 'hex'),
+  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index,
+  convert_from(substring($2::bytea from rejections_from for rejections_bytes), 'UTF8')::json, backfill_id, decode(trace_context, 'hex'),
   substring($2::bytea from layout_from for layout_bytes), substring($2::bytea from body_from for body_bytes)
 from bellhop.bucket_lease as home
 cross join json_to_recordset($1::json) as e (
   lane_id bigint, request_id uuid, kind "char", resource "char", client_id text,
   received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
   lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
-  rejections json, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
+  rejections_from integer, rejections_bytes integer, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
 )
 left join bellhop.bucket_promise as promise on promise.bucket = home.bucket
 where home.bucket = $3
