@@ -4,15 +4,10 @@ import type { StripList } from "../accept/strip-list.ts";
 import { RecordReader, readRecord } from "../contract/read-record.ts";
 import type { RecordReading } from "../contract/record-reading.ts";
 import { resourceOf } from "../contract/resource.ts";
+import { latestSourceTime } from "../contract/source-time.ts";
 import type { LogPart } from "./backlog.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./record.ts";
-
-/**
- * A source time further ahead of the receipt than this would win for ever, so the record is held aside. Compared with
- * the receipt, not with today, so that a replay decides the same.
- */
-const SOURCE_TIME_AHEAD_MS_MAX = 10 * 60_000;
 
 /** Bytes read between two turns of the event loop: about a millisecond's work. */
 const TURN_BYTES = 131_072;
@@ -42,10 +37,16 @@ function unreadable(part: LogPart, index: number): PartRecord {
   };
 }
 
-/** The last microsecond that a part's records may name as their source time: source times compare as text. */
-function latestSourceTime(part: LogPart): string {
-  const latest = new Date(part.receivedAt.getTime() + SOURCE_TIME_AHEAD_MS_MAX).toISOString();
-  return `${latest.slice(0, -1)}999Z`;
+/** What was said of the last record that was ahead: batches often name one time throughout. */
+let lastAhead = { sourceTime: "", receivedAt: 0, message: "" };
+
+function aheadMessage(sourceTime: string, receivedAt: number): string {
+  if (lastAhead.sourceTime !== sourceTime || lastAhead.receivedAt !== receivedAt) {
+    const minutes = Math.round((Date.parse(sourceTime) - receivedAt) / 60_000);
+    const message = `The record's source time ${sourceTime} is ${minutes} minutes after its receipt; more than 10 are held until an operator releases it.`;
+    lastAhead = { sourceTime, receivedAt, message };
+  }
+  return lastAhead.message;
 }
 
 function recordOf(
@@ -59,8 +60,7 @@ function recordOf(
   const { clientCode, key, sourceTime, contentHash, content } = reading;
   const of = { bucket, propertyId, resource, key };
   if (latest !== null && sourceTime > latest) {
-    const aheadMs = Date.parse(sourceTime) - receivedAt.getTime();
-    const message = `The record's source time ${sourceTime} is ${Math.round(aheadMs / 60_000)} minutes after its receipt; more than 10 are held until an operator releases it.`;
+    const message = aheadMessage(sourceTime, receivedAt.getTime());
     return { kind: "held", index, held: { of, requestId, index, code: "time.future", message } };
   }
   const incoming = { sourceTime, contentHash, requestId, index, filters: content };
@@ -123,8 +123,8 @@ export async function readPart(
   const records: PartRecord[] = [];
   const stripped = new Map<number, Buffer>();
   const layout = await openLayout(part, part.layout);
-  const latest = latestSourceTime(part);
-  for (const chunk of layout.chunksOf(part.body)) {
+  const latest = latestSourceTime(part.receivedAt.getTime());
+  for (const chunk of layout.chunksOf(part.body, part.rejectedIndexes)) {
     const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);
     let turnAt = TURN_BYTES;
     let end = 0;

@@ -31,6 +31,8 @@ export interface BatchRecord {
   /** Where they can be read: texts that are not empty, stand once, and have neither NUL nor an unpaired surrogate. */
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
+  /** Its source time up to the second, as sent, if it was found valid without being parsed: then its value is better not asked for. */
+  readonly sourceSecond: string | undefined;
   /**
    * What is wrong with its text although it parses: repeated or forbidden names, unsafe numbers, unpaired surrogates,
    * NUL. At most 100 are kept in a whole batch, beyond them one a record; `lexicalTotal` counts all of this record.
@@ -128,6 +130,9 @@ const WALKED_TURN_BYTES = 256;
 /** So many records in a row that the walk cannot judge, and it is not tried on the others: it would only add to them. */
 const WALK_MISSES_MAX = 8;
 
+/** Of `2026-01-02T03:04:05`. */
+const SECOND_CHARACTERS = 19;
+
 /** A record that was found valid without being parsed. */
 class WalkedRecord implements BatchRecord {
   readonly index: number;
@@ -139,10 +144,11 @@ class WalkedRecord implements BatchRecord {
   readonly lexical = NO_VIOLATIONS;
   readonly lexicalTotal = 0;
   readonly #body: Buffer;
+  readonly #sourceTimeAt: number;
 
   constructor(
     body: Buffer,
-    [index, start, end]: readonly [number, number, number],
+    [index, start, end, sourceTimeAt]: readonly [number, number, number, number],
     [clientCode, propertyCode]: readonly [string, string],
     validAs: Resource,
   ) {
@@ -152,7 +158,12 @@ class WalkedRecord implements BatchRecord {
     this.end = end;
     this.clientCode = clientCode;
     this.propertyCode = propertyCode;
+    this.#sourceTimeAt = sourceTimeAt;
     this.validAs = validAs;
+  }
+
+  get sourceSecond(): string {
+    return this.#body.toString("latin1", this.#sourceTimeAt, this.#sourceTimeAt + SECOND_CHARACTERS);
   }
 
   /** It has no number that a double may not hold: those are not walked over. */
@@ -168,8 +179,9 @@ class BatchRun {
   readonly #scan: ElementScan = newElementScan();
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
-  /** The codes of the records that were walked, in their order. */
+  /** The codes of the records that were walked, in their order, and where their source times begin. */
   readonly #codes: string[] = [];
+  readonly #times: number[] = [];
   readonly #visit: (record: BatchRecord) => void;
   readonly #ascii: boolean;
   #at = 0;
@@ -306,6 +318,7 @@ class BatchRun {
     }
     this.#walkMisses = 0;
     this.#codes.push(walk.clientCode, walk.propertyCode);
+    this.#times.push(walk.sourceTimeAt);
     const scan = this.#scan;
     scan.outcome = "element";
     scan.end = end;
@@ -345,12 +358,13 @@ class BatchRun {
     if (members !== WALKED)
       return this.#parseElement(index, start, end, members, this.#spans[span + 3] as number);
     const codes = [this.#codes[this.#walkedVisited], this.#codes[this.#walkedVisited + 1]];
+    const sourceTimeAt = this.#times[this.#walkedVisited / 2] as number;
     this.#walkedVisited += 2;
     this.#visited += 1;
     this.#visit(
       new WalkedRecord(
         this.#body,
-        [index, start, end],
+        [index, start, end, sourceTimeAt],
         codes as [string, string],
         this.#resource as Resource,
       ),
@@ -378,7 +392,16 @@ class BatchRun {
       lexicalTotal = found.total;
       this.#lexicalKept += lexical.length;
     }
-    const read = { index, start, end, value, validAs: undefined, lexical, lexicalTotal };
+    const read = {
+      index,
+      start,
+      end,
+      value,
+      validAs: undefined,
+      sourceSecond: undefined,
+      lexical,
+      lexicalTotal,
+    };
     const [clientCode, propertyCode] = [codeIn(read, "clientCode"), codeIn(read, "propertyCode")];
     this.#visited += 1;
     this.#visit({ ...read, clientCode, propertyCode });

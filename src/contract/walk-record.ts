@@ -37,11 +37,13 @@ export interface RecordWalk {
   values: number;
   clientCode: string;
   propertyCode: string;
+  /** Where its source time begins, after the quote. */
+  sourceTimeAt: number;
 }
 
 /** A walk's findings, to be filled by `walkRecord`, one for a batch: equal codes are then one text. */
 export function newRecordWalk(): RecordWalk {
-  return { end: 0, values: 0, clientCode: "", propertyCode: "" };
+  return { end: 0, values: 0, clientCode: "", propertyCode: "", sourceTimeAt: 0 };
 }
 
 const DEPTHS: Readonly<Record<Resource, number>> = {
@@ -80,7 +82,7 @@ export function walkRecord(
   walk: RecordWalk,
 ): boolean {
   if (body[start] !== OPEN_OBJECT) return false;
-  const { plan, clientCode, propertyCode } = RECORD_PLANS[resource];
+  const { plan, clientCode, propertyCode, sourceTime } = RECORD_PLANS[resource];
   values = 2;
   bytesEnd = start + bytesMax;
   const end = walkObject(body, start + 1, plan);
@@ -94,6 +96,7 @@ export function walkRecord(
   walk.values = values;
   walk.clientCode = client;
   walk.propertyCode = property;
+  walk.sourceTimeAt = sourceTime.start + 1;
   return true;
 }
 

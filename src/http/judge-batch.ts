@@ -2,6 +2,7 @@ import type { RejectedRecord, SubmittedRecord } from "../accept/submission.ts";
 import { checkRecord } from "../contract/check-record.ts";
 import type { BatchRecord } from "../contract/read-batch.ts";
 import type { Resource } from "../contract/resource.ts";
+import { isAhead, latestSourceTime } from "../contract/source-time.ts";
 import type { Violation } from "../contract/violation.ts";
 import { ServiceError } from "../errors/registry.ts";
 
@@ -22,8 +23,10 @@ export class BatchJudge {
   readonly #records: SubmittedRecord[] = [];
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
+  readonly #latest = latestSourceTime(Date.now());
   #total = 0;
   #invalid = 0;
+  #ahead = 0;
 
   constructor(resource: Resource, lenient: boolean) {
     this.#resource = resource;
@@ -35,6 +38,11 @@ export class BatchJudge {
     return this.#invalid;
   }
 
+  /** How many of them are valid, and of a time so far ahead that they will be held aside. */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
   /** Checks the next record. */
   see(record: BatchRecord): void {
     const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? VIOLATIONS_KEPT_MAX : 0);
@@ -42,6 +50,7 @@ export class BatchJudge {
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
       this.#records.push({ index, start, end, clientCode, propertyCode });
+      if (isAhead(this.#resource, record, this.#latest)) this.#ahead += 1;
       return;
     }
     this.#invalid += 1;

@@ -125,7 +125,7 @@ async function acceptBody(
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
   waits.records = performance.now() - readingAt;
-  request.rate = weight.count(bodyBytes, seen, judge.invalid) ?? request.rate;
+  request.rate = weight.count(bodyBytes, seen, judge.invalid + judge.ahead) ?? request.rate;
   if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
     await auditForeign(context, principal, resource, foreign);

@@ -12,14 +12,15 @@ const RECORDS_PER_REQUEST = 100;
 const BYTES_PER_REQUEST = 262_144;
 
 /**
- * An invalid record counts as so many: it is parsed, and each fault of it said, which takes 40 µs where to walk over a valid
- * one takes 12. Counted as one, lenient batches of 999 invalid records in 1,000 had the others wait (npm run noisy).
+ * A useless record counts as so many. An invalid one is parsed, and each fault of it said, which takes 40 µs where to walk over a
+ * valid one takes 12. Counted as one, lenient batches of 999 invalid records in 1,000 had the others wait (npm run noisy); and so
+ * did batches of 1,000 that are held aside, as their time has not come.
  */
-const INVALID_RECORD_COUNTS = 4;
+const USELESS_RECORD_COUNTS = 4;
 
-/** As how many requests a batch counts; `records` are those that were looked at, `invalid` those of them that are. */
-function weightOf(bytes: number, records: number, invalid: number): number {
-  const counted = records + invalid * (INVALID_RECORD_COUNTS - 1);
+/** As how many requests a batch counts; `records` are those that were looked at, `useless` those of them that are. */
+function weightOf(bytes: number, records: number, useless: number): number {
+  const counted = records + useless * (USELESS_RECORD_COUNTS - 1);
   return Math.max(1, Math.ceil(bytes / BYTES_PER_REQUEST), Math.ceil(counted / RECORDS_PER_REQUEST));
 }
 
@@ -39,8 +40,8 @@ export class BatchWeight {
   }
 
   /** Answers how the client's rate stands, where the batch weighs more than was counted before. */
-  count(bytes: number, records: number, invalid: number): RateResult | undefined {
-    const more = weightOf(bytes, records, invalid) - this.#counted;
+  count(bytes: number, records: number, useless: number): RateResult | undefined {
+    const more = weightOf(bytes, records, useless) - this.#counted;
     if (more <= 0) return undefined;
     this.#counted += more;
     const { nodes, rateLimiter } = this.#context;

@@ -155,6 +155,26 @@ describe("what a batch weighs in its client's rate", () => {
     assert.ok(Math.abs(after - remainingOf(mixed) - 41) <= 5, `${after - remainingOf(mixed)}`);
   });
 
+  test("a record that will be held aside, as its time is ahead, counts as four, too, whether or not it has to be parsed", async () => {
+    const as = await newClient(100_000);
+    const at = (minutes: number, more = {}) =>
+      JSON.stringify({
+        ...inventoryRecord({ createDateTime: new Date(Date.now() + minutes * 60_000).toISOString() }),
+        ...more,
+      });
+    const of = async (...kinds: string[]) => {
+      const records = kinds.flatMap((kind) => Array(400).fill(kind));
+      const answer = await service.post("inventories", `[${records.join(",")}]`, { as });
+      assert.equal(answer.status, 202);
+      return remainingOf(answer);
+    };
+    const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    const within = await of(at(9), at(9, { ours: { of: 1 } }));
+    assert.ok(Math.abs(before - within - 8) <= 4, `${before - within}`);
+    const ahead = await of(at(11), at(11, { ours: { of: 1 } }));
+    assert.ok(Math.abs(within - ahead - 32) <= 4, `${within - ahead}`);
+  });
+
   test("and for each 256 KiB begun, whatever is in them", async () => {
     const as = await newClient(100_000);
     const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));

@@ -86,18 +86,31 @@ export function depthOf(plan: ValuePlan): number {
   return plan.kind === "object" || plan.kind === "array" ? deepest + 1 : deepest;
 }
 
-/** The plan of a resource's records, and the two members that say whose a record is. */
+/** The field of each resource whose newest wins. */
+export const SOURCE_TIME_FIELD: Readonly<Record<Resource, string>> = {
+  inventories: "createDateTime",
+  reservations: "lastModifiedDateTime",
+  groups: "lastModifiedDateTime",
+};
+
+/** The plan of a resource's records, the two members that say whose a record is, and the one that says of when. */
 export interface RecordPlan {
   readonly plan: ValuePlan;
   readonly clientCode: MemberPlan;
   readonly propertyCode: MemberPlan;
+  readonly sourceTime: MemberPlan;
 }
 
 function recordPlanOf(resource: Resource): RecordPlan {
   const plan = planOf(RECORD_SCHEMAS[resource]);
   const memberNamed = (name: string) =>
     plan.members.find((member) => member.name === name && member.required) as MemberPlan;
-  return { plan, clientCode: memberNamed("clientCode"), propertyCode: memberNamed("propertyCode") };
+  return {
+    plan,
+    clientCode: memberNamed("clientCode"),
+    propertyCode: memberNamed("propertyCode"),
+    sourceTime: memberNamed(SOURCE_TIME_FIELD[resource]),
+  };
 }
 
 /** The plan of each resource's records. The walk is its only user: what it notes in it is of its last record. */
