@@ -279,13 +279,17 @@ describe("an erasure", () => {
     const kept = { request: 200, true: [true], id: "c2001-d200", limit: "200000" };
     const detail = { ...kept, text: 'call 200, "request \u0906\u093e", back' };
     await recordAudit(service.pool, { who: "cli:x", what: "note-number", detail });
+    await recordAudit(service.pool, { who: "cli:x", what: "note-line", detail: { text: "call\n200\n" } });
     const of = ["--reservation", "ACME/LON01/R-2001", "--reason", "x"];
     const { code, err } = await run(service.database, "run", ...of);
     assert.equal(code, 0, err);
     const { rows } = await service.pool.query(
-      "select detail from bellhop.audit_entry where what = 'note-number'",
+      "select detail from bellhop.audit_entry where what in ('note-number', 'note-line') order by what desc",
     );
-    assert.deepEqual(rows, [{ detail: { ...kept, text: 'call [erased], "[erased]", back' } }]);
+    assert.deepEqual(rows, [
+      { detail: { ...kept, text: 'call [erased], "[erased]", back' } },
+      { detail: { text: "call\n[erased]\n" } },
+    ]);
   });
 
   test("is refused while a replay runs, without a subject, and without a reason", async () => {

@@ -44,18 +44,23 @@ export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
 
 const ROWS_AT_ONCE = 1_000;
 
-/** How a word stands within a JSON text. */
-function jsonSpelling(word: string): string {
-  return JSON.stringify(word).slice(1, -1);
-}
-
 /** Taken out where it stands by itself alone: within longer ones (ids, hashes) it is nobody's. */
 const isNumber = (word: string) => /^\d+$/.test(word);
 
+/** How a word stands in a column, and where a number begins there: in JSON behind an escape as well, whose letter is none of the text. */
+const SPELLING = {
+  text: { spell: (word: string) => word, begin: "\\m" },
+  json: {
+    spell: (word: string) => JSON.stringify(word).slice(1, -1),
+    begin: String.raw`(?:\m|\\[bfnrt]|\\u[0-9a-f]{4})`,
+  },
+} as const;
+
 /** A pattern of PostgreSQL's in which every character of the words means itself: none beyond ASCII has another meaning. */
-function patternOf(words: readonly string[], spell: (word: string) => string): string {
+function patternOf(words: readonly string[], type: FreeTextColumn["type"]): string {
+  const { spell, begin } = SPELLING[type];
   const escaped = (word: string) => spell(word).replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
-  return words.map((word) => (isNumber(word) ? `\\m${word}\\M` : escaped(word))).join("|");
+  return words.map((word) => (isNumber(word) ? `${begin}${word}\\M` : escaped(word))).join("|");
 }
 
 /** The same for texts that are here. The longest first, as PostgreSQL takes the longest that fits. */
@@ -89,7 +94,7 @@ async function redactJson(
   return withTransaction(client, async () => {
     const { rows: places } = await client.query<{ place: string }>(
       `select ctid::text as place from ${table} where ${column}::text ~* $1 for update`,
-      [patternOf(words, jsonSpelling)],
+      [patternOf(words, "json")],
     );
     let redacted = 0;
     for (let at = 0; at < places.length; at += ROWS_AT_ONCE) {
@@ -119,7 +124,7 @@ async function redactText(
 ): Promise<number> {
   const { rowCount } = await client.query(
     `update ${table} set ${column} = regexp_replace(${column}, $1, $2, 'gi') where ${column} ~* $1`,
-    [patternOf(words, (word) => word), ERASED],
+    [patternOf(words, "text"), ERASED],
   );
   return rowCount ?? 0;
 }
