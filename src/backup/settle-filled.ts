@@ -5,6 +5,7 @@ import { clearUnfinished } from "../db/unfinished.ts";
 import { beginCursorEpoch } from "../feed/cursor-epoch.ts";
 
 const voidWebhookPositions = readStatement(new URL("./sql/void-webhook-positions.sql", import.meta.url));
+const pauseChangeEndpoints = readStatement(new URL("./sql/pause-change-endpoints.sql", import.meta.url));
 
 /** The sessions that wrote these lanes were another database's: nothing will appear in them any more. */
 async function sealLanes(client: pg.ClientBase): Promise<void> {
@@ -18,8 +19,8 @@ async function sealLanes(client: pg.ClientBase): Promise<void> {
 export async function voidWhatWasTold(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);
   const reason = `${why}: read the records anew, then resume this endpoint.`;
-  const { rows } = await client.query<{ paused: number }>({ ...voidWebhookPositions, values: [by, reason] });
-  return rows[0]?.paused ?? 0;
+  await client.query(voidWebhookPositions);
+  return (await client.query({ ...pauseChangeEndpoints, values: [by, reason] })).rowCount ?? 0;
 }
 
 /**

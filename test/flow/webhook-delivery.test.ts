@@ -246,6 +246,11 @@ describe("an endpoint", () => {
       [pausedBy, pauseReason],
       ["recovery", "The database was recovered: read the records anew, then resume this endpoint."],
     );
+    assert.equal(await voidCursors(), 0);
+    const { rows } = await database.pool.query(
+      "select detail from bellhop.audit_entry where what = 'void-cursors' order by audit_id",
+    );
+    assert.deepEqual(rows, [{ detail: { webhooksPaused: 1 } }, { detail: { webhooksPaused: 0 } }]);
   });
 
   test("has a delivery log and dead letters within bounds", async () => {
