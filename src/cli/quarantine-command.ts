@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { AcceptLog } from "../accept/accept-log.ts";
 import { recordAudit } from "../auth/audit.ts";
+import { countText } from "../doctor/amounts.ts";
 import { type HeldEntry, listHeld, readAllHeld, readHeld } from "../state/quarantine.ts";
 import { type CommandContext, openForCommand } from "./open-for-command.ts";
 import { tableLines } from "./text-output.ts";
@@ -77,7 +78,9 @@ function tell(
 ): string {
   const done = kind === "release" ? "released" : "discarded";
   if (index === undefined)
-    return json ? JSON.stringify({ requestId, kind, entries }) : `${entries.length} records will be ${done}.`;
+    return json
+      ? JSON.stringify({ requestId, kind, entries })
+      : `${countText(entries.length, "record")} will be ${done}.`;
   const entryId = entries[0]?.entryId;
   return json
     ? JSON.stringify({ entryId, requestId, index, kind })

@@ -92,5 +92,9 @@ describe("08 quarantine", () => {
       [0, 1, 2],
     );
     await statusWith("discarded", 3);
+    requestId = requestIdOf(await service.post("inventories", [inventory(tomorrow, 27, "2025-07-20")]));
+    await statusWith("quarantined", 1);
+    const one = await bellhop(service, "quarantine", "discard", requestId, "all");
+    assert.match(one.out, /^1 record will be discarded\.$/m);
   });
 });
