@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { REQUEST_OUTCOME } from "../../src/accept/partitions.ts";
 import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/db/apply-gate.ts";
 import { atGate } from "../../src/retention/windows/at-gate.ts";
+import { openWindows } from "../../src/retention/windows/open-windows.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 
@@ -74,7 +76,7 @@ describe("the gate of apply transactions", () => {
       // As one that began after the announcement.
       await slow.query(`begin; select pg_advisory_xact_lock_shared(${APPLY_GATE})`);
       let done = 0;
-      const replacing = atGate(retention, async () => {
+      const replacing = atGate(retention, "bellhop.request_outcome", async () => {
         done += 1;
       });
       await other.query("set lock_timeout = '1s'");
@@ -90,6 +92,35 @@ describe("the gate of apply transactions", () => {
       assert.ok((heldUp?.tries ?? 0) > 3, JSON.stringify(heldUp));
     } finally {
       for (const client of [retention, slow, other]) client.release(true);
+    }
+  });
+
+  test("is not closed during a vacuum, and nobody waits behind who waits for a long reader, when a table gets windows", async () => {
+    const clients = await Promise.all([1, 2, 3, 4].map(() => bench.database.pool.connect()));
+    const [retention, vacuum, reader, other] = clients;
+    assert.ok(retention !== undefined && vacuum !== undefined && reader !== undefined && other !== undefined);
+    const waits = (mode: string) =>
+      until(async () => {
+        const waiting = await bench.rows(
+          `select from pg_locks where mode = '${mode}' and relation = 'bellhop.request_outcome'::regclass and not granted`,
+        );
+        return waiting.length > 0;
+      }, 10_000);
+    const look = "select from bellhop.request_outcome limit 1";
+    try {
+      await reader.query(`begin; ${look}`);
+      await vacuum.query("begin; lock table bellhop.request_outcome in share update exclusive mode");
+      await other.query("set lock_timeout = '1s'");
+      const opening = openWindows(retention, REQUEST_OUTCOME, { nowMs: Date.now(), windowMs: 60_000 });
+      await waits("ShareUpdateExclusiveLock");
+      await other.query(look);
+      await vacuum.query("rollback");
+      await waits("AccessExclusiveLock");
+      await other.query(look);
+      await reader.query("rollback");
+      assert.equal(await opening, true);
+    } finally {
+      for (const client of clients) client.release(true);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { announceGate, closeGate } from "../../db/apply-gate.ts";
 import { sqlState } from "../../db/sql-state.ts";
@@ -31,12 +32,14 @@ export interface HeldUp {
 
 /**
  * Runs a few statements, which lock a table for themselves, in a transaction while no applier is under way: they are told to be short, waited for,
- * and held up, and after that a lock has to be had at once, or they are let go and all is tried again a little later. `before` is done in the same
- * transaction before anybody is held up; what it answers false to is not done (undefined). What `work` did is undone before it is tried again.
- * Throws what the statements threw, or that no lock could be had in a thousand tries.
+ * and held up, and after that a lock has to be had at once, or they are let go and all is tried again a little later. Vacuum is kept from `table`
+ * before: PostgreSQL ends one of its own accord that somebody waits for, but only after a second, and nobody could be held up at the gate for so
+ * long. `before` is done in the same transaction before anybody is held up; what it answers false to is not done (undefined). What `work` did is
+ * undone before it is tried again. Throws what the statements threw, or that no lock could be had in a thousand tries.
  */
 export async function atGate(
   client: pg.ClientBase,
+  table: string,
   work: () => Promise<unknown>,
   before?: () => Promise<boolean>,
 ): Promise<HeldUp | undefined> {
@@ -48,6 +51,7 @@ export async function atGate(
       await client.query(
         `begin; set local synchronous_commit = off; set local lock_timeout = ${UNFELT_MS_MAX}`,
       );
+      await client.query(`lock table only ${table} in share update exclusive mode`);
       if (before !== undefined && !(await before())) {
         await client.query("rollback");
         return undefined;
@@ -57,7 +61,7 @@ export async function atGate(
         tries += 1;
         const heldUp = await tryOnce(client, tries, work);
         if (heldUp !== undefined) return heldUp;
-        await pause(PAUSE_MS);
+        await delay(PAUSE_MS);
       }
       await client.query("rollback");
     } catch (error) {
@@ -65,7 +69,7 @@ export async function atGate(
       if (sqlState(error) !== LOCK_NOT_AVAILABLE || tries >= TRIES_MAX) throw error;
       tries += 1;
     }
-    await pause(RESPITE_MS);
+    await delay(RESPITE_MS);
   }
 }
 
@@ -89,8 +93,4 @@ async function tryOnce(
     await client.query("rollback to savepoint before_gate");
     return undefined;
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resume) => setTimeout(resume, ms));
 }

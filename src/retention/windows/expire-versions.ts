@@ -4,7 +4,7 @@ import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../../sta
 import { atGate } from "./at-gate.ts";
 import type { Expired } from "./expire-log.ts";
 import { type ExpiringWindow, writeHorizons, writeMark } from "./expiring-window.ts";
-import { endVacuum, makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
+import { makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
 
 /** Versions that came into a window while it was copied, beyond which it is left for the next run. */
 const LATE_MAX = 5_000;
@@ -128,24 +128,17 @@ async function noteLate(
 ): Promise<void> {
   const { schema, table } = of;
   await copying.query(`create table ${schema}.${late} (like ${schema}.${table})`);
-  await changeTriggers(
-    replacing,
-    `${schema}.${window}`,
-    `create trigger ${TRIGGER} after insert or update on ${schema}.${window}
-    for each row execute function bellhop.note_late_version('${schema}.${late}')`,
+  const name = `${schema}.${window}`;
+  await atGate(replacing, name, () =>
+    replacing.query(
+      `create trigger ${TRIGGER} after insert or update on ${name}
+      for each row execute function bellhop.note_late_version('${schema}.${late}')`,
+    ),
   );
 }
 
-/** Makes or drops one on a window. */
-async function changeTriggers(client: pg.ClientBase, window: string, statement: string): Promise<void> {
-  await atGate(
-    client,
-    () => client.query(statement),
-    async () => {
-      await endVacuum(client, window);
-      return true;
-    },
-  );
+async function dropTrigger(client: pg.ClientBase, window: string): Promise<void> {
+  await atGate(client, window, () => client.query(`drop trigger if exists ${TRIGGER} on ${window}`));
 }
 
 async function forgetLate(
@@ -155,8 +148,7 @@ async function forgetLate(
   late: string,
 ): Promise<void> {
   const { schema } = of;
-  const name = `${schema}.${window}`;
-  await changeTriggers(replacing, name, `drop trigger if exists ${TRIGGER} on ${name}`);
+  await dropTrigger(replacing, `${schema}.${window}`);
   await copying.query(`drop table if exists ${schema}.${late}`);
 }
 
@@ -169,8 +161,7 @@ export async function forgetAllLate(client: pg.ClientBase, { schema, table }: Wi
     where noting.tgname = $3 and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
     [schema, table, TRIGGER],
   );
-  for (const { name } of rows)
-    await changeTriggers(client, name, `drop trigger if exists ${TRIGGER} on ${name}`);
+  for (const { name } of rows) await dropTrigger(client, name);
 }
 
 /** How much came late, as far as it matters. */

@@ -44,17 +44,16 @@ export async function openWindows(
   const cutMs = await cutOf(client, of, nowMs, windowMs);
   const table = `${of.schema}.${of.table}`;
   const constraint = `${of.table}_before_window`;
-  await client.query(`alter table ${table} drop constraint if exists ${constraint}`);
-  await atGate(client, () =>
+  await atGate(client, table, () =>
     client.query(
-      `alter table ${table} add constraint ${constraint}
+      `alter table ${table} drop constraint if exists ${constraint}, add constraint ${constraint}
         check (${of.column} is not null and ${of.column} < '${of.boundOf(cutMs)}') not valid`,
     ),
   );
   await client.query(`alter table ${table} validate constraint ${constraint}`);
   await client.query("set search_path = pg_catalog");
   try {
-    await atGate(client, async () => {
+    await atGate(client, table, async () => {
       await client.query(`lock table ${table} in access exclusive mode`);
       await becomeFirstWindow(client, of, cutMs, windowMs);
       await client.query(`alter table ${of.schema}.${of.table}_before drop constraint ${constraint}`);

@@ -54,6 +54,7 @@ export async function replaceWindow(
   let lockMs = 0;
   const heldUp = await atGate(
     replacing,
+    `${schema}.${window.name}`,
     async () => {
       await complete?.(replacing);
       const askedAt = performance.now();
@@ -62,22 +63,11 @@ export async function replaceWindow(
       await swap(replacing, of, window, successor);
       lockMs = performance.now() - askedAt;
     },
-    async () => {
-      await endVacuum(replacing, `${schema}.${window.name}`);
-      return isComplete === undefined || isComplete(replacing);
-    },
+    isComplete && (() => isComplete(replacing)),
   );
   if (heldUp !== undefined) await copying.query(`drop table ${schema}.${window.name}`);
   else if (successor !== undefined) await copying.query(`drop table ${schema}.${successor}`);
   return heldUp && { ...heldUp, lockMs };
-}
-
-/**
- * Keeps vacuum from a table until the transaction ends. PostgreSQL ends one of its own accord that somebody waits for, but only after a second:
- * nobody could be held up at the gate for so long.
- */
-export async function endVacuum(client: pg.ClientBase, table: string): Promise<void> {
-  await client.query(`lock table only ${table} in share update exclusive mode`);
 }
 
 /** With such a constraint PostgreSQL need not read the table when it is attached. */
