@@ -18,7 +18,7 @@ export interface InsightAnswer {
  * Where a formula may begin: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
  * nothing else is gone through once.
  */
-const MAYBE_FORMULA = /^[=+\-@]|[;\s]+[=+\-@]?/g;
+const MAYBE_FORMULA = /^[=+\-@]|([;\s]+)([=+\-@]?)/g;
 const TO_QUOTE = /[",\r\n]/;
 
 /** Text that is somebody's own, and may be a formula: dates and decimals are ours. */
@@ -31,9 +31,9 @@ function isForeign({ type, format }: Schema): boolean {
  * behind a semicolon or a line break, as spreadsheets divide cells there where a comma is a decimal point.
  */
 function withoutFormula(text: string): string {
-  return text.replaceAll(MAYBE_FORMULA, (found, offset) => {
-    const marked = /[;\r\n].*[=+\-@]$/s.test(found) ? `${found.slice(0, -1)}'${found.slice(-1)}` : found;
-    return offset === 0 && /[=+\-@]$|^[\t\r]/.test(found) ? `'${marked}` : marked;
+  return text.replaceAll(MAYBE_FORMULA, (found, before = "", sign = found, offset) => {
+    const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
+    return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
   });
 }
 

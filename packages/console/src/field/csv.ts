@@ -8,9 +8,9 @@ export function toCsv(rows: readonly (readonly (string | number | null)[])[]): s
 
 /** At the beginning, and behind a semicolon or a line break: where a comma is a decimal point, spreadsheets divide cells there. */
 function withoutFormula(text: string): string {
-  return text.replaceAll(/^[=+\-@]|[;\s]+[=+\-@]?/g, (found, offset) => {
-    const marked = /[;\r\n].*[=+\-@]$/s.test(found) ? `${found.slice(0, -1)}'${found.slice(-1)}` : found;
-    return offset === 0 && /[=+\-@]$|^[\t\r]/.test(found) ? `'${marked}` : marked;
+  return text.replaceAll(/^[=+\-@]|([;\s]+)([=+\-@]?)/g, (found, before = "", sign = found, offset) => {
+    const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
+    return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
   });
 }
 
