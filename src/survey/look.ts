@@ -3,13 +3,13 @@ import { isDistributed } from "../db/distribution.ts";
 import { freeDiskBytes } from "../db/open-database.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
+import { countUnownedBuckets } from "../db/unowned-buckets.ts";
 import { settingNamed } from "../settings/setting-values.ts";
 import type { SurveyMetrics } from "./survey-metrics.ts";
 
 const statement = (name: string) => readStatement(new URL(`./sql/survey-${name}.sql`, import.meta.url));
 const LANES = statement("lanes");
 const BACKLOG = statement("backlog");
-const BUCKETS = statement("buckets");
 const QUARANTINE = statement("quarantine");
 const TRANSACTIONS = statement("transactions");
 const SIZES = statement("sizes");
@@ -19,19 +19,6 @@ const WAL_FILES = statement("wal-files");
 const FEEDS = statement("feeds");
 const FEEDS_DISTRIBUTED = statement("feeds-distributed");
 const SIZES_DISTRIBUTED = statement("sizes-distributed");
-
-/** Of leases that were read before: in one statement Citus might ask a worker who its sessions are. */
-const BUCKETS_OF_LEASES = {
-  name: `${BUCKETS.name}-of-leases`,
-  text: BUCKETS.text.replace(
-    "bellhop.bucket_lease as lease",
-    "json_to_recordset($1::json) as lease (backend_pid integer, backend_start timestamptz)",
-  ),
-};
-const LEASES = {
-  name: "survey-leases",
-  text: "select backend_pid, backend_start::text as backend_start from bellhop.bucket_lease",
-};
 
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
 const HELD_MAX = 100_000;
@@ -68,10 +55,7 @@ async function lookAtBacklog({ on, metrics }: Surveyed): Promise<void> {
 }
 
 async function lookAtBuckets({ on, metrics }: Surveyed): Promise<void> {
-  const ask = (await isDistributed(on))
-    ? { ...BUCKETS_OF_LEASES, values: [JSON.stringify((await on.query(LEASES)).rows)] }
-    : BUCKETS;
-  metrics.bucketsUnowned.set((await firstOf<{ unowned: number }>(on, ask)).unowned);
+  metrics.bucketsUnowned.set(await countUnownedBuckets(on));
 }
 
 async function lookAtTransactions({ on, metrics }: Surveyed): Promise<void> {

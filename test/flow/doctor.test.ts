@@ -77,6 +77,17 @@ describe("beside a running service", () => {
       assert.equal(healthOf(findings, id), "ok", id);
   });
 
+  test("a bucket has an owner though its session is hidden from whoever looks", async (t) => {
+    if (await isOnCitus()) return t.skip("Who looks would have to log in to the workers.");
+    await service.pool.query(
+      `grant usage on schema bellhop, bellhop_state to pg_read_all_settings;
+      grant select on all tables in schema bellhop, bellhop_state to pg_read_all_settings`,
+    );
+    const url = new URL(service.database.url);
+    url.searchParams.set("options", "-c role=pg_read_all_settings");
+    assert.match(saysOf(await look(url.href), "buckets.owned"), /^All 64 buckets have an owner/);
+  });
+
   test("whatever is not well says what it means and what to do", async () => {
     const findings = await look(service.database.url, { NODE_ENV: "production" });
     const ids = findings.filter(({ health }) => health !== "ok").map(({ id }) => id);

@@ -2,37 +2,13 @@ import type pg from "pg";
 import { BUCKET_COUNT } from "../../accept/bucket.ts";
 import { lookForLag } from "../../console/apply-lag.ts";
 import { countPresent, type Presence } from "../../db/presence.ts";
-import { readStatement } from "../../db/statement.ts";
+import { countUnownedBuckets } from "../../db/unowned-buckets.ts";
 import { countText, spanText } from "../amounts.ts";
 import { type Check, type Finding, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";
 
-const READ_LEASES = readStatement(new URL("../sql/read-leases.sql", import.meta.url));
-const READ_SESSIONS = readStatement(new URL("../sql/read-sessions.sql", import.meta.url));
-
-interface Sessions {
-  readonly sessions: readonly { pid: number; start: string | null }[];
-  readonly leases: readonly {
-    bucket: number;
-    owner: string | null;
-    pid: number | null;
-    start: string | null;
-  }[];
-}
-
 const LAG_SECONDS_MAX = 30;
 const LONG_LAG_SECONDS = 300;
-
-/** Buckets whose holder is gone. One whose session is hidden (another role's) counts as held. */
-function unownedOf({ sessions, leases }: Sessions): readonly number[] {
-  const living = new Map(sessions.map(({ pid, start }) => [pid, start]));
-  const isHeld = (pid: number | null, start: string | null) => {
-    if (pid === null || !living.has(pid)) return false;
-    const began = living.get(pid) ?? null;
-    return began === null || began === start;
-  };
-  return leases.filter(({ pid, start }) => !isHeld(pid, start)).map(({ bucket }) => bucket);
-}
 
 function nodeFindings(present: ReadonlyMap<Presence, number>): Finding[] {
   const id = "nodes.present";
@@ -57,10 +33,10 @@ function nodeFindings(present: ReadonlyMap<Presence, number>): Finding[] {
   ];
 }
 
-function bucketFinding(unowned: readonly number[], appliers: number): Finding {
+function bucketFinding(unowned: number, appliers: number): Finding {
   const id = "buckets.owned";
-  if (unowned.length === 0) return fine(id, `All ${BUCKET_COUNT} buckets have an owner.`);
-  const says = `${unowned.length} of ${BUCKET_COUNT} buckets have no owner`;
+  if (unowned === 0) return fine(id, `All ${BUCKET_COUNT} buckets have an owner.`);
+  const says = `${unowned} of ${BUCKET_COUNT} buckets have no owner`;
   if (appliers === 0) return fine(id, `${says}: no node applies.`);
   return trouble("warn", id, {
     says: `${says} although ${countText(appliers, "thread applies", "threads apply")}.`,
@@ -97,11 +73,8 @@ export const appliers: Check<DatabaseSubject> = {
     } finally {
       client.release();
     }
-    // Leases first: who takes one in between is there by then.
-    const { rows: leased } = await pool.query<Pick<Sessions, "leases">>(READ_LEASES);
-    const { rows: seen } = await pool.query<Pick<Sessions, "sessions">>(READ_SESSIONS);
     const applying = present.get("apply") ?? 0;
-    const unowned = unownedOf({ sessions: seen[0]?.sessions ?? [], leases: leased[0]?.leases ?? [] });
+    const unowned = await countUnownedBuckets(pool);
     return [...nodeFindings(present), bucketFinding(unowned, applying), await lagFinding(pool, applying)];
   },
 };
