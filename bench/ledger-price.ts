@@ -67,8 +67,7 @@ async function measure(load: Load): Promise<Pair[]> {
   return pairs;
 }
 
-const ascending = (numbers: readonly number[]): number[] =>
-  numbers.toSorted((left, right) => left - right);
+const ascending = (numbers: readonly number[]): number[] => numbers.toSorted((left, right) => left - right);
 const medianOf = (numbers: readonly number[]): number => median(ascending(numbers));
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
