@@ -279,13 +279,18 @@ function ratiosOf(starts: readonly (readonly Round[])[], part: keyof Cost): read
   return ratios.length === 1 ? (ratios[0] ?? []) : ratios.map(median).sort((left, right) => left - right);
 }
 
+function judge(middle: number, to: number, goal: number): string {
+  if (middle > goal) return "NOT MET";
+  return to > goal ? "met by the median, not by all of its interval" : "met";
+}
+
 function tell(name: string, starts: readonly (readonly Round[])[], goal: number | undefined): void {
   for (const part of ["all", "node"] as const) {
     const ascending = ratiosOf(starts, part);
     const middle = median(ascending);
     const { from, to } = medianInterval(ascending);
     const counted = `${ascending.length} ${starts.length === 1 ? "rounds" : "starts"}`;
-    const judged = goal === undefined ? "" : `, goal ${goal}: ${middle <= goal ? "met" : "NOT MET"}`;
+    const judged = goal === undefined ? "" : `, goal ${goal}: ${judge(middle, to, goal)}`;
     const within = part === "node" ? ", node alone" : judged;
     console.log(
       `${name}, ${values.of}: ${middle.toFixed(3)} [${from.toFixed(3)} to ${to.toFixed(3)}] of ${counted}${within}`,
