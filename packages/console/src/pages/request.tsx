@@ -1,6 +1,7 @@
+import { type ReactNode, useState } from "react";
 import type { Outcome, RecordItem, RequestAnswer, RequestCounts } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { type Asked, useAnswer } from "../data/use-answer.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { writeDuration } from "../field/instant.ts";
 import { shortId } from "../field/short-id.ts";
@@ -47,6 +48,7 @@ export function RequestPage({ segments }: { readonly segments: Segments }) {
     // Only while it is being applied: what looks again by itself keeps a session alive.
     (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
   );
+  const known = useKnown(requestId, asked.answer);
   const rows = () => toRows(asked.answer?.records ?? []);
   return (
     <Page
@@ -54,14 +56,31 @@ export function RequestPage({ segments }: { readonly segments: Segments }) {
       crumbs={[{ to: "/requests", text: "Requests" }]}
       actions={<ExportButton name={`request-${requestId}`} rows={rows} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <Request answer={answer} />}
-      </Answered>
+      {known === undefined ? (
+        <Answered asked={asked} lines={10}>
+          {() => null}
+        </Answered>
+      ) : (
+        <Request answer={known} asked={asked} />
+      )}
     </Page>
   );
 }
 
-function Request({ answer }: { readonly answer: RequestAnswer }) {
+/** What is known of the request while other records of it are on their way: what is around them stays, and so does the focus. */
+function useKnown(requestId: string, answer: RequestAnswer | undefined): RequestAnswer | undefined {
+  const [latest, setLatest] = useState<RequestAnswer>();
+  if (answer !== undefined && answer !== latest) setLatest(answer);
+  return answer ?? (latest?.requestId === requestId ? latest : undefined);
+}
+
+interface RequestProps {
+  readonly answer: RequestAnswer;
+  /** For the records that are shown. */
+  readonly asked: Asked<RequestAnswer>;
+}
+
+function Request({ answer, asked }: RequestProps) {
   const { receivedAt, appliedAt } = answer;
   return (
     <>
@@ -92,12 +111,18 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
       </Section>
       <Section title="Records" aside={<CountsLine counts={answer.counts} />}>
         <RecordFilters />
-        {answer.records.length === 0 ? (
-          <NoRecords counts={answer.counts} />
-        ) : (
-          <RecordTable requestId={answer.requestId} answer={answer} />
-        )}
-        <Pager nextCursor={answer.nextCursor} shown={`${writeMany(answer.records.length, "record")} shown`} />
+        <Answered asked={asked} lines={10}>
+          {({ requestId, records, counts, nextCursor }) => (
+            <>
+              {records.length === 0 ? (
+                <NoRecords counts={counts} />
+              ) : (
+                <RecordTable requestId={requestId} records={records} />
+              )}
+              <Pager nextCursor={nextCursor} shown={`${writeMany(records.length, "record")} shown`} />
+            </>
+          )}
+        </Answered>
       </Section>
     </>
   );
@@ -146,7 +171,12 @@ function NoRecords({ counts }: { readonly counts: RequestCounts }) {
   );
 }
 
-function RecordTable({ requestId, answer }: { readonly requestId: string; readonly answer: RequestAnswer }) {
+interface RecordTableProps {
+  readonly requestId: string;
+  readonly records: readonly RecordItem[];
+}
+
+function RecordTable({ requestId, records }: RecordTableProps) {
   const columns: readonly Column<RecordItem>[] = [
     {
       head: "Record",
@@ -165,13 +195,13 @@ function RecordTable({ requestId, answer }: { readonly requestId: string; readon
       ),
     },
     { head: "Outcome", cell: (record) => <RecordOutcome record={record} /> },
-    { head: "Why", prose: true, cell: (record) => <Why record={record} /> },
+    { head: "Why", prose: true, cell: whyOf },
   ];
   return (
     <Table
       caption="Records of this request"
       columns={columns}
-      rows={answer.records}
+      rows={records}
       keyOf={({ index }) => String(index)}
     />
   );
@@ -188,12 +218,14 @@ function RecordOutcome({ record }: { readonly record: RecordItem }) {
   );
 }
 
-function Why({ record }: { readonly record: RecordItem }) {
+/** Null where there is nothing to tell: a phone then leaves the line out. */
+function whyOf(record: RecordItem): ReactNode {
   const told = record.violations ?? record.warnings;
-  const first = told[0];
+  const why = record.message ?? told[0]?.message;
+  if (why === undefined) return null;
   return (
     <>
-      {record.message ?? first?.message ?? ""}
+      {why}
       {told.length > 1 ? <span className="muted"> and {told.length - 1} more</span> : null}
     </>
   );

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { usePath } from "../routing/address.ts";
+import { useListPage, usePath } from "../routing/address.ts";
 import { Link } from "../routing/link.tsx";
 
 /** A step on the way to a page. */
@@ -22,9 +22,12 @@ interface PageProps {
 export function Page({ title, heading = title, lead, crumbs = [], actions, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null);
   const path = usePath();
+  const { number = 1 } = useListPage();
+  // Entries of the browser's history are told apart by it.
+  const place = number === 1 ? "" : `page ${number}`;
   useEffect(() => {
-    document.title = `${title} · Bellhop console`;
-  }, [title]);
+    document.title = `${title}${place === "" ? "" : `, ${place}`} · Bellhop console`;
+  }, [title, place]);
   useArrival(path, head);
   return (
     <>
@@ -45,6 +48,9 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
             {heading}
           </h1>
           {lead === undefined ? null : <p className="lead">{lead}</p>}
+          <p className="unseen" role="status">
+            {place}
+          </p>
         </div>
         {actions === undefined ? null : <div className="actions">{actions}</div>}
       </header>
@@ -76,7 +82,7 @@ export function Section({ title, aside, children }: SectionProps) {
   return (
     <section className="section">
       <div className="section-head">
-        <h2>{title}</h2>
+        <h2 tabIndex={-1}>{title}</h2>
         {aside}
       </div>
       {children}

@@ -1,4 +1,5 @@
 import { useCallback, useSyncExternalStore } from "react";
+import { entryOf, pageNumberOf, type Trail, trailOf } from "./trail.ts";
 
 /** The console's own part of the address begins here. */
 const BASE = "/console";
@@ -14,11 +15,11 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Goes to an address of the console, such as `/requests?outcome=failed`. */
-export function go(to: string, how: "push" | "replace" = "push"): void {
+/** Goes to an address of the console, such as `/requests?outcome=failed`; `trail` is of a list that was turned to it. */
+export function go(to: string, how: "push" | "replace" = "push", trail: Trail = []): void {
   const address = hrefOf(to);
-  if (how === "replace") history.replaceState(null, "", address);
-  else if (address !== location.pathname + location.search) history.pushState(null, "", address);
+  if (how === "replace") history.replaceState(entryOf(trail), "", address);
+  else if (address !== location.pathname + location.search) history.pushState(entryOf(trail), "", address);
   tellAll();
 }
 
@@ -51,12 +52,26 @@ export function useFilters(): {
 } {
   const search = useSyncExternalStore(subscribe, () => location.search);
   const change = useCallback((changes: Changes, how: "push" | "replace" = "push") => {
-    go(withChanges(pathNow(), location.search, changes), how);
+    const address = withChanges(pathNow(), location.search, changes);
+    const isSamePage = cursorOf(new URL(address, location.href).search) === cursorOf(location.search);
+    go(address, how, isSamePage ? trailOf(history.state) : []);
   }, []);
   return { filters: new URLSearchParams(search), change };
 }
 
 const pathNow = () => withoutBase(location.pathname);
+const cursorOf = (search: string) => new URLSearchParams(search).get("cursor") ?? "";
+
+/** Where the open page of a list begins, the pages that led to it, and which one it is, where that is known. */
+export function useListPage(): {
+  readonly cursor: string;
+  readonly trail: Trail;
+  readonly number: number | undefined;
+} {
+  const cursor = useSyncExternalStore(subscribe, () => cursorOf(location.search));
+  const trail = trailOf(useSyncExternalStore(subscribe, () => history.state as unknown));
+  return { cursor, trail, number: pageNumberOf(cursor, trail) };
+}
 
 /** The address of this page with other filters. */
 export function withChanges(path: string, search: string, changes: Changes): string {

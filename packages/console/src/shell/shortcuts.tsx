@@ -69,6 +69,8 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["/"], "to the first filter of the page"],
   [["j"], "to the next row"],
   [["k"], "to the row before"],
+  [["n"], "to the next page of a list"],
+  [["p"], "to the page before"],
   [["Enter"], "open the row"],
   ...PLACES.flatMap(({ places }) => places).map(({ key, text }) => [["g", key], text] as const),
   [["←", "→"], "along a chart, once it has the focus"],
@@ -86,6 +88,8 @@ function listen(showList: () => void): () => void {
     else if (event.key === "/") document.querySelector<HTMLElement>("[data-first-filter]")?.focus();
     else if (event.key === "j") moveRow(1);
     else if (event.key === "k") moveRow(-1);
+    else if (event.key === "n") turnList("next");
+    else if (event.key === "p") turnList("prev");
     else if (event.key === "g") {
       armedUntil = event.timeStamp + SECOND_KEY_MS;
       return;
@@ -112,4 +116,8 @@ function moveRow(step: 1 | -1): void {
   const here = links.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
   const next = here === -1 ? (step === 1 ? 0 : links.length - 1) : here + step;
   links[next]?.focus();
+}
+
+function turnList(way: "next" | "prev"): void {
+  document.querySelector<HTMLElement>(`main a[rel=${way}]`)?.click();
 }
