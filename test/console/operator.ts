@@ -121,11 +121,60 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("dialog").waitFor({ state: "detached" });
     });
 
+    inWindow(
+      "turns the pages of a list, and finds the way back after a reload, not behind a link",
+      async (page) => {
+        const begins = (place: number) =>
+          page
+            .locator("main tbody tr:first-child td:nth-child(2)", { hasText: RegExp(`^${place}$`) })
+            .waitFor();
+        const focused = () =>
+          page.evaluate("document.activeElement?.value ?? document.activeElement?.textContent");
+        await visit(page, "/requests?resource=reservations");
+        const ofMany = page
+          .getByRole("row")
+          .filter({ has: page.getByRole("cell", { name: "400", exact: true }) });
+        await ofMany.first().getByRole("link").first().click();
+        await page.getByText("All", { exact: true }).click();
+        await begins(0);
+        assert.equal(await focused(), "on", "a filter keeps the focus while its records are on their way");
+        await page.getByRole("link", { name: "Next page" }).click();
+        await begins(100);
+        assert.equal(await focused(), "Records", "it begins at its head");
+        await page.keyboard.press("n");
+        await begins(200);
+        assert.match(await page.title(), /, page 3 ·/);
+        const address = page.url();
+        await page.reload();
+        await page.getByRole("link", { name: "Previous page" }).click();
+        await begins(100);
+        await page.keyboard.press("p");
+        await begins(0);
+        assert.deepEqual(await page.locator(".turns a").allInnerTexts(), ["Next page"]);
+        await page.goto(address);
+        await begins(200);
+        assert.deepEqual(await page.locator(".turns a").allInnerTexts(), ["First page", "Next page"]);
+        await page.getByRole("link", { name: "First page" }).click();
+        await begins(0);
+      },
+    );
+
     inWindow("saves what is shown as CSV", async (page) => {
-      await visit(page, "/requests");
-      const download = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Export CSV" }).click();
-      const text = await readFile((await (await download).path()) ?? "", "utf8");
-      assert.match(text, /^requestId,receivedAt,/);
+      for (const [path, row] of [
+        ["/requests", /^requestId,receivedAt,.*\r\n[0-9a-f]{8}-/],
+        [
+          "/backfills",
+          /^backfillId,.*\r\n[0-9a-f-]{36},.*,ACME,PARIS01,open,.*,"its first year, again"\r\n$/,
+        ],
+        [
+          "/webhooks",
+          /^endpointId,.*\r\n[0-9a-f-]{36},webhook,https:\/\/partner\.invalid\/bellhop,Night audit,/,
+        ],
+      ] as const) {
+        await visit(page, path);
+        const download = page.waitForEvent("download");
+        await page.getByRole("button", { name: "Export CSV" }).click();
+        assert.match(await readFile((await (await download).path()) ?? "", "utf8"), row);
+      }
     });
   });

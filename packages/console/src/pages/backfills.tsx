@@ -3,6 +3,7 @@ import { addressOf } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
+import { ExportButton } from "../parts/export-button.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page } from "../parts/page.tsx";
@@ -43,6 +44,7 @@ export function BackfillsPage() {
     <Page
       title="Backfills"
       lead="Cold starts of hotels: what was said to be coming, what has come, and who stands by it."
+      actions={<ExportButton name="backfills" rows={() => toRows(asked.answer?.items ?? [])} />}
     >
       <search className="filters">
         <SelectField
@@ -78,4 +80,39 @@ export function BackfillsPage() {
       </Answered>
     </Page>
   );
+}
+
+function toRows(items: readonly BackfillListItem[]): (string | null)[][] {
+  const signed = ({ signatures }: BackfillListItem, by: "partner" | "operator") => {
+    const signature = signatures.find(({ side }) => side === by);
+    return [signature?.signedBy ?? null, signature?.signedAt ?? null];
+  };
+  return [
+    [
+      ...[
+        "backfillId",
+        "clientId",
+        "clientCode",
+        "propertyCode",
+        "state",
+        "openedAt",
+        "endedAt",
+        "statementHash",
+      ],
+      ...["partnerSignedBy", "partnerSignedAt", "operatorSignedBy", "operatorSignedAt", "note"],
+    ],
+    ...items.map((item) => [
+      item.backfillId,
+      item.clientId,
+      item.clientCode,
+      item.propertyCode,
+      item.state,
+      item.openedAt,
+      item.endedAt,
+      item.statementHash,
+      ...signed(item, "partner"),
+      ...signed(item, "operator"),
+      item.note,
+    ]),
+  ];
 }

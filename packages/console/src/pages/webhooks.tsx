@@ -6,6 +6,7 @@ import { writeCount } from "../field/amounts.ts";
 import { failureInWords } from "../field/failure-words.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
+import { ExportButton } from "../parts/export-button.tsx";
 import { Instant } from "../parts/instant.tsx";
 import { Page } from "../parts/page.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
@@ -68,9 +69,12 @@ export function WebhooksPage() {
       title="Webhooks"
       lead="Where partners are told what happened, and what became of it."
       actions={
-        <Button kind="main" onClick={() => setMaking(true)}>
-          New endpoint …
-        </Button>
+        <>
+          <ExportButton name="webhooks" rows={() => toRows(asked.answer?.items ?? [])} />
+          <Button kind="main" onClick={() => setMaking(true)}>
+            New endpoint …
+          </Button>
+        </>
       }
     >
       <search className="filters">
@@ -112,4 +116,61 @@ export function WebhooksPage() {
       {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </Page>
   );
+}
+
+function toRows(items: readonly WebhookItem[]): (string | number | null)[][] {
+  return [
+    [
+      ...[
+        "endpointId",
+        "kind",
+        "url",
+        "description",
+        "clientId",
+        "clientName",
+        "events",
+        "resource",
+        "clientCode",
+      ],
+      ...[
+        "propertyCode",
+        "state",
+        "pausedAt",
+        "pausedBy",
+        "pauseReason",
+        "failures",
+        "failingSince",
+        "waiting",
+      ],
+      ...["waitingSince", "deadLetters", "dropped", "droppedSince", "lastTryAt", "lastStatus", "lastFailure"],
+      "createdAt",
+    ],
+    ...items.map((item) => [
+      item.endpointId,
+      item.kind,
+      item.url,
+      item.description,
+      item.clientId,
+      item.clientName,
+      item.events.join(" "),
+      item.resource,
+      item.clientCode,
+      item.propertyCode,
+      item.state,
+      item.pausedAt,
+      item.pausedBy,
+      item.pauseReason,
+      item.failures,
+      item.failingSince,
+      item.waiting,
+      item.waitingSince,
+      item.deadLetters,
+      item.dropped,
+      item.droppedSince,
+      item.lastTryAt,
+      item.lastStatus,
+      item.lastFailure,
+      item.createdAt,
+    ]),
+  ];
 }
