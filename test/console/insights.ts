@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 
 export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
@@ -63,9 +64,9 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
     inWindow("adds pickup up by day and by night", async (page) => {
       await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01");
       await page.locator(".heat tfoot").waitFor();
-      const rows = await page.locator(".heat :is(tbody, tfoot) tr").all();
+      const ofRooms = await page.locator(".heat :is(tbody, tfoot) tr").all();
       const numbers = await Promise.all(
-        rows.map(async (row) =>
+        ofRooms.map(async (row) =>
           (await row.locator("td").allInnerTexts()).map((text) => Number(text.replace("−", "-") || 0)),
         ),
       );
@@ -80,6 +81,37 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
           day.at(-1),
           day.slice(0, -1).reduce((sum, rooms) => sum + rooms, 0),
         );
+
+      await page.getByText("Revenue", { exact: true }).click();
+      await page.waitForURL(/show=revenue/);
+      const rows = await page.locator(".heat[data-of=revenue] :is(tbody, tfoot) tr").all();
+      const cents = await Promise.all(
+        rows.map(async (row) => ({
+          parts: (await row.locator("td .unseen").allInnerTexts()).map(centsOf),
+          sum: centsOf(await row.locator("td:last-child").innerText()),
+        })),
+      );
+      for (const { parts, sum } of cents)
+        assert.equal(
+          parts.reduce((one, other) => one + other, 0),
+          sum,
+        );
+      const total = cents.pop()?.sum ?? 0;
+      assert.ok(total !== 0, "no revenue was picked up");
+      assert.equal(
+        cents.reduce((all, { sum }) => all + sum, 0),
+        total,
+      );
+      assert.deepEqual(await violationsOf(page), []);
+      await page.getByText("The figures as a table").click();
+      const figures = page.getByRole("table", { name: "Pickup by day, night and currency" });
+      const exact = await figures.locator("tbody td:nth-child(6)").allInnerTexts();
+      assert.equal(
+        exact.map(centsOf).reduce((one, other) => one + other, 0),
+        total,
+      );
+      await page.goBack();
+      await page.locator(".heat[data-of=rooms]").waitFor();
     });
 
     inWindow("opens a night that does not reconcile down to its records", async (page) => {
@@ -104,6 +136,11 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       );
     });
   });
+
+/** `−1,234.50` in cents; what has no price is nothing. */
+function centsOf(text: string): number {
+  return text === "–" ? 0 : Math.round(Number(text.replace("−", "-").replaceAll(",", "")) * 100);
+}
 
 /** Whether the chart has more in it than its ground. */
 function isDrawn(page: Page): Promise<boolean> {

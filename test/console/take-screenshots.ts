@@ -72,11 +72,12 @@ async function takeLook(
   await context.close();
 }
 
-/** What is there where nothing is, or where something is wrong; and revenue in a chart. */
+/** What is there where nothing is, or where something is wrong; and revenue in charts. */
 function statesOf({ clientCode, propertyCode }: Hotel): readonly (readonly [name: string, path: string])[] {
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
     ["revenue", `/property?${codes}&show=revenue`],
+    ["pickup-revenue", `/property/pickup?${codes}&show=revenue`],
     ["nothing-found", "/requests?clientCode=NOBODY&propertyCode=NOWHERE"],
     ["not-there", "/requests/01a20402-7dbc-7416-abb3-bb1ec9b8778c"],
     ["wrong-address", "/property/revenue"],

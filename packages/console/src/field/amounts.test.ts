@@ -7,6 +7,7 @@ import {
   writeMany,
   writeMoney,
   writeShare,
+  writeShort,
   writeSigned,
 } from "./amounts.ts";
 
@@ -28,6 +29,12 @@ describe("figures in the console", () => {
     assert.equal(addMoney([]), "0");
     assert.equal(subtractMoney("3", "5.25"), "-2.25");
     assert.equal(subtractMoney("-0.5", "-0.75"), "0.25");
+  });
+
+  test("money is shortened to what fits a cell", () => {
+    assert.equal(writeShort("845.50"), "846");
+    assert.match(writeShort("-1234.5"), /^−1\.2K$/i);
+    assert.match(writeShort("12345678901.23"), /^12B|12bn$/i);
   });
 
   test("counts, signs, shares and words of number", () => {

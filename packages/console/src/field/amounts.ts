@@ -21,6 +21,13 @@ export function writeMoney(text: string, signed = false): string {
   return `${sign === "" ? plus : "−"}${whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",")}.${cents}`;
 }
 
+const shortened = new Intl.NumberFormat("en-GB", { notation: "compact" });
+
+/** Decimal text `-1234.5` as `−1.2K`: two digits, for where the exact figure has no room and stands elsewhere. */
+export function writeShort(text: string): string {
+  return shortened.format(Number(text)).replace("-", "−");
+}
+
 /** Decimal texts added up, exactly: `0.1` and `0.2` are `0.3`. Nothing of nothing is `0`. */
 export function addMoney(texts: readonly string[]): string {
   const places = Math.max(0, ...texts.map((text) => text.split(".")[1]?.length ?? 0));
