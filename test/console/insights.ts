@@ -102,7 +102,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         cents.reduce((all, { sum }) => all + sum, 0),
         total,
       );
-      assert.deepEqual(await violationsOf(page), []);
+      assert.deepEqual(await violationsOf(page, "colours"), []);
       await page.getByText("The figures as a table").click();
       const figures = page.getByRole("table", { name: "Pickup by day, night and currency" });
       const exact = await figures.locator("tbody td:nth-child(6)").allInnerTexts();
