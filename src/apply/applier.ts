@@ -3,6 +3,7 @@ import type { OutcomeCounts } from "./apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import type { LogPart } from "./backlog.ts";
 import { BucketTurns } from "./bucket-turns.ts";
+import { PartsInTurn } from "./large-parts.ts";
 import { type LongWay, withoutLong } from "./long-way.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
@@ -51,6 +52,8 @@ export interface ApplierOptions {
   readonly events: ApplierEvents;
   /** Where buckets go whose next part takes long; without it they are applied here like all others. */
   readonly longWay?: LongWay;
+  /** Which parts others are not to wait for; by default isLargePart. */
+  readonly isLarge?: (part: LogPart) => boolean;
   /** How it comes by its buckets; by default it shares them out with all appliers there are. */
   readonly shifts?: (session: SharingSession, ownership: Ownership) => Shifts;
 }
@@ -108,6 +111,7 @@ export class Applier {
   readonly #time: Time;
   readonly #turns = new BucketTurns();
   readonly #stalls: Stalls;
+  readonly #partsInTurn: PartsInTurn;
   #holding: Holding | undefined;
   #stopped = false;
   #wakeUp: (() => void) | undefined;
@@ -117,6 +121,7 @@ export class Applier {
     this.#options = options;
     this.#time = options.time ?? machineTime;
     this.#stalls = new Stalls(this.#time);
+    this.#partsInTurn = new PartsInTurn(options.isLarge);
   }
 
   start(): void {
@@ -257,8 +262,9 @@ export class Applier {
     const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, runSize.records);
     holding.sharing.saw(turn.buckets, next);
     const { longWay } = this.#options;
-    const { near: parts, long } =
+    const { near, long } =
       longWay === undefined ? { near: next, long: [] } : withoutLong(next, longWay.isLong);
+    const parts = this.#partsInTurn.choose(near);
     try {
       const read = await this.#readParts(holding, parts);
       return {

@@ -113,6 +113,7 @@ export class SimulatedNode {
         openLongSession: simulatedApplySessions(this, { isCounted: false }),
         // What a part holds is left out here: by its id, as many are long as the world of the seed says.
         isLong: ({ requestId }) => Number.parseInt(requestId.slice(-2), 16) < 256 * longShare,
+        isLarge: ({ requestId }) => Number.parseInt(requestId.slice(-4, -2), 16) < 256 * longShare,
         time: this.time,
         owner: `${this.name}/${writer}`,
         pollMs,
