@@ -5,7 +5,6 @@ import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
 import { POOL_ANSWER_MS_MAX } from "./db/pool.ts";
 import type { Role } from "./db/presence.ts";
-import type { Obstacle } from "./http/readiness.ts";
 import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
@@ -112,7 +111,7 @@ async function startInOrder(
   const addresses = new ListeningAddresses(config);
   const leaving = new SharedCounter(shared.leaving);
   threads.whole.add({
-    obstacles: async () => ofWholeNode(config, leaving.value > 0 ? "The node is stopping." : undefined),
+    blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
     // Where it serves HTTP itself, they are told with that.
     metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
@@ -225,15 +224,7 @@ async function enterNode(
     failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
   });
   stops.push(() => presence.stop());
-  whole.add({
-    obstacles: async () => ofWholeNode(config, presence.blockedReason()),
-    metrics: async () => [],
-  });
-}
-
-/** What keeps a node from anything at all. */
-function ofWholeNode({ roles }: Config, reason: string | undefined): Obstacle[] {
-  return reason === undefined ? [] : [{ reason, roles }];
+  whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
 }
 
 /** The threads of a service beside its main one. */
@@ -266,11 +257,8 @@ async function startThreads(
     const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
     stops.push(() => thread.leave());
     whole.add({
-      obstacles: async () => {
-        // Balancers do not ask about it where requests are served.
-        const reason = serves ? undefined : await thread.call("blockedReason", undefined, ANSWER_MS_MAX);
-        return reason === undefined ? [] : [{ reason, roles: ["apply"] }];
-      },
+      blockedReason: async (role) =>
+        role === "apply" ? await thread.call("blockedReason", undefined, ANSWER_MS_MAX) : undefined,
       metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
     });
     return thread;
@@ -308,9 +296,7 @@ function startToDeliver({ config, log, tracer, stops, threads, database, authent
   const { sealer, cursorKey } = authenticator.internals;
   const deliverer = startDeliverer({ config, log, tracer, clientConfig, sealer, cursorKey });
   stops.push(() => deliverer.stop());
-  threads.whole.add({
-    metrics: async () => [await deliverer.metrics()],
-  });
+  threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
 }
 
 function startToSurvey({ log, stops, threads, database }: Start): void {
@@ -336,7 +322,7 @@ async function serveOnThisThread(start: Start): Promise<Ports> {
   const { pool, clientConfig, dataDirectory } = database;
   const { calls } = threads.whole;
   const process = {
-    processReadiness: () => calls.readiness(undefined),
+    processBlockedReason: () => calls.blockedReason(undefined),
     processMetrics: () => calls.metrics(undefined),
   };
   // Only where it is needed: with threads of their own, they load it beside each other.
@@ -349,7 +335,7 @@ async function serveOnThisThread(start: Start): Promise<Ports> {
     stops,
   );
   threads.whole.add({
-    obstacles: async () => serving.obstacles(),
+    blockedReason: async (role) => serving.blockedReason(role),
     metrics: async () => [await serving.metrics()],
   });
   return await serving.listen({ port: config.port, authPort: config.authPort, shared: false });

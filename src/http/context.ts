@@ -13,7 +13,6 @@ import type { Tracer } from "../observe/otlp/tracer.ts";
 import type { BatchMeters } from "./batch-meters.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { BodyLimits } from "./body-collector.ts";
-import type { Readiness } from "./readiness.ts";
 
 /** What the routes work with; made once by main. */
 export interface HttpContext {
@@ -54,8 +53,8 @@ export interface HttpContext {
   isLeaving(): boolean;
   /** Why no batch can be accepted now on this thread; undefined when one can. */
   blockedReason(): string | undefined;
-  /** Whether the whole process can do what it is there for: not as long as one thread cannot. */
-  processReadiness(): Promise<Readiness>;
+  /** Why no balancer should send requests to the process: as long as one thread cannot take them. */
+  processBlockedReason(): Promise<string | undefined>;
   /** The metrics of the whole process in the Prometheus text format. */
   processMetrics(): Promise<string>;
 }

@@ -1,16 +1,17 @@
 import type { FastifyInstance } from "fastify";
 import type { HttpContext } from "./context.ts";
 
-/** `/healthz`: the process lives. `/readyz`: whether a balancer should send requests here, and what is in the way. */
+/** `/healthz`: the process lives. `/readyz`: 200 when a balancer should send requests here, 503 with the reason when not. */
 export function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get("/healthz", async (_request, reply) =>
     reply.header("cache-control", "no-store").send({ status: "alive" }),
   );
   app.get("/readyz", async (_request, reply) => {
-    const { isReady, reason } = await context.processReadiness();
-    reply.header("cache-control", "no-store").code(isReady ? 200 : 503);
+    const reason = await context.processBlockedReason();
+    reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
     const { roles } = context;
-    const because = reason === undefined ? {} : { reason };
-    return reply.send({ status: isReady ? "ready" : "unready", roles, ...because });
+    return reply.send(
+      reason === undefined ? { status: "ready", roles } : { status: "unready", roles, reason },
+    );
   });
 }

@@ -66,11 +66,7 @@ export interface ProcessMetrics {
 export function createProcessMetrics(): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const ready = makersOf(registry).gauge(
-    "ready",
-    "Whether the node can do what the role is for; if not, /readyz says why.",
-    ["role"],
-  );
+  const ready = makersOf(registry).gauge("ready", "Whether the node can do what the role is for.", ["role"]);
   return { registry, ready };
 }
 

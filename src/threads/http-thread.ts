@@ -2,7 +2,7 @@ import { createAuthenticator } from "../auth/authenticator.ts";
 import type { Config } from "../config.ts";
 import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
-import type { Obstacle } from "../http/readiness.ts";
+import type { Role } from "../db/presence.ts";
 import { createMetrics, type MetricValues } from "../observe/metrics.ts";
 import { ListeningAddresses } from "./listening-addresses.ts";
 import { type HttpServing, type Ports, prepareHttp } from "./serve-http.ts";
@@ -27,7 +27,7 @@ export interface HttpCalls {
   readonly [name: string]: (argument: never) => unknown;
   prepare(order: HttpOrder): Promise<void>;
   listen(ports: Ports): Promise<Ports>;
-  obstacles(_: undefined): readonly Obstacle[];
+  blockedReason(role: Role): string | undefined;
   metrics(_: undefined): Promise<MetricValues>;
   /** Answers what is in flight and closes every connection. */
   stop(_: undefined): Promise<void>;
@@ -56,7 +56,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
     });
     await authenticator.prepare();
     const process = {
-      processReadiness: () => main.call("readiness", undefined),
+      processBlockedReason: () => main.call("blockedReason", undefined),
       processMetrics: () => main.call("metrics", undefined),
     };
     serving = await prepareHttp(
@@ -74,7 +74,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
       return preparing;
     },
     listen: (ports) => prepared().listen(ports),
-    obstacles: () => prepared().obstacles(),
+    blockedReason: (role) => prepared().blockedReason(role),
     metrics: () => prepared().metrics(),
     stop: async () => {
       // Another thread may have failed while this one opens its lanes.

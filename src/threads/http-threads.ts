@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { Obstacle } from "../http/readiness.ts";
+import type { Role } from "../db/presence.ts";
 import type { MetricValues } from "../observe/metrics.ts";
 import { requireFreePorts } from "./free-ports.ts";
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
@@ -61,19 +61,17 @@ export class HttpThreads implements ProcessPart {
     return ports;
   }
 
-  /** What one of them cannot do now: the next connection may come to any of them. */
-  async obstacles(): Promise<Obstacle[]> {
-    const ofThreads = await Promise.all(
+  /** Why one of them cannot do that now; undefined when all can: the next connection may come to any of them. */
+  async blockedReason(role: Role): Promise<string | undefined> {
+    if (role === "apply") return undefined;
+    const reasons = await Promise.all(
       this.#threads.map((thread) =>
-        thread.call("obstacles", undefined, ANSWER_MS_MAX).catch((): Obstacle[] => [
-          {
-            reason: `The thread ${thread.name} does not answer.`,
-            roles: ["accept", "read"],
-          },
-        ]),
+        thread
+          .call("blockedReason", role, ANSWER_MS_MAX)
+          .catch(() => `The thread ${thread.name} does not answer.`),
       ),
     );
-    return ofThreads.flat();
+    return reasons.find((reason) => reason !== undefined);
   }
 
   metrics(): Promise<MetricValues[]> {

@@ -31,7 +31,6 @@ import { registerInsightRoutes } from "../http/insight-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { tokenWatchOf } from "../http/note-wire.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
-import type { Obstacle } from "../http/readiness.ts";
 import { roomOfLargestBody } from "../http/receive-body.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { registerWebhookRoutes } from "../http/webhook-routes.ts";
@@ -50,7 +49,6 @@ import type { Stops } from "./stops.ts";
 
 /** One lane a thread: batches of backfills that wait for it share its next flush. */
 const BACKFILL_WRITERS = 1;
-const NO_CONNECTION = "The accept log has no database connection.";
 /** What is left of the 10 s that a drain may take, for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
@@ -71,15 +69,15 @@ export interface HttpParts {
   readonly addresses: ListeningAddresses;
   readonly shared: SharedState;
   /** What only the whole process knows. */
-  readonly process: Pick<HttpContext, "processReadiness" | "processMetrics">;
+  readonly process: Pick<HttpContext, "processBlockedReason" | "processMetrics">;
 }
 
 /** HTTP as one thread serves it. */
 export interface HttpServing {
   /** Takes connections from now on; 0 for a port takes a free one. Answers the ports. */
   listen(ports: Ports): Promise<Ports>;
-  /** What this thread cannot do now. */
-  obstacles(): Obstacle[];
+  /** Why this thread cannot do now what the role is for; undefined when it can. */
+  blockedReason(role: Role): string | undefined;
   metrics(): Promise<MetricValues>;
 }
 
@@ -150,7 +148,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   );
   return {
     listen: (ports) => listen(app, authApp, parts, ports),
-    obstacles: () => obstaclesOf(acceptLog, diskWatch),
+    blockedReason: (role) => (role === "accept" ? context.blockedReason() : undefined),
     metrics: () => {
       const { totalCount, idleCount, waitingCount } = parts.pool;
       metrics.poolConnections.set({ state: "idle" }, idleCount);
@@ -256,18 +254,9 @@ function createContext(
     blockedReason: () =>
       acceptLog === undefined
         ? undefined
-        : (diskWatch.blocked ?? (acceptLog.ready ? undefined : NO_CONNECTION)),
+        : (diskWatch.blocked ?? (acceptLog.ready ? undefined : "The accept log has no database connection.")),
     ...parts.process,
   };
-}
-
-/** What keeps this thread from accepting, where it is there for that. */
-function obstaclesOf(acceptLog: AcceptLog | undefined, { blocked }: DiskWatch): Obstacle[] {
-  if (acceptLog === undefined) return [];
-  const roles = ["accept"] as const;
-  const ofDisk = blocked === undefined ? [] : [{ reason: blocked, roles }];
-  const ofLanes = acceptLog.ready ? [] : [{ reason: NO_CONNECTION, roles }];
-  return [...ofDisk, ...ofLanes];
 }
 
 async function listen(

@@ -1,4 +1,3 @@
-import type { Readiness } from "../http/readiness.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Channel } from "./channel.ts";
 import type { ThreadLog } from "./thread-log.ts";
@@ -16,7 +15,7 @@ export interface ThreadData {
 /** What the main thread answers to the others, about the whole process. */
 export interface MainCalls {
   readonly [name: string]: (argument: never) => unknown;
-  readiness(_: undefined): Promise<Readiness>;
+  blockedReason(_: undefined): Promise<string | undefined>;
   /** In the Prometheus text format. */
   metrics(_: undefined): Promise<string>;
 }

@@ -1,12 +1,11 @@
 import type { Role } from "../db/presence.ts";
-import { type Obstacle, readinessOf } from "../http/readiness.ts";
 import { createProcessMetrics, type MetricValues, renderMetrics, sumMetrics } from "../observe/metrics.ts";
 import type { MainCalls } from "./thread-data.ts";
 
 /** A thread, or several that do the same, as far as the whole process can be asked about it. */
 export interface ProcessPart {
-  /** What it cannot do now. */
-  obstacles?(): Promise<readonly Obstacle[]>;
+  /** Why it cannot do now what the role is for; undefined when it can, or has no part in it. */
+  blockedReason?(role: Role): Promise<string | undefined>;
   /** Values of the metrics of each thread. */
   metrics(): Promise<readonly MetricValues[]>;
 }
@@ -24,7 +23,7 @@ export class WholeProcess {
 
   /** For the threads to call. */
   readonly calls: MainCalls = {
-    readiness: async () => readinessOf(this.#roles, await this.#obstacles()),
+    blockedReason: () => this.#blockedReason(balancedRoles(this.#roles)),
     metrics: async () => renderMetrics(await this.#readParts()),
   };
 
@@ -35,17 +34,26 @@ export class WholeProcess {
 
   async #readParts(): Promise<MetricValues[]> {
     const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
-    const obstacles = await this.#obstacles();
     for (const role of this.#roles)
-      this.#metrics.ready.set({ role }, obstacles.some(({ roles }) => roles.includes(role)) ? 0 : 1);
+      this.#metrics.ready.set({ role }, (await this.#blockedReason([role])) === undefined ? 1 : 0);
     return [await this.#metrics.registry.getMetricsAsJSON(), ...ofParts.flat()];
   }
 
-  async #obstacles(): Promise<Obstacle[]> {
-    return (await Promise.all(this.#parts.map(async (part) => (await part.obstacles?.()) ?? []))).flat();
+  async #blockedReason(roles: readonly Role[]): Promise<string | undefined> {
+    const asked = this.#parts.flatMap((part) => roles.map((role) => part.blockedReason?.(role)));
+    return (await Promise.all(asked)).find((reason) => reason !== undefined);
   }
 
   add(part: ProcessPart): void {
     this.#parts.push(part);
   }
+}
+
+/**
+ * What balancers ask about: whether requests can be taken, and of a node that takes none whether it applies. What is accepted here
+ * another node may apply.
+ */
+function balancedRoles(roles: readonly Role[]): readonly Role[] {
+  const serving = roles.filter((role) => role !== "apply");
+  return serving.length === 0 ? roles : serving;
 }

@@ -39,14 +39,27 @@ test("nothing is applied while there is no room on the disk, its owner keeps the
   }
 });
 
-test("a node that only applies says so when its disk is almost full", async (t) => {
-  const service = await ServiceProcess.prepare({
-    environment: { ROLE: "apply", MIN_FREE_DISK_MIB: "1000000000", STOP_GRACE_MS: "0" },
+test("a node that only applies says so when its disk is almost full, and one that reads too by its metric", async (t) => {
+  const full = { MIN_FREE_DISK_MIB: "1000000000", STOP_GRACE_MS: "0" };
+  const applying = await ServiceProcess.prepare({ environment: { ...full, ROLE: "apply" } });
+  const { dataDir } = applying;
+  const reading = await ServiceProcess.prepare({ environment: { ...full, ROLE: "apply,read" }, dataDir });
+  applying.start();
+  t.after(async () => {
+    await applying.end("SIGKILL");
+    await reading.remove();
   });
-  t.after(() => service.remove());
-  service.start();
   await until(async () => {
-    const response = await fetch(`${service.address}/readyz`).catch(() => undefined);
+    const response = await fetch(`${applying.address}/readyz`).catch(() => undefined);
     return response?.status === 503 && (await response.text()).includes("The disk is almost full.");
+  }, 30_000);
+  await applying.end("SIGTERM");
+  reading.start();
+  await reading.untilReady(30_000);
+  await until(async () => {
+    const scrape = await (await fetch(`${reading.address}/metrics`)).text();
+    return (
+      /^bellhop_ready\{role="apply"\} 0$/m.test(scrape) && /^bellhop_ready\{role="read"\} 1$/m.test(scrape)
+    );
   }, 30_000);
 });
