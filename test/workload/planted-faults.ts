@@ -48,11 +48,16 @@ function runLoop(
     }
     let seen = -1;
     while (!stopped) {
-      const parts = await readBacklog(clients[0] as pg.Client, ALL_BUCKETS, RECORDS_AT_ONCE);
-      // Begins when the backlog has stopped growing, as after an outage: then a bucket has many parts waiting.
-      const grows = parts.length !== seen;
-      seen = parts.length;
-      if (parts.length > 0 && !grows) await applyTogether(clients, parts);
+      // Begins when the log has stopped growing, as after an outage: then a bucket has many parts waiting. (By the log, as on Citus
+      // one bucket is read after another.)
+      const { rows } = await database.pool.query<{ parts: number }>(
+        "select count(*)::integer as parts from bellhop.accept_log",
+      );
+      const inLog = rows[0]?.parts ?? 0;
+      const grows = inLog !== seen;
+      seen = inLog;
+      const parts = grows ? [] : await readBacklog(clients[0] as pg.Client, ALL_BUCKETS, RECORDS_AT_ONCE);
+      if (parts.length > 0) await applyTogether(clients, parts);
       else await new Promise((resume) => setTimeout(resume, 100));
     }
   };
