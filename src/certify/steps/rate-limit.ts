@@ -4,7 +4,10 @@ import { eventsOf } from "../wire-event.ts";
 
 /** Requests that were on their way already when the 429 came, of an integration that sends several at once. */
 const UNDER_WAY_MAX = 16;
-/** Timers and clocks are not exact: so much before the end of the wait is no haste. */
+/**
+ * Timers and clocks are not exact, and a 429 is stamped by another one than the receipt of what was accepted before it: so much after
+ * its beginning and before its end is no haste.
+ */
 const TOLERANCE_MS = 100;
 
 interface Wait {
@@ -31,7 +34,7 @@ function findingsOf(evidence: Evidence): Finding[] {
     ...eventsOf(events, "rate-limited").map(({ at }) => ({ at: Date.parse(at), requestId: undefined })),
   ];
   return waitsOf(evidence).flatMap((wait) => {
-    const hasty = arrivals.filter(({ at }) => at > wait.from && at < wait.to - TOLERANCE_MS);
+    const hasty = arrivals.filter(({ at }) => at > wait.from + TOLERANCE_MS && at < wait.to - TOLERANCE_MS);
     const seconds = Math.ceil((wait.to - wait.from) / 1000);
     if (hasty.length > UNDER_WAY_MAX)
       return wrong(
