@@ -1,11 +1,12 @@
 import { monotonicNow } from "../memory/clock.ts";
 import { SharedTable } from "../memory/shared-table.ts";
+import { noteInWindow } from "../memory/sliding-window.ts";
 import { looksLikeCredential } from "./secrets.ts";
 
 /** Failed authentications a minute for each address and client id (contract, "Limits"). */
 const FAILURES_PER_MINUTE = 20;
 
-const MINUTE_MS = 60_000;
+const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
 
 /**
  * Pairs of address and client id remembered; each holds at most 20 times. Whoever pushes others out by inventing ids
@@ -39,18 +40,7 @@ export function createFailureLimiter(
       // An id that no client can have is as long as its form, and another each time: remembered as sent they would push
       // out those that matter.
       const pair = `${address} ${looksLikeCredential(clientId) ? clientId : ""}`;
-      const waitSeconds = failures.use(pair, now, (times) => {
-        let oldest = 0;
-        for (let at = 0; at < FAILURES_PER_MINUTE; at += 1) {
-          if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
-          if (times.get(at) < times.get(oldest)) oldest = at;
-        }
-        const leavesAt = times.get(oldest) + MINUTE_MS;
-        if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1000));
-        times.set(oldest, now);
-        return 0;
-      });
-      return waitSeconds ?? 0;
+      return failures.use(pair, now, (times) => noteInWindow(times, now, WINDOW)) ?? 0;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { monotonicNow } from "../memory/clock.ts";
 import { SharedTable } from "../memory/shared-table.ts";
+import { noteInWindow } from "../memory/sliding-window.ts";
 
 /**
  * Wrong passwords for one name from one address within the window. A password can be guessed, unlike a client's secret: so
@@ -35,20 +36,8 @@ export function createLoginLimiter(
 ): LoginLimiter {
   const attempts = new SharedTable(memory, SHAPE);
   const pairOf = (address: string, name: string) => `${address} ${name}`;
-  const note = (key: string, now: number, attemptsMax: number): number => {
-    const waitSeconds = attempts.use(key, now, (times) => {
-      let oldest = 0;
-      for (let at = 0; at < attemptsMax; at += 1) {
-        if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
-        if (times.get(at) < times.get(oldest)) oldest = at;
-      }
-      const leavesAt = times.get(oldest) + WINDOW_MS;
-      if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
-      times.set(oldest, now);
-      return 0;
-    });
-    return waitSeconds ?? 0;
-  };
+  const note = (key: string, now: number, most: number): number =>
+    attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs: WINDOW_MS })) ?? 0;
   const forget = (key: string, attemptsMax: number): void => {
     attempts.use(key, clock(), (times) => {
       for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
