@@ -1,23 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { logPart as part } from "../../test/support/log-part.ts";
 import { packBody } from "../accept/body-layout.ts";
 import type { LogPart } from "./backlog.ts";
 import { isLargePart, PartsInTurn } from "./large-parts.ts";
-
-function part(bucket: number, name: string): LogPart {
-  return {
-    bucket,
-    laneId: "1",
-    requestId: name,
-    kind: "b",
-    resource: "r",
-    receivedAt: new Date(0),
-    target: null,
-    rejectedIndexes: new Set(),
-    layout: null,
-    body: null,
-  };
-}
 
 /** Large ones have a capital for a name. */
 const isLarge = ({ requestId }: LogPart) => requestId < "a";

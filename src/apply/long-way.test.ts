@@ -1,22 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { logPart } from "../../test/support/log-part.ts";
 import type { LogPart } from "./backlog.ts";
 import { withoutLong } from "./long-way.ts";
 
 /** A part of a bucket; `long` ones have a body. */
 function part(bucket: number, name: string, isLong = false): LogPart {
-  return {
-    bucket,
-    laneId: "1",
-    requestId: name,
-    kind: "b",
-    resource: "r",
-    receivedAt: new Date(0),
-    target: null,
-    rejectedIndexes: new Set(),
-    layout: null,
-    body: isLong ? Buffer.alloc(1) : null,
-  };
+  return { ...logPart(bucket, name), body: isLong ? Buffer.alloc(1) : null };
 }
 
 const isLong = ({ body }: LogPart) => body !== null;
