@@ -233,7 +233,7 @@ async function applyKnown(
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
 }
 
-function latestSourceTime(records: readonly ApplicableRecord[]): string {
+function newestSourceTime(records: readonly ApplicableRecord[]): string {
   let latest = "";
   for (const { incoming } of records) if (incoming.sourceTime > latest) latest = incoming.sourceTime;
   return latest;
@@ -267,7 +267,7 @@ export async function applyRecords(
   nextChange: NextChange,
   memory: ApplyMemory,
 ): Promise<AppliedRecord[]> {
-  await memory.cover.reach(latestSourceTime(records));
+  await memory.cover.reach(newestSourceTime(records));
   const releases = await memory.ledger.latestReleases(records);
   const unnamed = await memory.context.unnamedProperties(records);
   const { keys, ofRecord } = keysOf(records, unnamed, releases);
