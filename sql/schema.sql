@@ -527,6 +527,7 @@ create table bellhop_state.current_record (
   from_date date not null,
   to_date date not null,
   quiet boolean default false,
+  brief_nights text collate "C",
   constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
 ) with (fillfactor=50);
 
@@ -605,6 +606,17 @@ create table bellhop_state.night_entry (
   gross_room_revenue numeric,
   key text collate "C" not null,
   share_id text collate "C"
+);
+
+create table bellhop_state.night_exchange (
+  source_time timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  bucket smallint not null,
+  runs bigint[] not null,
+  key text collate "C" not null
 );
 
 create table bellhop_state.night_pack (
@@ -693,6 +705,9 @@ CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property
 CREATE INDEX night_entry_received ON bellhop_state.night_entry USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (share_id IS NOT NULL);
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
+CREATE INDEX night_exchange_long ON bellhop_state.night_exchange USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX night_exchange_received ON bellhop_state.night_exchange USING brin (received_at) WITH (autosummarize='on');
+CREATE INDEX night_exchange_short ON bellhop_state.night_exchange USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)

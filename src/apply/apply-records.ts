@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Warning } from "../contract/warning.ts";
+import { isBriefOf } from "../ledger/brief-nights.ts";
 import type { AppliedStep } from "../ledger/night-ledger.ts";
 import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
 import { readKnownVersions } from "../state/known-versions.ts";
@@ -223,12 +224,17 @@ async function applyKnown(
     return decision;
   });
   const told = await tell(records, decisions, ofRecord, context);
-  await ledger.enter(steps, releases);
+  const entered = await ledger.enter(steps, releases);
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, stored, newest, quiet } of new Set(ofRecord))
-    if (newest !== null) current.push({ of, current: newest, before: stored, quiet });
+  for (const { of, text, stored, newest, quiet } of new Set(ofRecord)) {
+    if (newest === null) continue;
+    const kept = [entered.get(text), stored?.version.briefNights];
+    const briefNights =
+      kept.find((nights) => nights != null && isBriefOf(nights, newest.contentHash)) ?? null;
+    current.push({ of, current: newest, before: stored, quiet, briefNights });
+  }
   await writeCurrent(client, current);
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
 }

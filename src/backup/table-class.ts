@@ -80,6 +80,7 @@ export const TABLE_CLASSES: Readonly<Record<string, ClassifiedTable>> = {
   "bellhop_state.known_room_type": STATE,
   "bellhop_state.night_dimension": STATE,
   "bellhop_state.night_entry": STATE,
+  "bellhop_state.night_exchange": STATE,
   "bellhop_state.night_pack": STATE,
   "bellhop_state.night_pack_progress": STATE,
   "bellhop_state.released_copy": STATE,

@@ -8,6 +8,10 @@ const SECONDS_A_DAY = 86_400;
 const DAYS_BEFORE_2000 = 10_957;
 const MICROSECONDS_BEFORE_2000 = DAYS_BEFORE_2000 * SECONDS_A_DAY * MICROSECONDS_A_SECOND;
 const TEN_THOUSANDTHS_BYTES_MAX = 18;
+/** Of an array of one dimension: dimensions, whether there are nulls, the type of elements, how many, the first one's number. */
+const ARRAY_HEAD_BYTES = 20;
+const BIGINT_ELEMENT_BYTES = 12;
+const BIGINT_OID = 20;
 const TWO_TO_32 = 2 ** 32;
 
 const ASCII_MAX = 0x7f;
@@ -129,6 +133,22 @@ export class BinaryFields {
     this.#length(8);
     this.#size = this.#bytes.writeInt32BE(high | 0, this.#size);
     this.#size = this.#bytes.writeInt32BE(low | 0, this.#size);
+  }
+
+  /** An array of bigints, each given as the two halves of its bits, high and low. */
+  wides(halves: readonly number[]): void {
+    const count = halves.length / 2;
+    const length = ARRAY_HEAD_BYTES + BIGINT_ELEMENT_BYTES * count;
+    this.#room(4 + length);
+    const bytes = this.#bytes;
+    let at = this.#size;
+    for (const number of [length, 1, 0, BIGINT_OID, count, 1]) at = bytes.writeInt32BE(number, at);
+    for (let half = 0; half < halves.length; half += 2) {
+      at = bytes.writeInt32BE(8, at);
+      at = bytes.writeInt32BE((halves[half] as number) | 0, at);
+      at = bytes.writeInt32BE((halves[half + 1] as number) | 0, at);
+    }
+    this.#size = at;
   }
 
   /** A numeric: a plain decimal text, or a whole number of ten-thousandths that a double holds exactly. */

@@ -26,6 +26,7 @@ export const DISTRIBUTED_TABLES = [
   "bellhop_state.group_version",
   "bellhop_state.known_room_type",
   "bellhop_state.night_entry",
+  "bellhop_state.night_exchange",
   "bellhop_state.block_entry",
   "bellhop_state.night_dimension",
   "bellhop_state.released_copy",

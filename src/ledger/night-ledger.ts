@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { RecordContent } from "../contract/record-reading.ts";
 import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record-state.ts";
+import { briefOfText, isBriefOf, textOfBrief } from "./brief-nights.ts";
 import { ContentNights } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
@@ -11,6 +12,7 @@ import { voidPacks } from "./packs.ts";
 import { ReleasedCopies } from "./released-copies.ts";
 import { isReceivedBefore, type TimelineCopy, timelineDifference } from "./timeline.ts";
 import { type BlockEntry, type NightEntry, writeBlocks, writeNights } from "./write-entries.ts";
+import { type NightExchange, writeExchanges } from "./write-exchanges.ts";
 
 /** What one record did to the versions of its key. */
 export interface AppliedStep {
@@ -38,6 +40,16 @@ interface Exchange {
   readonly countsFrom: string;
   readonly from: ContentNights | null;
   readonly to: ContentNights | null;
+  /** `textOfKey` of it, where `to` is the newest content of its key. */
+  readonly newestOf?: string;
+}
+
+/** What is to be written, and kept. */
+interface Entered {
+  readonly exchanges: NightExchange[];
+  readonly nights: NightEntry[];
+  readonly blocks: BlockEntry[];
+  readonly kept: Map<string, string>;
 }
 
 const NO_RUNS: readonly never[] = [];
@@ -123,9 +135,12 @@ export class NightLedger {
 
   /**
    * Enters what these records do, in the order in which they were applied; their versions are not written yet. `releases` as
-   * `latestReleases` said of them.
+   * `latestReleases` said of them. Answers, by `textOfKey`, what is to be kept of the nights of newest contents in their current rows.
    */
-  async enter(steps: readonly AppliedStep[], releases: ReadonlyMap<string, string>): Promise<void> {
+  async enter(
+    steps: readonly AppliedStep[],
+    releases: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, string>> {
     const involved = new Set<string>();
     for (const step of steps) if (!isPlain(step, releases)) involved.add(step.text);
     const exchanges = exchangesOfPlain(
@@ -141,14 +156,15 @@ export class NightLedger {
     }
     if (involved.size > 0) await voidPacks(this.#client, receivedBefore(exchanges, steps));
     await this.#load(exchanges);
-    const nights: NightEntry[] = [];
-    const blocks: BlockEntry[] = [];
+    const entered: Entered = { exchanges: [], nights: [], blocks: [], kept: new Map() };
     for (const exchange of exchanges) {
-      if (exchange.of.resource === "r") this.#addNights(nights, exchange);
-      else this.#addBlocks(blocks, exchange);
+      if (exchange.of.resource === "r") this.#addReservation(entered, exchange);
+      else this.#addBlocks(entered.blocks, exchange);
     }
-    await writeNights(this.#client, nights);
-    await writeBlocks(this.#client, blocks);
+    await writeExchanges(this.#client, entered.exchanges);
+    await writeNights(this.#client, entered.nights);
+    await writeBlocks(this.#client, entered.blocks);
+    return entered.kept;
   }
 
   /** Writes the dimensions that this transaction named first. */
@@ -240,6 +256,23 @@ export class NightLedger {
     }
   }
 
+  /** What is plain on a side is entered in short, and what is not by entries. */
+  #addReservation({ exchanges, nights, kept }: Entered, exchange: Exchange): void {
+    const { of, sourceTime, countsFrom, newestOf } = exchange;
+    const dimensionOf = (run: NightRun) => this.#dimensions.of(of, run.codes);
+    const from = exchange.from?.brief(dimensionOf) ?? null;
+    const to = exchange.to?.brief(dimensionOf) ?? null;
+    if (newestOf !== undefined && exchange.to !== null && to !== null)
+      kept.set(newestOf, textOfBrief(to, exchange.to.contentHash));
+    if (from !== null || to !== null) exchanges.push({ of, sourceTime, countsFrom, from, to });
+    const left = {
+      ...exchange,
+      from: from === null ? exchange.from : null,
+      to: to === null ? exchange.to : null,
+    };
+    if (left.from !== null || left.to !== null) this.#addNights(nights, left);
+  }
+
   #addNights(entries: NightEntry[], { of, sourceTime, countsFrom, from, to }: Exchange): void {
     const [taken, given] = [from?.nights(), to?.nights()];
     const [before, after] = [taken?.runs ?? NO_RUNS, given?.runs ?? NO_RUNS];
@@ -295,8 +328,8 @@ function receivedBefore(exchanges: readonly Exchange[], steps: readonly AppliedS
 
 /** The ledger of a replay that takes it as it stands: nothing is entered, and no version is looked up for it. */
 export class KeptLedger extends NightLedger {
-  override enter(): Promise<void> {
-    return Promise.resolve();
+  override enter(): Promise<ReadonlyMap<string, string>> {
+    return Promise.resolve(new Map());
   }
 
   override latestReleases(): Promise<ReadonlyMap<string, string>> {
@@ -339,7 +372,7 @@ function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
   const fresh = new Map<Version, ContentNights>();
   const contentOf = (of: RecordKey, version: Version): ContentNights =>
     fresh.get(version) ?? contentOfVersion(of, version);
-  for (const { of, record, countsFrom, before, made, ownFacts, content } of steps) {
+  for (const { of, text, record, countsFrom, before, made, ownFacts, content } of steps) {
     if (made === null) continue;
     if (before !== null && before.contentHash === record.contentHash) {
       const known = fresh.get(before);
@@ -347,25 +380,21 @@ function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
       continue;
     }
     if (!ownFacts) throw new Error("A new content has no facts.");
-    const to = ContentNights.ofRecord(of, content);
+    const to = ContentNights.ofRecord(of, record.contentHash, content);
     fresh.set(made, to);
     const from = before === null ? null : contentOf(of, before);
-    exchanges.push({ of, sourceTime: record.sourceTime, countsFrom, from, to });
+    exchanges.push({ of, sourceTime: record.sourceTime, countsFrom, from, to, newestOf: text });
   }
   return exchanges;
 }
 
-function storedContent(of: RecordKey, contentHash: string, factsSourceTime: string): ContentNights {
-  return ContentNights.ofStored({ of, contentHash, factsSourceTime });
-}
-
 function contentOfVersion(of: RecordKey, version: Version): ContentNights {
-  const { contentHash, factsSourceTime, facts } = version;
-  if (facts === undefined) return storedContent(of, contentHash, factsSourceTime);
-  return ContentNights.ofStored(
-    { of, contentHash, factsSourceTime },
-    { facts, status: version.filters().status },
-  );
+  const { contentHash, factsSourceTime, facts, briefNights } = version;
+  const stored = { of, contentHash, factsSourceTime };
+  if (briefNights != null && isBriefOf(briefNights, contentHash))
+    return ContentNights.ofBrief(stored, briefOfText(briefNights));
+  if (facts === undefined) return ContentNights.ofStored(stored);
+  return ContentNights.ofStored(stored, { facts, status: version.filters().status });
 }
 
 function has(versions: readonly StoredVersion[], { record }: AppliedStep): boolean {
@@ -405,7 +434,7 @@ function exchangesAmong(
     if (seen.has(text)) continue;
     seen.add(text);
     if (!contents.has(contentHash))
-      contents.set(contentHash, storedContent(of, contentHash, factsSourceTime));
+      contents.set(contentHash, ContentNights.ofStored({ of, contentHash, factsSourceTime }));
     if (!hasCopies.has(text))
       before.push({ sourceTime, content: contentHash, requestId, index, countsFrom: requestId });
   }
@@ -417,7 +446,7 @@ function exchangesAmong(
     seen.add(textOf(sourceTime, contentHash));
     after.push({ sourceTime, content: contentHash, requestId, index, countsFrom });
     if (ownFacts && !contents.has(contentHash))
-      contents.set(contentHash, ContentNights.ofRecord(of, content));
+      contents.set(contentHash, ContentNights.ofRecord(of, contentHash, content));
   }
   const all: Exchange[] = [];
   for (const { sourceTime, countsFrom, content, by } of timelineDifference(before, after)) {

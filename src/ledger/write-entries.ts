@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { microsecondsOf } from "../accept/request-id.ts";
 import { type RowWriter, writeItems } from "../db/write-rows.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import type { Dimension } from "./dimensions.ts";
 import { type Money, timesWhole } from "./money.ts";
 import type { BlockRun, NightRun } from "./night-run.ts";
+import { receivedAt } from "./received-at.ts";
 
 /** When an entry counts, of what, and how often: most often once, or minus once. */
 export interface EntryOf {
@@ -16,7 +16,7 @@ export interface EntryOf {
 }
 
 export interface NightEntry extends EntryOf {
-  readonly run: NightRun;
+  readonly run: Omit<NightRun, "codes">;
   readonly shareId: string | null;
 }
 
@@ -60,18 +60,6 @@ const BLOCKS = {
     key: "text",
   },
 } as const;
-
-// Records of a transaction come from few requests, one after another.
-let lastRequest = "";
-let lastMicroseconds = 0;
-
-function receivedAt(requestId: string): number {
-  if (requestId !== lastRequest) {
-    lastMicroseconds = microsecondsOf(requestId);
-    lastRequest = requestId;
-  }
-  return lastMicroseconds;
-}
 
 function addHead(rows: RowWriter, { of, sourceTime, countsFrom, dimension }: EntryOf): void {
   rows.row();

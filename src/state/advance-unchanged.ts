@@ -28,20 +28,21 @@ export const ADVANCED = "advanced";
  * through while it is small, and that plan would stay while it grows: so their number is hidden (each `(select $1)`), and a
  * letter that equals another is reckoned rare. And the resource is made to depend on the key that is wanted, or the index of dates would serve, too.
  *
- * It answers a row for each current record that was left as it is (with the facts that are taken off the books again, where what
- * arrived takes its place: asking for them by a statement of their own costs twice as much), and (at 0) one with a letter a
+ * It answers a row for each current record that was left as it is (with what says which nights are taken off the books again, where
+ * what arrived takes its place), and (at 0) one with a letter a
  * key, `u` for those that are unchanged, and how many were advanced.
  */
 function advanceStatement(
   resource: ResourceLetter,
   versions = writeVersions(resource),
-  facts = factsOfReplaced(resource),
+  replaced = nightsOfReplaced(resource),
 ): Statement {
   return {
     name: `advance-unchanged-${resource}`,
     text: `with known as materialized (
       select wanted.at, wanted.new_time, wanted.new_request, wanted.new_index, t.ctid as place, t.source_time,
         t.content_hash, wanted.new_hash, t.bucket, t.property_id, t.key, t.request_id, t.record_index, t.facts_source_time, t.quiet, t.status, t.from_date, t.to_date,
+        t.brief_nights,
         case when coalesce(t.quiet, wanted.unnamed) and t.content_hash = wanted.new_hash
           and t.source_time < wanted.new_time${receivedLast(resource)} then 'u' else '-' end as letter
       from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
@@ -60,11 +61,11 @@ function advanceStatement(
         t.facts_source_time, t.status, t.from_date, t.to_date
     )${versions}
     select 0, string_agg(letter, '' order by at),
-      (select count(*) from advanced)::text, null, null, null, null, null, null, null, null, null
+      (select count(*) from advanced)::text, null, null, null, null, null, null, null, null, null, null
     from known
     union all
-    select at::integer, ${CURRENT_COLUMNS}, ${facts.column}
-    from known as t${facts.join}
+    select at::integer, ${CURRENT_COLUMNS}, ${replaced.columns}
+    from known as t${replaced.join}
     where place is not null and letter <> 'u'`,
   };
 }
@@ -76,13 +77,16 @@ function receivedLast(resource: ResourceLetter): string {
           and (t.request_id, t.record_index) < (wanted.new_request, wanted.new_index)`;
 }
 
-const NO_FACTS = { column: "null", join: "" };
+const KEPT_NIGHTS = { columns: "t.brief_nights, null", join: "" };
 
-/** Where the facts are of a content that another takes the place of; inventory has no nights. On Citus they are asked for afterwards. */
-function factsOfReplaced(resource: ResourceLetter): typeof NO_FACTS {
-  if (resource === "i") return NO_FACTS;
+/**
+ * What says which nights another content takes the place of: what the current row keeps of them, or, of groups, the facts of
+ * the content (on Citus these are asked for afterwards, as those of reservations are of which nothing is kept). Inventory has none.
+ */
+function nightsOfReplaced(resource: ResourceLetter): typeof KEPT_NIGHTS {
+  if (resource !== "g") return KEPT_NIGHTS;
   return {
-    column: "replaced.facts",
+    columns: "null, replaced.facts",
     join: `
     left join ${VERSION_TABLES[resource].table} as replaced
       on replaced.bucket = t.bucket and replaced.property_id = t.property_id and replaced.key = t.key
@@ -194,7 +198,7 @@ export async function loadOrAdvance(
     let statement = STATEMENTS[resource];
     if (isRouted) {
       values.push(oneBucketOf(ofResource.map(({ of }) => of)));
-      statement = ofOneBucket(advanceStatement(resource, "", NO_FACTS), values.length);
+      statement = ofOneBucket(advanceStatement(resource, "", KEPT_NIGHTS), values.length);
     }
     const { rows } = await client.query<CurrentRow>({ ...statement, rowMode: "array", values });
     let [expected, advanced] = [0, -1];

@@ -41,6 +41,7 @@ export type CurrentRow = [
   status: string | null,
   fromDate: string,
   toDate: string | null,
+  briefNights?: string | null,
   facts?: string | null,
 ];
 
@@ -53,8 +54,9 @@ export function storedOf(row: CurrentRow): StoredCurrent {
   const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
   const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
   const contentHash = digitsOf(content_hash);
-  const facts = row[11] ?? undefined;
-  const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters, facts };
+  const facts = row[12] ?? undefined;
+  const briefNights = row[11] ?? null;
+  const version = { sourceTime, contentHash, factsSourceTime, requestId, index, filters, facts, briefNights };
   return { version, place, quiet: quietOfStored(quiet) };
 }
 

@@ -29,6 +29,8 @@ export interface Version extends RankedVersion {
   readonly filters: () => RecordFilters;
   /** The text of its facts, where that was loaded with it. */
   readonly facts?: string | undefined;
+  /** What its nights are in short, where that was loaded with it (`src/ledger/brief-nights.ts`). */
+  readonly briefNights?: string | null;
 }
 
 /** `a` applied, `u` unchanged, `s` stale: the outcomes that make a version. */

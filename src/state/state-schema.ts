@@ -15,6 +15,7 @@ const STATE_TABLES = [
   "group_version",
   "known_room_type",
   "night_entry",
+  "night_exchange",
   "block_entry",
   "night_dimension",
   "released_copy",
@@ -25,6 +26,7 @@ const STATE_TABLES = [
 /** The ledger, which a replay leaves in its place where it can no longer be derived. */
 const LEDGER_TABLES: readonly string[] = [
   "night_entry",
+  "night_exchange",
   "block_entry",
   "night_dimension",
   "released_copy",

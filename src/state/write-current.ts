@@ -12,6 +12,8 @@ export interface NewCurrent {
   readonly current: Version;
   readonly before: StoredCurrent | null;
   readonly quiet: Quiet;
+  /** What its nights are in short (`src/ledger/brief-nights.ts`); null where that is to be read from its facts. */
+  readonly briefNights: string | null;
 }
 
 /**
@@ -40,9 +42,10 @@ const COLUMNS = {
   from_date: "date",
   to_date: "date",
   quiet: "boolean",
+  brief_nights: "text",
 } as const;
 
-function addCurrent(rows: RowWriter, { of, current, quiet }: NewCurrent): void {
+function addCurrent(rows: RowWriter, { of, current, quiet, briefNights }: NewCurrent): void {
   const { status, fromDate, toDate } = current.filters();
   rows.row();
   rows.smallint(of.bucket);
@@ -61,6 +64,8 @@ function addCurrent(rows: RowWriter, { of, current, quiet }: NewCurrent): void {
   const stored = storedQuiet(quiet);
   if (stored === null) rows.null();
   else rows.boolean(stored);
+  if (briefNights === null) rows.null();
+  else rows.text(briefNights);
 }
 
 // By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
@@ -77,10 +82,10 @@ const REPLACE = {
   text: `update current_record as t
   set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index,
     content_hash = w.content_hash, facts_source_time = w.facts_source_time, status = w.status,
-    from_date = w.from_date, to_date = w.to_date, quiet = w.quiet
+    from_date = w.from_date, to_date = w.to_date, quiet = w.quiet, brief_nights = w.brief_nights
   from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::bytea[], $6::timestamptz[], $7::text[],
-    $8::date[], $9::date[], $10::boolean[]) as w (place, source_time, request_id, record_index, content_hash,
-    facts_source_time, status, from_date, to_date, quiet)
+    $8::date[], $9::date[], $10::boolean[], $11::text[]) as w (place, source_time, request_id, record_index, content_hash,
+    facts_source_time, status, from_date, to_date, quiet, brief_nights)
   where t.ctid = w.place ${BUCKET_TERM}`,
 };
 
@@ -110,7 +115,8 @@ function contentsOf(records: readonly Replaced[]): Buffer[] {
   const fromDates = new ArrayParameter("date", records.length);
   const toDates = new ArrayParameter("date", records.length);
   const quiets = new ArrayParameter("boolean", records.length);
-  for (const { current, quiet } of records) {
+  const nights = new ArrayParameter("text", records.length);
+  for (const { current, quiet, briefNights } of records) {
     const { status, fromDate, toDate } = current.filters();
     hashes.hex(current.contentHash);
     factsTimes.timestamp(current.factsSourceTime);
@@ -121,8 +127,12 @@ function contentsOf(records: readonly Replaced[]): Buffer[] {
     const stored = storedQuiet(quiet);
     if (stored === null) quiets.null();
     else quiets.boolean(stored);
+    if (briefNights === null) nights.null();
+    else nights.text(briefNights);
   }
-  return [hashes, factsTimes, statuses, fromDates, toDates, quiets].map((parameter) => parameter.finish());
+  return [hashes, factsTimes, statuses, fromDates, toDates, quiets, nights].map((parameter) =>
+    parameter.finish(),
+  );
 }
 
 async function update(
@@ -150,7 +160,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
   const advanced: Replaced[] = [];
   const replaced: Replaced[] = [];
   for (const record of records) {
-    const { of, before, current, quiet } = record;
+    const { before, current, quiet } = record;
     if (before === null) {
       added.push(record);
       continue;
@@ -159,7 +169,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
       before.version.contentHash === current.contentHash &&
       before.version.factsSourceTime === current.factsSourceTime &&
       before.quiet === quiet;
-    (isAdvanced ? advanced : replaced).push({ of, before, current, quiet });
+    (isAdvanced ? advanced : replaced).push({ ...record, before });
   }
   await writeItems(client, { table: "current_record", columns: COLUMNS }, added, ({ of }) => of, addCurrent);
   await update(client, ADVANCE, advanced, []);
