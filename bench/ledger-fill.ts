@@ -39,28 +39,28 @@ const BOOKINGS = `
   join generate_series(0, $BOOKINGS - 1) as booking (booking)
     on draw = booking.booking - case when booking.booking % 100 = 1 then 1 else 0 end`;
 
-/** What each version of a booking takes off the books and puts on them: as apply writes it (docs/decisions/0020). */
+/** What each version of a booking takes off the books and puts on them, by runs of nights: as apply makes it (docs/decisions/0020). */
 const ENTRIES = `
   create temp table ledger_template as
   with change as (
-    select b.*, at, status, price_more, upgraded, sign
+    select b.*, version, at, status, price_more, upgraded, sign
     from ledger_booking as b
     cross join lateral (
       values
-        (arrival - lead_days, 1, 'CONFIRMED', 0, false, true),
-        (arrival - lead_days / 2, -1, 'CONFIRMED', 0, false, is_changed),
-        (arrival - lead_days / 2, 1, 'CONFIRMED', 15, false, is_changed),
-        (arrival - floor(lead_days * end_share / 2)::integer, -1, 'CONFIRMED', is_changed::integer * 15, false, is_cancelled),
-        (arrival - floor(lead_days * end_share / 2)::integer, 1, 'CANCELLED', is_changed::integer * 15, false, is_cancelled),
-        (arrival, -1, 'CONFIRMED', is_changed::integer * 15, false, not is_cancelled),
-        (arrival, 1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
-        (arrival + nights, -1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
-        (arrival + nights, 1, 'CHECKED_OUT', is_changed::integer * 15, is_upgraded, not is_cancelled)
-    ) as step (at, sign, status, price_more, upgraded, happens)
+        (1, arrival - lead_days, 1, 'CONFIRMED', 0, false, true),
+        (2, arrival - lead_days / 2, -1, 'CONFIRMED', 0, false, is_changed),
+        (2, arrival - lead_days / 2, 1, 'CONFIRMED', 15, false, is_changed),
+        (3, arrival - floor(lead_days * end_share / 2)::integer, -1, 'CONFIRMED', is_changed::integer * 15, false, is_cancelled),
+        (3, arrival - floor(lead_days * end_share / 2)::integer, 1, 'CANCELLED', is_changed::integer * 15, false, is_cancelled),
+        (4, arrival, -1, 'CONFIRMED', is_changed::integer * 15, false, not is_cancelled),
+        (4, arrival, 1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
+        (5, arrival + nights, -1, 'CHECKED_IN', is_changed::integer * 15, is_upgraded, not is_cancelled),
+        (5, arrival + nights, 1, 'CHECKED_OUT', is_changed::integer * 15, is_upgraded, not is_cancelled)
+    ) as step (version, at, sign, status, price_more, upgraded, happens)
     where happens
   ), told as (
     select
-      at + hour as source_time, sign, 'R' || booking as key, share_id, adults,
+      at + hour as source_time, version, sign, 'R' || booking as key, share_id, adults,
       arrival + case when part = 2 then nights / 2 else 0 end as first_night,
       case when not is_split then nights when part = 1 then nights / 2 else nights - nights / 2 end as nights,
       rate + price_more + case when part = 2 then 25 else 0 end as rate,
@@ -75,17 +75,38 @@ const ENTRIES = `
     cross join lateral (select has_two_rates and change.nights > 1 as is_split) as split
     cross join generate_series(1, 1 + is_split::integer) as part
   )
-  select row_number() over (order by source_time, key) as place, told.*,
+  select row_number() over (order by source_time, key, version) as place, told.*,
     hashtextextended(concat_ws(',', status, room_type_code, booked_room_type_code, market_segment_code, group_block_code,
       rate_code, channel), 0) as dimension
   from told`;
 
-const COPIED = `
+/** A row for each of those that share a room. */
+const COPIED_ENTRIES = `
   insert into bellhop_state.night_entry (bucket, property_id, first_night, nights, rooms, adults, children, room_revenue,
     gross_room_revenue, source_time, received_at, dimension, key, share_id)
   select bucket, property_id, first_night, nights, sign, sign * adults, 0, sign * rate, sign * round(rate * 1.06, 2),
     source_time at time zone 'UTC', source_time at time zone 'UTC' + interval '40 seconds', dimension, key, share_id
-  from (select * from ledger_template where place >= $1 and place < $2 order by place) as template
+  from (select * from ledger_template where share_id is not null and place >= $1 and place < $2 order by place) as template
+  cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
+
+/** All runs of another version in one row, as src/ledger/write-exchanges.ts lays them out; a version's runs have no other between. */
+const EXCHANGES = `
+  create temp table ledger_exchange as
+  select
+    max(place) as place, source_time, key, min(first_night) as first_night,
+    max(first_night + nights) - min(first_night) as nights,
+    string_agg(concat_ws(',', dimension,
+      (((first_night - date '1970-01-01') * 64 + nights) * 1024::bigint + sign + 512) * 4194304 + (sign * adults + 1024) * 2048 + 1024,
+      (sign * rate * 10000)::bigint, (sign * round(rate * 1.06, 2) * 10000)::bigint), ',' order by sign, first_night) as runs
+  from ledger_template
+  where share_id is null
+  group by source_time, key, version`;
+
+const COPIED_EXCHANGES = `
+  insert into bellhop_state.night_exchange (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
+  select source_time at time zone 'UTC', source_time at time zone 'UTC' + interval '40 seconds', property_id, first_night, nights,
+    bucket, ('{' || runs || '}')::bigint[], key
+  from (select * from ledger_exchange where place >= $1 and place < $2 order by place) as template
   cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
 
 const DIMENSIONS = `
@@ -107,14 +128,17 @@ export interface FilledHotel {
   readonly bucket: number;
 }
 
-/** Makes the entries of one hotel, about so many, the same each time; answers how many there are. */
+/** Makes the entries of one hotel, about so many, the same each time; answers how many there are, each run of an exchange as one. */
 export async function makeTemplate(client: pg.ClientBase, entries: number): Promise<number> {
   const bookings = String(Math.max(1, Math.round(entries / ENTRIES_A_BOOKING)));
   await client.query("select setseed(0.5)");
   await client.query(BOOKINGS.replaceAll("$BOOKINGS", bookings));
   await client.query(ENTRIES);
-  await client.query("create index on ledger_template (place)");
-  await client.query("analyze ledger_template");
+  await client.query(EXCHANGES);
+  for (const made of ["ledger_template", "ledger_exchange"]) {
+    await client.query(`create index on ${made} (place)`);
+    await client.query(`analyze ${made}`);
+  }
   const { rows } = await client.query<{ count: number }>("select count(*)::integer from ledger_template");
   return rows[0]?.count ?? 0;
 }
@@ -133,14 +157,15 @@ export async function fillLedger(
   await client.query(DIMENSIONS, ofHotels);
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
     `select schemaname || '.' || indexname as name, indexdef as definition from pg_indexes
-     where schemaname = 'bellhop_state' and tablename = 'night_entry'`,
+     where schemaname = 'bellhop_state' and tablename in ('night_entry', 'night_exchange')`,
   );
   for (const { name } of indexes) await client.query(`drop index ${name}`);
   const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / hotels.length));
   for (let place = 1; place <= template; place += step)
-    await client.query(COPIED, [place, place + step, ...ofHotels]);
+    for (const copied of [COPIED_ENTRIES, COPIED_EXCHANGES])
+      await client.query(copied, [place, place + step, ...ofHotels]);
   await client.query("set maintenance_work_mem = '512MB'");
   for (const { definition } of indexes) await client.query(definition);
-  for (const table of ["night_entry", "night_dimension"])
+  for (const table of ["night_entry", "night_exchange", "night_dimension"])
     await client.query(`vacuum (analyze) bellhop_state.${table}`);
 }

@@ -112,7 +112,8 @@ try {
     await fillLedger(client, template, rows);
     codes.push(...added);
     const made = await client.query<{ size: string; dimensions: number }>(
-      `select pg_size_pretty(pg_total_relation_size('bellhop_state.night_entry')) as size,
+      `select pg_size_pretty(pg_total_relation_size('bellhop_state.night_entry')
+           + pg_total_relation_size('bellhop_state.night_exchange')) as size,
          (select count(*)::integer from bellhop_state.night_dimension) as dimensions`,
     );
     const { size, dimensions = 0 } = made.rows[0] ?? {};

@@ -2,8 +2,9 @@ import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { LabelMeanings } from "./label-meanings.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { readWithParts } from "./statement-parts.ts";
 
-const readNight = readStatement(new URL("./sql/read-night-reservations.sql", import.meta.url));
+const readNight = readWithParts(new URL("./sql/read-night-reservations.sql", import.meta.url));
 const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));
 
 /** More than any hotel has of one night, cancelled ones with them. */

@@ -4,6 +4,7 @@ import { readStatement } from "../db/statement.ts";
 import { withTransaction } from "../db/transaction.ts";
 import { lockPacks } from "../ledger/packs.ts";
 import type { InsightProperty } from "./point-in-time.ts";
+import { readWithParts } from "./statement-parts.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
@@ -11,7 +12,7 @@ const findToPackDistributed = readStatement(
   new URL("./sql/find-properties-to-pack-distributed.sql", import.meta.url),
 );
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
-const packNights = readStatement(new URL("./sql/pack-nights.sql", import.meta.url));
+const packNights = readWithParts(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergePacks = readStatement(new URL("./sql/merge-packs.sql", import.meta.url));
 const writePackProgress = readStatement(new URL("./sql/write-pack-progress.sql", import.meta.url));
 const readPackProgress = readStatement(new URL("./sql/read-pack-progress.sql", import.meta.url));

@@ -12,7 +12,8 @@ type PackedProperty = Pick<RecordKey, "bucket" | "propertyId">;
  */
 export async function lockPacks(client: pg.ClientBase, { propertyId }: PackedProperty): Promise<void> {
   await client.query("select pg_advisory_xact_lock($1, $2)", [PACK_LOCK, propertyId]);
-  await client.query("lock table bellhop_state.night_entry in access share mode");
+  for (const table of ["night_entry", "night_exchange"])
+    await client.query(`lock table bellhop_state.${table} in access share mode`);
 }
 
 /**

@@ -1,23 +1,35 @@
 import type pg from "pg";
+import { readStatement } from "../db/statement.ts";
 import { ROW_SUM, type RowSum } from "./digest-rows.ts";
 
 const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room_type_code, dimension.market_segment_code,
   dimension.group_block_code, dimension.rate_code, dimension.channel, dimension.currency_code`;
 
+const RUNS = readStatement(new URL("../ledger/sql/runs-of-exchange.sql", import.meta.url)).text;
+
 interface Ledger {
-  readonly table: string;
+  /** The entries of a schema, as rows of its table; those of nights are runs of exchanges, too. */
+  readonly entriesOf: (schema: string) => string;
   /** What entries are about beside their dimension, and what they count, as sums of `sign`. */
   readonly about: string;
   readonly sums: readonly string[];
 }
 
+const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket,
+  room_revenue, gross_room_revenue, key, share_id`;
+
+/** All entries of nights in a schema (its name is one of ours), however they were written. */
+export const nightEntriesOf = (schema: string): string =>
+  `(select ${NIGHT_COLUMNS} from ${schema}.night_entry union all
+    select * from (with exchange as (select * from ${schema}.night_exchange) ${RUNS}) as run)`;
+
 const NIGHTS: Ledger = {
-  table: "night_entry",
+  entriesOf: nightEntriesOf,
   about: "key, share_id",
   sums: ["rooms", "adults", "children", "room_revenue", "gross_room_revenue"],
 };
 const BLOCKS: Ledger = {
-  table: "block_entry",
+  entriesOf: (schema) => `${schema}.block_entry`,
   about: "key",
   sums: ["blocks", "picked_up", "original_blocks"],
 };
@@ -26,11 +38,11 @@ const BLOCKS: Ledger = {
  * What begins (and, signed, ends) at each date, with both clocks; what sums up to nothing is left out. So it does not matter
  * into how many entries a change was parted, nor in which order they were made.
  */
-function edges(schema: string, { table, about, sums }: Ledger): string {
+function edges(schema: string, { entriesOf, about, sums }: Ledger): string {
   const sumOf = (column: string) => `coalesce(sum(sign * ${column}), 0)`;
   const columns = `bucket, property_id, dimension, ${about}, source_time, received_at`;
   const edge = (date: string, sign: string) =>
-    `select ${columns}, ${date} as date, ${sign} as sign, ${sums.join(", ")} from ${schema}.${table}`;
+    `select ${columns}, ${date} as date, ${sign} as sign, ${sums.join(", ")} from ${entriesOf(schema)} as entry`;
   return `
     select edge.bucket, edge.property_id, edge.date, edge.source_time, edge.received_at, ${about}, ${CODES},
       ${sums.map((column) => `trim_scale(${sumOf(column)}::numeric) as ${column}`).join(", ")}

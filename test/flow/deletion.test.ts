@@ -4,6 +4,7 @@ import { bucketOf } from "../../src/accept/bucket.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { deleteCommand } from "../../src/cli/delete-command.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
+import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { groupRecord, inventoryRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -42,7 +43,7 @@ const tables = async () =>
   bench.rows<{ table: string; count: number }>(`
     select 'current' as table, count(*)::integer as count from bellhop_state.current_record
     union all select 'version', count(*)::integer from bellhop_state.reservation_version
-    union all select 'night', count(*)::integer from bellhop_state.night_entry
+    union all select 'night', count(*)::integer from ${nightEntriesOf("bellhop_state")} as entry
     union all select 'log', count(*)::integer from bellhop.accept_log
     union all select 'outcome', count(*)::integer from bellhop.request_outcome order by 1`);
 

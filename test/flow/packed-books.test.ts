@@ -22,6 +22,12 @@ import {
 import { apply, reservation } from "./read-fixture.ts";
 
 const SEED = Number(process.env["SEED"] ?? 20_261_122);
+/** Of a property ($1) of a bucket ($2), how many entries can be packed: rows, and runs of exchanges. */
+const PACKABLE = `(
+  select count(*) as count from bellhop_state.night_entry where bucket = $2 and property_id = $1 and nights <= 31
+  union all
+  select sum(cardinality(runs) / 4) from bellhop_state.night_exchange where bucket = $2 and property_id = $1 and nights <= 31
+) as entry`;
 const RANGE = { from: dateOfDay(FIRST_NIGHT - 100), to: dateOfDay(FIRST_NIGHT + DAYS + 100) };
 
 let service: TestService;
@@ -77,7 +83,7 @@ async function packsOf({ bucket, propertyId }: Place) {
     progress: number;
   }>(
     `select count(*)::integer as packs, coalesce(sum(entries), 0)::integer as entries,
-       (select count(*)::integer from bellhop_state.night_entry where bucket = $2 and property_id = $1 and nights <= 31) as rows,
+       (select sum(count)::integer from ${PACKABLE}) as rows,
        (select count(*)::integer from bellhop_state.night_pack_progress where bucket = $2 and property_id = $1) as progress
      from bellhop_state.night_pack where bucket = $2 and property_id = $1`,
     [propertyId, bucket],

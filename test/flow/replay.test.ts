@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
+import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { readHeld } from "../../src/state/quarantine.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
@@ -121,15 +122,25 @@ describe("quarantine and replay", () => {
   });
 
   test("finds an entry of the ledger that is lost or too much", async () => {
-    const spoil =
-      "update bellhop_state.night_entry set rooms = -rooms where key = 'R1' and source_time = (select min(source_time) from bellhop_state.night_entry where key = 'R1')";
-    await bench.rows(spoil);
-    const report = await runReplay();
-    assert.equal(report.equal, false);
-    assert.equal(report.live.versionsHash, report.rebuilt.versionsHash);
-    assert.notEqual(report.live.nightsHash, report.rebuilt.nightsHash);
-    await bench.rows(spoil);
-    assert.equal((await runReplay()).equal, true);
+    // Which of them R1 has depends on the order in which its versions came, and on Citus there are no exchanges.
+    let spoilt = 0;
+    for (const [table, set] of [
+      ["night_entry", "rooms = rooms # 1"],
+      ["night_exchange", "runs[2] = runs[2] # (1::bigint << 22)"],
+    ]) {
+      const spoil = `update bellhop_state.${table} set ${set} where key = 'R1' and source_time =
+        (select min(source_time) from bellhop_state.${table} where key = 'R1') returning key`;
+      const rows = await bench.rows(spoil);
+      if (rows.length === 0) continue;
+      spoilt += 1;
+      const report = await runReplay();
+      assert.equal(report.equal, false);
+      assert.equal(report.live.versionsHash, report.rebuilt.versionsHash);
+      assert.notEqual(report.live.nightsHash, report.rebuilt.nightsHash);
+      await bench.rows(spoil);
+      assert.equal((await runReplay()).equal, true);
+    }
+    assert.ok(spoilt > 0);
   });
 
   test("swaps the rebuilt state in, keeps every change number, and numbers what it corrected", async () => {
@@ -174,7 +185,7 @@ describe("quarantine and replay", () => {
     assert.ok(swapped);
     assert.equal(await resolve("release", requestId), "a");
     const [channel] = await bench.rows(
-      `select facts.channel, (select sum(rooms)::integer from bellhop_state.night_entry where key = 'GONE') as rooms
+      `select facts.channel, (select sum(rooms)::integer from ${nightEntriesOf("bellhop_state")} as entry where key = 'GONE') as rooms
        from bellhop_state.current_record c join analytics.stored_reservation_version facts
          on facts.bucket = c.bucket and facts.property_id = c.property_id and facts.key = c.key
          and facts.source_time = c.facts_source_time and facts.content_hash = c.content_hash

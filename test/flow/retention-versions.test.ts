@@ -6,6 +6,7 @@ import { APPLY_GATE } from "../../src/db/apply-gate.ts";
 import { openWindows } from "../../src/retention/windows/open-windows.ts";
 import { runRetention } from "../../src/retention/windows/run-retention.ts";
 import { setTerm } from "../../src/retention/windows/set-term.ts";
+import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { VERSION_WINDOWS } from "../../src/state/version-windows.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
@@ -100,7 +101,7 @@ describe("retention of versions", () => {
   });
 
   test("what comes late is older, and not kept below what is known; what is new is", async () => {
-    const nights = "select count(*)::int as count from bellhop_state.night_entry";
+    const nights = `select count(*)::int as count from ${nightEntriesOf("bellhop_state")} as entry`;
     const before = await bench.rows(nights);
     assert.equal(await send("R1", 14.6, "late"), "s");
     assert.deepEqual(await timesOf("R1"), [0.5]);

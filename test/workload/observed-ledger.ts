@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 
 /** Entries laid out by night, with the names of their property and dimension; for tests, as it takes a row a night. */
 const ENTERED_NIGHTS = `
@@ -7,7 +8,7 @@ const ENTERED_NIGHTS = `
     dimension.booked_room_type_code, dimension.market_segment_code, dimension.group_block_code, dimension.rate_code,
     dimension.channel, dimension.currency_code, entry.rooms, entry.adults, entry.children, entry.room_revenue,
     entry.gross_room_revenue
-  from bellhop_state.night_entry as entry
+  from ${nightEntriesOf("bellhop_state")} as entry
   join bellhop_state.night_dimension as dimension using (bucket, property_id, dimension)
   join bellhop.property as property on property.property_id = entry.property_id
   cross join lateral generate_series(0, entry.nights - 1) as night (number)`;

@@ -1,6 +1,7 @@
--- The first night from $3 on on which anything of the property may be: an entry of a reservation or block, or, where $4 is set,
--- an inventory record; null where there is nothing more. Short runs may have ended before, so the first may be $3 for nothing.
--- Plan: the first entry of each index of short runs and of current_record's primary key; all long runs, which are few.
+-- The first night from $3 on on which anything of the property may be: an entry or exchange of a reservation, an entry of a
+-- block, or, where $4 is set, an inventory record; null where there is nothing more. Short ones may have ended before, and an exchange
+-- may have nothing between its runs, so the first may be $3 for nothing.
+-- Plan: the first row of each index of short ones and of current_record's primary key; all long ones, which are few.
 select to_char(least(
   (
     select min(greatest(first_night, $3::date)) from bellhop_state.night_entry
@@ -8,6 +9,14 @@ select to_char(least(
   ),
   (
     select greatest(first_night, $3::date) from bellhop_state.night_entry
+    where bucket = $1 and property_id = $2 and nights <= 31 and first_night > $3::date - 31 order by first_night limit 1
+  ),
+  (
+    select min(greatest(first_night, $3::date)) from bellhop_state.night_exchange
+    where bucket = $1 and property_id = $2 and nights > 31 and first_night + nights > $3::date
+  ),
+  (
+    select greatest(first_night, $3::date) from bellhop_state.night_exchange
     where bucket = $1 and property_id = $2 and nights <= 31 and first_night > $3::date - 31 order by first_night limit 1
   ),
   (

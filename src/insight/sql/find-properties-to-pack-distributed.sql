@@ -7,10 +7,21 @@ where exists (
     where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
       and ($1::timestamptz is null or entry.received_at > $1::timestamptz)
   )
+  or exists (
+    select from bellhop_state.night_exchange as exchange
+    where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
+      and ($1::timestamptz is null or exchange.received_at > $1::timestamptz)
+  )
   or (
-    exists (
-      select from bellhop_state.night_entry as entry
-      where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
+    (
+      exists (
+        select from bellhop_state.night_entry as entry
+        where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
+      )
+      or exists (
+        select from bellhop_state.night_exchange as exchange
+        where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
+      )
     )
     and not exists (
       select from bellhop_state.night_pack_progress as packed

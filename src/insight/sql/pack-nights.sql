@@ -1,7 +1,7 @@
--- Packs the entries of the property $2 that were received after $3 and up to $4, by quarters of the year in which they begin: 52
+-- Packs the entries of the property $2, rows and runs of exchanges, that were received after $3 and up to $4, by quarters of the year in which they begin: 52
 -- bytes each, numbers with the highest byte first (src/insight/night-packs.ts reads them). Times are microseconds and dates days since
 -- 2000-01-01, amounts ten-thousandths.
--- Plan: bitmap scans of night_entry_short and night_entry_received.
+-- Plan: bitmap scans of night_entry_short and night_entry_received, and of those of night_exchange.
 insert into bellhop_state.night_pack (bucket, property_id, quarter, received_up_to, entries, packed)
 select
   bucket, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),
@@ -15,6 +15,20 @@ select
       || int8send((coalesce(room_revenue, 0) * 10000)::bigint) || int8send((coalesce(gross_room_revenue, 0) * 10000)::bigint),
     ''::bytea
   )
-from bellhop_state.night_entry
-where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
+from (
+  select
+    source_time, received_at, dimension, first_night, nights, rooms, adults, children, bucket, room_revenue, gross_room_revenue, share_id
+  from bellhop_state.night_entry
+  where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
+  union all
+  select
+    source_time, received_at, dimension, first_night, nights, rooms, adults, children, bucket, room_revenue, gross_room_revenue, share_id
+  from (
+    with exchange as (
+      select * from bellhop_state.night_exchange
+      where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
+    )
+    /* part: runs-of-exchange */
+  ) as run
+) as entry
 group by bucket, 3

@@ -1,6 +1,6 @@
 -- The reservations that have the night $3, whatever their label: of what has a source time up to $4 and was received up to $5,
 -- at most $7, after the reservation $6, by room type and whatever else is asked of a dimension.
--- Plan: bitmap scans of night_entry_short (first nights from $3 - 30 to $3) and night_entry_long.
+-- Plan: bitmap scans of night_entry_short and night_exchange_short (first nights from $3 - 30 to $3) and of the long ones.
 select
   entry.key, entry.share_id, kind.status as label, kind.room_type_code as room_type,
   kind.booked_room_type_code as booked_room_type, kind.group_block_code as block_group, sum(entry.rooms)::float8 as rooms
@@ -16,6 +16,23 @@ from (
   where bucket = $1 and property_id = $2 and nights > 31
     and first_night <= $3::date and first_night + nights > $3::date
     and source_time <= $4 and received_at <= $5
+  union all
+  select key, share_id, dimension, rooms
+  from (
+    with exchange as (
+      select * from bellhop_state.night_exchange
+      where bucket = $1 and property_id = $2 and nights <= 31
+        and first_night between $3::date - 30 and $3::date and first_night + nights > $3::date
+        and source_time <= $4 and received_at <= $5
+      union all
+      select * from bellhop_state.night_exchange
+      where bucket = $1 and property_id = $2 and nights > 31
+        and first_night <= $3::date and first_night + nights > $3::date
+        and source_time <= $4 and received_at <= $5
+    )
+    /* part: runs-of-exchange */
+  ) as run
+  where first_night <= $3::date and first_night + nights > $3::date
 ) as entry
 join bellhop_state.night_dimension as kind
   on kind.bucket = $1 and kind.property_id = $2 and kind.dimension = entry.dimension
