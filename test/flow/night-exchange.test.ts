@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { isDistributed } from "../../src/db/distribution.ts";
 import { type BriefNights, RUN_NUMBERS } from "../../src/ledger/brief-nights.ts";
 import { type NightExchange, writeExchanges } from "../../src/ledger/write-exchanges.ts";
+import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { openStateSession } from "../../src/state/state-session.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-const RUNS = readFileSync(new URL("../../src/ledger/sql/runs-of-exchange.sql", import.meta.url), "utf8");
 const BUCKET = 7;
 const DAY_MS = 86_400_000;
 const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
@@ -101,13 +100,9 @@ describe("an exchange of nights", () => {
          array[sum(rooms), sum(adults), sum(children), coalesce(sum(room_revenue) * 10000, 0),
            coalesce(sum(rooms) filter (where room_revenue is not null), 0), coalesce(sum(gross_room_revenue) * 10000, 0),
            coalesce(sum(rooms) filter (where gross_room_revenue is not null), 0)]::float8[] as numbers
-       from (
-         select run.* from night_exchange cross join lateral (${RUNS}) as run where key = $1
-         union all
-         select dimension, first_night, nights, rooms, adults, children, room_revenue, gross_room_revenue
-         from night_entry where key = $1
-       ) as run
+       from ${nightEntriesOf("bellhop_state")} as run
        cross join lateral generate_series(0, run.nights - 1) as passed
+       where key = $1
        group by first_night + passed, dimension`,
       [key],
     );
