@@ -5,6 +5,7 @@ import { BRIEF_MAX, briefOf, briefOfText, endOf, isBriefOf, textOfBrief } from "
 import type { Money } from "./money.ts";
 import type { DimensionCodes, NightRun, ReservationNights } from "./night-run.ts";
 
+const HASH_DIGITS = 12;
 const HASH = "0123456789abcdef0123456789abcdef";
 const CODES: DimensionCodes = {
   ...{ status: "CONFIRMED", roomTypeCode: "DLX", bookedRoomTypeCode: null, marketSegmentCode: null },
@@ -111,6 +112,19 @@ describe("nights in short", () => {
         null,
       );
     });
+
+  test("are not read from a text that is cut off", () => {
+    const brief = briefOf({ shareId: null, runs: [RUN, next] }, () => ({ high: -1, low: 2 }));
+    assert.ok(brief !== null);
+    const text = textOfBrief(brief, HASH);
+    for (let length = HASH_DIGITS + 1; length < text.length; length += 1) {
+      const read = briefOfText(text.slice(0, length));
+      assert.ok(
+        read === null || (read.runs.length < brief.runs.length && read.runs.length > 0),
+        text.slice(0, length),
+      );
+    }
+  });
 
   test("are those of one content only", () => {
     const brief = briefOf({ shareId: null, runs: [RUN] }, () => ({ high: 1, low: 2 }));

@@ -122,11 +122,13 @@ export function textOfBrief(nights: BriefNights, contentHash: string): string {
   return bytes.toString("latin1", 0, place);
 }
 
+/** A number of a text; beyond its end, and where something else stands, NaN. */
 function take(text: string): number {
   let value = 0;
   for (let unit = 1; ; unit *= DIGIT_VALUES) {
     const digit = text.charCodeAt(place++) - ZERO;
-    if (digit < DIGIT_VALUES) return value + digit * unit;
+    if (digit < DIGIT_VALUES) return digit < 0 ? Number.NaN : value + digit * unit;
+    if (Number.isNaN(digit)) return digit;
     value += (digit - DIGIT_VALUES) * unit;
   }
 }
@@ -141,14 +143,20 @@ export function isBriefOf(text: string, contentHash: string): boolean {
   return contentHash.startsWith(text.slice(0, HASH_DIGITS));
 }
 
-/** Reads what `textOfBrief` wrote. */
-export function briefOfText(text: string): BriefNights {
-  if (text.length === HASH_DIGITS) return NO_NIGHTS;
+/** Reads what `textOfBrief` wrote; null where a text is none of these. */
+export function briefOfText(text: string): BriefNights | null {
+  if (text.length <= HASH_DIGITS) return NO_NIGHTS;
   place = HASH_DIGITS;
   const dimension = { high: take(text) | 0, low: take(text) | 0 };
   const [rooms, adults, children] = [signed(take(text)), signed(take(text)), signed(take(text))];
   const firstNight = take(text);
   const runs: number[] = [];
-  while (place < text.length) runs.push(take(text), takeAmount(text), takeAmount(text));
+  let sum = rooms + adults + children + firstNight;
+  while (place < text.length) {
+    const nights = take(text);
+    sum += nights;
+    runs.push(nights, takeAmount(text), takeAmount(text));
+  }
+  if (Number.isNaN(sum) || place > text.length || runs.length === 0) return null;
   return { dimension, rooms, adults, children, firstNight, runs };
 }

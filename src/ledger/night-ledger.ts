@@ -391,8 +391,8 @@ function exchangesOfPlain(steps: readonly AppliedStep[]): Exchange[] {
 function contentOfVersion(of: RecordKey, version: Version): ContentNights {
   const { contentHash, factsSourceTime, facts, briefNights } = version;
   const stored = { of, contentHash, factsSourceTime };
-  if (briefNights != null && isBriefOf(briefNights, contentHash))
-    return ContentNights.ofBrief(stored, briefOfText(briefNights));
+  const brief = briefNights != null && isBriefOf(briefNights, contentHash) ? briefOfText(briefNights) : null;
+  if (brief !== null) return ContentNights.ofBrief(stored, brief);
   if (facts === undefined) return ContentNights.ofStored(stored);
   return ContentNights.ofStored(stored, { facts, status: version.filters().status });
 }

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { copyItems } from "../db/copy-in.ts";
 import { isDistributed } from "../db/distribution.ts";
 import type { RecordKey } from "../state/record-state.ts";
-import { type BriefNights, endOf, RUN_NUMBERS } from "./brief-nights.ts";
+import { BRIEF_MAX, type BriefNights, endOf, RUN_NUMBERS } from "./brief-nights.ts";
 import { receivedAt } from "./received-at.ts";
 import { type NightEntry, writeNights } from "./write-entries.ts";
 
@@ -66,28 +66,35 @@ class Runs {
   }
 }
 
-const NO_COUNTS = countsOf(0, 0, 0);
+/** Whether the one has no number of rooms or guests that differs from the other's by more than fits. */
+function isNearInCounts(from: BriefNights, to: BriefNights): boolean {
+  const guests = Math.max(Math.abs(to.adults - from.adults), Math.abs(to.children - from.children));
+  return Math.abs(to.rooms - from.rooms) <= BRIEF_MAX.rooms && guests <= BRIEF_MAX.guests;
+}
 
-/** Whether two stays differ in amounts at most, and tell the same ones. */
-function isSameButForAmounts(from: BriefNights, to: BriefNights): boolean {
+/** Whether two stays differ in numbers at most, and tell the same amounts (rooms without a price are counted). */
+function isSameButForNumbers(from: BriefNights, to: BriefNights): boolean {
   if (from.firstNight !== to.firstNight || from.runs.length !== to.runs.length) return false;
   if (from.dimension.low !== to.dimension.low || from.dimension.high !== to.dimension.high) return false;
-  if (from.rooms !== to.rooms || from.adults !== to.adults || from.children !== to.children) return false;
+  if (!isNearInCounts(from, to)) return false;
   return to.runs.every((number, at) =>
     at % RUN_NUMBERS === 0 ? from.runs[at] === number : Number.isNaN(from.runs[at]) === Number.isNaN(number),
   );
 }
 
-/** What the amounts of one stay are more than those of another, of the runs where they are. */
+const NO_COUNTS = countsOf(0, 0, 0);
+
+/** What the numbers of one stay are more than those of another, of the runs where they are. */
 function addDifferences(differences: Runs, from: BriefNights, to: BriefNights): void {
+  const counts = countsOf(to.rooms - from.rooms, to.adults - from.adults, to.children - from.children);
   let night = to.firstNight;
   for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
     const nights = to.runs[at] as number;
     const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
     const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
     // What is not told on either side is no difference.
-    if ((revenue || 0) !== 0 || (gross || 0) !== 0) {
-      differences.add(to, night, nights, NO_COUNTS);
+    if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
+      differences.add(to, night, nights, counts);
       differences.addAmount(revenue);
       differences.addAmount(gross);
     }
@@ -106,7 +113,7 @@ function addRows(rows: Row[], exchange: NightExchange): void {
   const from = exchange.from === null || exchange.from.runs.length === 0 ? null : exchange.from;
   const to = exchange.to === null || exchange.to.runs.length === 0 ? null : exchange.to;
   const runs = new Runs();
-  if (from !== null && to !== null && isSameButForAmounts(from, to)) addDifferences(runs, from, to);
+  if (from !== null && to !== null && isSameButForNumbers(from, to)) addDifferences(runs, from, to);
   else {
     if (from !== null) runs.addAll(from, -1);
     if (to !== null) runs.addAll(to, 1);

@@ -18,13 +18,16 @@ interface Ledger {
 const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket,
   room_revenue, gross_room_revenue, key, share_id`;
 
-/** All entries of nights in a schema (its name is one of ours), however they were written. */
-export const nightEntriesOf = (schema: string): string =>
-  `(select ${NIGHT_COLUMNS} from ${schema}.night_entry union all
-    select * from (with exchange as (select * from ${schema}.night_exchange) ${RUNS}) as run)`;
+/**
+ * The entries of nights in a schema (its name is one of ours), however they were written: all of them, or those of which a condition
+ * is true that asks for columns which both tables have.
+ */
+export const nightEntriesOf = (schema: string, condition = "true"): string =>
+  `(select ${NIGHT_COLUMNS} from ${schema}.night_entry where ${condition} union all
+    select * from (with exchange as (select * from ${schema}.night_exchange where ${condition}) ${RUNS}) as run)`;
 
 const NIGHTS: Ledger = {
-  entriesOf: nightEntriesOf,
+  entriesOf: (schema) => nightEntriesOf(schema),
   about: "key, share_id",
   sums: ["rooms", "adults", "children", "room_revenue", "gross_room_revenue"],
 };

@@ -46,7 +46,7 @@ const STABLE_TYPES = new Set([
     "numeric",
     '"char"',
   ],
-  ...["timestamp with time zone", "text[]", "timestamp with time zone[]"],
+  ...["timestamp with time zone", "bigint[]", "text[]", "timestamp with time zone[]"],
 ]);
 
 let service: TestService;

@@ -33,7 +33,7 @@ const nights: fc.Arbitrary<BriefNights> = fc.record({
   firstNight: fc.constantFrom(0, 20_000, 20_001, 20_040, 120_000),
   runs,
 });
-/** Often the same stay at other amounts, or the very same. */
+/** Often the same stay with other numbers, or the very same. */
 const pairs = fc.oneof(
   fc.record({ from: fc.option(nights), to: fc.option(nights) }),
   nights.chain((from) => {
@@ -41,7 +41,9 @@ const pairs = fc.oneof(
       from,
       to: { ...from, runs: from.runs.map((was, at) => (at === 1 ? number : was)) },
     }));
-    return fc.oneof(other, fc.constant({ from, to: { ...from } }));
+    const more = fc.record({ rooms: fc.constantFrom(1, 3, -511), adults: fc.constantFrom(2, 5, -1_023) });
+    const counted = more.map((counts) => ({ from, to: { ...from, ...counts } }));
+    return fc.oneof(other, counted, fc.constant({ from, to: { ...from } }));
   }),
 );
 
@@ -100,9 +102,8 @@ describe("an exchange of nights", () => {
          array[sum(rooms), sum(adults), sum(children), coalesce(sum(room_revenue) * 10000, 0),
            coalesce(sum(rooms) filter (where room_revenue is not null), 0), coalesce(sum(gross_room_revenue) * 10000, 0),
            coalesce(sum(rooms) filter (where gross_room_revenue is not null), 0)]::float8[] as numbers
-       from ${nightEntriesOf("bellhop_state")} as run
+       from ${nightEntriesOf("bellhop_state", "key = $1")} as run
        cross join lateral generate_series(0, run.nights - 1) as passed
-       where key = $1
        group by first_night + passed, dimension`,
       [key],
     );

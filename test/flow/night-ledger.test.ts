@@ -176,7 +176,7 @@ const ENTRIES = {
   r: `select e.source_time::text, e.received_at::text, array[e.rooms, e.adults, e.room_revenue * 10000]::float8[] as counts,
       concat_ws(' ', d.status, coalesce(e.share_id, '-')) as what,
       array(select (e.first_night + night)::text from generate_series(0, e.nights - 1) as night) as nights
-    from ${nightEntriesOf("bellhop_state")} as e join night_dimension as d using (bucket, property_id, dimension) where e.key = $1`,
+    from ${nightEntriesOf("bellhop_state", "key = $1")} as e join night_dimension as d using (bucket, property_id, dimension)`,
   g: `select e.source_time::text, e.received_at::text, array[e.blocks, e.picked_up]::float8[] as counts, d.status as what,
       array(select (e.first_night + night)::text from generate_series(0, e.nights - 1) as night) as nights
     from block_entry as e join night_dimension as d using (bucket, property_id, dimension) where e.key = $1`,
@@ -290,8 +290,8 @@ describe("the stay-night ledger", () => {
     await applyAll("r", `K${keys}`, received, [1]);
     await assertSums("r", `K${keys}`, received);
     const { rows } = await client.query<{ count: number }>(
-      `select count(*)::integer as count from ${nightEntriesOf("bellhop_state")} as entry
-       where key = $1 group by source_time order by source_time`,
+      `select count(*)::integer as count from ${nightEntriesOf("bellhop_state", "key = $1")} as entry
+       group by source_time order by source_time`,
       [`K${keys}`],
     );
     assert.deepEqual(
