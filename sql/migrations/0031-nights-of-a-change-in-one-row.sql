@@ -1,6 +1,6 @@
 -- What a version of a reservation changes of nights, in one row (docs/decisions/0033), where entries are a row for each run of nights
--- that is taken off the books or put there. An entry is still made of what does not fit, of shared rooms, of versions that come late,
--- and on Citus.
+-- that is taken off the books or put there. An entry is still made of what does not fit, of shared rooms, on Citus, and while a version
+-- that knows nothing else may start.
 set local search_path = bellhop_state;
 
 create table night_exchange (
@@ -22,6 +22,13 @@ create table night_exchange (
 create index night_exchange_short on night_exchange (property_id, first_night) where nights <= 31;
 create index night_exchange_long on night_exchange (property_id, first_night) where nights > 31;
 create index night_exchange_received on night_exchange using brin (received_at) with (autosummarize = on);
+
+-- Versions that read entries only do not start on a database that begins with this one (NEWER_CONTENT in src/db/oldest-version.ts). One that was
+-- there before has entries until `bellhop leave-older-versions`, or until anything else is begun that they cannot read.
+insert into bellhop_migration.applied (name, checksum, oldest)
+select 'exchanges in the stay-night ledger', '', '0.2.0'
+where not exists (select from bellhop.property)
+on conflict do nothing;
 
 -- What the current content of a reservation says of nights (src/ledger/brief-nights.ts), so that it can be taken off the books without
 -- reading its facts; null where it is to be read from them.

@@ -230,9 +230,8 @@ async function applyKnown(
   const current: NewCurrent[] = [];
   for (const { of, text, stored, newest, quiet } of new Set(ofRecord)) {
     if (newest === null) continue;
-    const kept = [entered.get(text), stored?.version.briefNights];
-    const briefNights =
-      kept.find((nights) => nights != null && isBriefOf(nights, newest.contentHash)) ?? null;
+    const kept = entered.get(text) ?? stored?.version.briefNights ?? null;
+    const briefNights = kept !== null && isBriefOf(kept, newest.contentHash) ? kept : null;
     current.push({ of, current: newest, before: stored, quiet, briefNights });
   }
   await writeCurrent(client, current);

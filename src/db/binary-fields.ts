@@ -136,7 +136,7 @@ export class BinaryFields {
   }
 
   /** An array of bigints, each given as the two halves of its bits, high and low. */
-  wides(halves: readonly number[]): void {
+  wides(halves: Int32Array): void {
     const count = halves.length / 2;
     const length = ARRAY_HEAD_BYTES + BIGINT_ELEMENT_BYTES * count;
     this.#room(4 + length);
@@ -145,8 +145,8 @@ export class BinaryFields {
     for (const number of [length, 1, 0, BIGINT_OID, count, 1]) at = bytes.writeInt32BE(number, at);
     for (let half = 0; half < halves.length; half += 2) {
       at = bytes.writeInt32BE(8, at);
-      at = bytes.writeInt32BE((halves[half] as number) | 0, at);
-      at = bytes.writeInt32BE((halves[half + 1] as number) | 0, at);
+      at = bytes.writeInt32BE(halves[half] as number, at);
+      at = bytes.writeInt32BE(halves[half + 1] as number, at);
     }
     this.#size = at;
   }

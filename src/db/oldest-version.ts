@@ -18,6 +18,7 @@ export const NEWER_CONTENT = {
   rewrittenParts: { what: "batches that were rewritten in the log", oldest: "0.2.0" },
   windowsOfTime: { what: "tables in windows of time", oldest: "0.2.0" },
   erasureList: { what: "an erasure list", oldest: "0.2.0" },
+  exchangesInLedger: { what: "exchanges in the stay-night ledger", oldest: "0.2.0" },
   pepperAfterTheFirst: { what: "a second pepper", oldest: "0.2.0" },
 } as const satisfies Readonly<Record<string, NewerContent>>;
 
@@ -42,6 +43,11 @@ export async function leaveOlderVersions(
     "insert into bellhop_migration.applied (name, checksum, oldest) values ($1, '', $2) on conflict do nothing",
     [what, oldest],
   );
+}
+
+/** Whether versions before this one start on the database no more: what they cannot read may be stored. */
+export async function hasLeftOlderVersions(on: Queryable, { oldest }: NewerContent): Promise<boolean> {
+  return (await readNewerContent(on)).some((content) => isAtLeast(content.oldest, oldest));
 }
 
 /** What the database holds of it: to be begun again, by `leaveOlderVersions`, wherever its rows are taken. */

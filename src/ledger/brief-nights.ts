@@ -140,7 +140,9 @@ function takeAmount(text: string): number {
 
 /** Whether a text is kept of a content. */
 export function isBriefOf(text: string, contentHash: string): boolean {
-  return contentHash.startsWith(text.slice(0, HASH_DIGITS));
+  for (let at = 0; at < HASH_DIGITS && at < text.length; at += 1)
+    if (text.charCodeAt(at) !== contentHash.charCodeAt(at)) return false;
+  return true;
 }
 
 /** Reads what `textOfBrief` wrote; null where a text is none of these. */

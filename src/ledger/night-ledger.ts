@@ -4,6 +4,7 @@ import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record
 import { briefOfText, isBriefOf, textOfBrief } from "./brief-nights.ts";
 import { ContentNights } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
+import { LedgerForm } from "./ledger-form.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
 import { sumOf, timesWhole } from "./money.ts";
@@ -12,7 +13,7 @@ import { voidPacks } from "./packs.ts";
 import { ReleasedCopies } from "./released-copies.ts";
 import { isReceivedBefore, type TimelineCopy, timelineDifference } from "./timeline.ts";
 import { type BlockEntry, type NightEntry, writeBlocks, writeNights } from "./write-entries.ts";
-import { type NightExchange, writeExchanges } from "./write-exchanges.ts";
+import { type NightExchange, writeAsEntries, writeExchanges } from "./write-exchanges.ts";
 
 /** What one record did to the versions of its key. */
 export interface AppliedStep {
@@ -118,6 +119,7 @@ function isSameBlocks(left: BlockRun, right: BlockRun): boolean {
 export class NightLedger {
   readonly #client: pg.ClientBase;
   readonly #dimensions = new Dimensions();
+  readonly #form = new LedgerForm();
   readonly #released = new ReleasedCopies();
 
   /** `client` sees the state schema on its search path. */
@@ -161,7 +163,8 @@ export class NightLedger {
       if (exchange.of.resource === "r") this.#addReservation(entered, exchange);
       else this.#addBlocks(entered.blocks, exchange);
     }
-    await writeExchanges(this.#client, entered.exchanges);
+    const isWhole = await this.#form.writesExchanges(this.#client);
+    await (isWhole ? writeExchanges : writeAsEntries)(this.#client, entered.exchanges);
     await writeNights(this.#client, entered.nights);
     await writeBlocks(this.#client, entered.blocks);
     return entered.kept;
@@ -265,12 +268,9 @@ export class NightLedger {
     if (newestOf !== undefined && exchange.to !== null && to !== null)
       kept.set(newestOf, textOfBrief(to, exchange.to.contentHash));
     if (from !== null || to !== null) exchanges.push({ of, sourceTime, countsFrom, from, to });
-    const left = {
-      ...exchange,
-      from: from === null ? exchange.from : null,
-      to: to === null ? exchange.to : null,
-    };
-    if (left.from !== null || left.to !== null) this.#addNights(nights, left);
+    const left = from === null ? exchange.from : null;
+    const right = to === null ? exchange.to : null;
+    if (left !== null || right !== null) this.#addNights(nights, { ...exchange, from: left, to: right });
   }
 
   #addNights(entries: NightEntry[], { of, sourceTime, countsFrom, from, to }: Exchange): void {

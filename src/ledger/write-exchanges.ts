@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { copyItems } from "../db/copy-in.ts";
-import { isDistributed } from "../db/distribution.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import { BRIEF_MAX, type BriefNights, endOf, RUN_NUMBERS } from "./brief-nights.ts";
+import type { Dimension } from "./dimensions.ts";
 import { receivedAt } from "./received-at.ts";
 import { type NightEntry, writeNights } from "./write-entries.ts";
 
@@ -25,6 +25,7 @@ const SHORT_NIGHTS = 31;
 
 /** Four bigints. */
 const HALVES_A_RUN = 8;
+const HALVES_FIRST = 1_024;
 const TWO_TO_32 = 2 ** 32;
 /** The lowest bigint, of which the lower half is 0. */
 const NOT_TOLD_HIGH = -2_147_483_648;
@@ -34,37 +35,81 @@ function countsOf(rooms: number, adults: number, children: number): number {
   return ((rooms + 512) << 22) | ((adults + 1_024) << 11) | (children + 1_024);
 }
 
-/** The runs of a row, as the two halves of each bigint. */
+/** The runs of a row that is being made, as the two halves of each bigint: one list for all, as there is one for each record. */
 class Runs {
-  readonly halves: number[] = [];
+  #halves = new Int32Array(HALVES_FIRST);
+  #length = 0;
 
-  add({ dimension }: BriefNights, firstNight: number, nights: number, counts: number): void {
-    this.halves.push(dimension.high, dimension.low, (firstNight << 6) | nights, counts);
+  get halves(): Int32Array {
+    return this.#halves.subarray(0, this.#length);
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  add({ high, low }: Dimension, firstNight: number, nights: number, counts: number): void {
+    if (this.#length + HALVES_A_RUN > this.#halves.length) this.#grow();
+    const [halves, at] = [this.#halves, this.#length];
+    halves[at] = high;
+    halves[at + 1] = low;
+    halves[at + 2] = (firstNight << 6) | nights;
+    halves[at + 3] = counts;
+    this.#length += 4;
   }
 
   /** What the run that was added last has of revenue, and then of gross revenue. */
   addAmount(amount: number): void {
-    if (Number.isNaN(amount)) {
-      this.halves.push(NOT_TOLD_HIGH, 0);
-      return;
-    }
-    const high = Math.floor(amount / TWO_TO_32);
-    this.halves.push(high, amount - high * TWO_TO_32);
+    const high = Number.isNaN(amount) ? NOT_TOLD_HIGH : Math.floor(amount / TWO_TO_32);
+    this.#halves[this.#length] = high;
+    this.#halves[this.#length + 1] = Number.isNaN(amount) ? 0 : amount - high * TWO_TO_32;
+    this.#length += 2;
   }
 
   /** All runs of a stay, once or minus once. */
   addAll(nights: BriefNights, by: 1 | -1): void {
-    const { rooms, adults, children, firstNight, runs } = nights;
+    const { dimension, rooms, adults, children, firstNight, runs } = nights;
     const counts = countsOf(rooms * by, adults * by, children * by);
     let night = firstNight;
     for (let at = 0; at < runs.length; at += RUN_NUMBERS) {
-      this.add(nights, night, runs[at] as number, counts);
+      this.add(dimension, night, runs[at] as number, counts);
       this.addAmount((runs[at + 1] as number) * by);
       this.addAmount((runs[at + 2] as number) * by);
       night += runs[at] as number;
     }
   }
+
+  /** What the numbers of one stay are more than those of another, of the runs where they are. */
+  addDifferences(from: BriefNights, to: BriefNights): void {
+    const counts = countsOf(to.rooms - from.rooms, to.adults - from.adults, to.children - from.children);
+    let night = to.firstNight;
+    for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
+      const nights = to.runs[at] as number;
+      const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
+      const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
+      // What is not told on either side is no difference.
+      if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
+        this.add(to.dimension, night, nights, counts);
+        this.addAmount(revenue);
+        this.addAmount(gross);
+      }
+      night += nights;
+    }
+  }
+
+  #grow(): void {
+    const larger = new Int32Array(this.#halves.length * 2);
+    larger.set(this.#halves);
+    this.#halves = larger;
+  }
 }
+
+const NO_COUNTS = countsOf(0, 0, 0);
+const runs = new Runs();
 
 /** Whether the one has no number of rooms or guests that differs from the other's by more than fits. */
 function isNearInCounts(from: BriefNights, to: BriefNights): boolean {
@@ -77,70 +122,61 @@ function isSameButForNumbers(from: BriefNights, to: BriefNights): boolean {
   if (from.firstNight !== to.firstNight || from.runs.length !== to.runs.length) return false;
   if (from.dimension.low !== to.dimension.low || from.dimension.high !== to.dimension.high) return false;
   if (!isNearInCounts(from, to)) return false;
-  return to.runs.every((number, at) =>
-    at % RUN_NUMBERS === 0 ? from.runs[at] === number : Number.isNaN(from.runs[at]) === Number.isNaN(number),
-  );
-}
-
-const NO_COUNTS = countsOf(0, 0, 0);
-
-/** What the numbers of one stay are more than those of another, of the runs where they are. */
-function addDifferences(differences: Runs, from: BriefNights, to: BriefNights): void {
-  const counts = countsOf(to.rooms - from.rooms, to.adults - from.adults, to.children - from.children);
-  let night = to.firstNight;
   for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
-    const nights = to.runs[at] as number;
-    const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
-    const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
-    // What is not told on either side is no difference.
-    if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
-      differences.add(to, night, nights, counts);
-      differences.addAmount(revenue);
-      differences.addAmount(gross);
-    }
-    night += nights;
+    if (from.runs[at] !== to.runs[at]) return false;
+    if (Number.isNaN(from.runs[at + 1]) !== Number.isNaN(to.runs[at + 1])) return false;
+    if (Number.isNaN(from.runs[at + 2]) !== Number.isNaN(to.runs[at + 2])) return false;
   }
+  return true;
 }
 
-interface Row extends NightExchange {
-  readonly firstNight: number;
-  readonly nights: number;
-  readonly halves: readonly number[];
-}
+/** Takes a row whose runs are those of `runs`, about so many nights from one on. */
+type TakeRow = (exchange: NightExchange, firstNight: number, nights: number) => void;
 
-/** Adds the rows of an exchange: one, or two where the nights lie far apart; none where nothing changes. */
-function addRows(rows: Row[], exchange: NightExchange): void {
-  const from = exchange.from === null || exchange.from.runs.length === 0 ? null : exchange.from;
-  const to = exchange.to === null || exchange.to.runs.length === 0 ? null : exchange.to;
-  const runs = new Runs();
-  if (from !== null && to !== null && isSameButForNumbers(from, to)) addDifferences(runs, from, to);
-  else {
-    if (from !== null) runs.addAll(from, -1);
-    if (to !== null) runs.addAll(to, 1);
+const orNull = (nights: BriefNights | null) => (nights === null || nights.runs.length === 0 ? null : nights);
+
+/** Makes the rows of an exchange: one, or two where the nights lie far apart; none where nothing changes. */
+function makeRows(exchange: NightExchange, take: TakeRow): void {
+  const [from, to] = [orNull(exchange.from), orNull(exchange.to)];
+  const side = to ?? from;
+  if (side === null) return;
+  runs.clear();
+  if (from === null || to === null) {
+    runs.addAll(side, to === null ? -1 : 1);
+    take(exchange, side.firstNight, endOf(side) - side.firstNight);
+    return;
   }
-  if (runs.halves.length === 0) return;
-  const [one, other] = [from ?? to, to ?? from] as readonly [BriefNights, BriefNights];
-  const firstNight = Math.min(one.firstNight, other.firstNight);
-  const nights = Math.max(endOf(one), endOf(other)) - firstNight;
-  if (nights <= SHORT_NIGHTS || from === null || to === null)
-    rows.push({ ...exchange, firstNight, nights, halves: runs.halves });
-  else {
-    addRows(rows, { ...exchange, to: null });
-    addRows(rows, { ...exchange, from: null });
+  const firstNight = Math.min(from.firstNight, to.firstNight);
+  const nights = Math.max(endOf(from), endOf(to)) - firstNight;
+  if (isSameButForNumbers(from, to)) {
+    runs.addDifferences(from, to);
+    if (!runs.isEmpty) take(exchange, firstNight, nights);
+  } else if (nights <= SHORT_NIGHTS) {
+    runs.addAll(from, -1);
+    runs.addAll(to, 1);
+    take(exchange, firstNight, nights);
+  } else {
+    makeRows({ ...exchange, to: null }, take);
+    makeRows({ ...exchange, from: null }, take);
   }
 }
 
 /** The amount whose halves stand from a place on; null where it is not told. */
-function amountAt(halves: readonly number[], place: number): number | null {
+function amountAt(halves: Int32Array, place: number): number | null {
   const [high, low] = [halves[place] as number, halves[place + 1] as number];
-  return high === NOT_TOLD_HIGH ? null : high * TWO_TO_32 + low;
+  return high === NOT_TOLD_HIGH ? null : high * TWO_TO_32 + (low >>> 0);
 }
 
 /** The same as entries, one a run. */
-function entriesOf({ of, sourceTime, countsFrom, halves }: Row): NightEntry[] {
-  const entries: NightEntry[] = [];
+function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: NightExchange): void {
+  const { halves } = runs;
   for (let at = 0; at < halves.length; at += HALVES_A_RUN) {
-    const [high, low, nights, counts] = halves.slice(at, at + 4) as [number, number, number, number];
+    const [high, low, nights, counts] = halves.subarray(at, at + 4) as unknown as [
+      number,
+      number,
+      number,
+      number,
+    ];
     const run = {
       firstNight: nights >> 6,
       nights: nights & 63,
@@ -152,32 +188,34 @@ function entriesOf({ of, sourceTime, countsFrom, halves }: Row): NightEntry[] {
     };
     entries.push({ of, sourceTime, countsFrom, by: 1, dimension: { high, low }, run, shareId: null });
   }
-  return entries;
 }
 
-/**
- * Writes exchanges, on a session of `openStateSession`, in the transaction of their bucket's owner. Where tables are distributed, as
- * entries: there rows are written by arrays of their columns, and none of these can be an array itself.
- */
+/** Writes exchanges as entries, one a run, on a session of `openStateSession`, in the transaction of their bucket's owner. */
+export async function writeAsEntries(
+  client: pg.ClientBase,
+  exchanges: readonly NightExchange[],
+): Promise<void> {
+  const entries: NightEntry[] = [];
+  for (const exchange of exchanges) makeRows(exchange, (row) => addEntries(entries, row));
+  await writeNights(client, entries);
+}
+
+/** Writes exchanges in rows of their own, where LedgerForm allows it. */
 export async function writeExchanges(
   client: pg.ClientBase,
   exchanges: readonly NightExchange[],
 ): Promise<void> {
-  const all: Row[] = [];
-  for (const exchange of exchanges) addRows(all, exchange);
-  if (await isDistributed(client)) {
-    await writeNights(client, all.flatMap(entriesOf));
-    return;
-  }
-  await copyItems(client, INTO, all, (rows, row) => {
-    rows.row();
-    rows.timestamp(row.sourceTime);
-    rows.microseconds(receivedAt(row.countsFrom));
-    rows.integer(row.of.propertyId);
-    rows.day(row.firstNight);
-    rows.integer(row.nights);
-    rows.smallint(row.of.bucket);
-    rows.wides(row.halves);
-    rows.text(row.of.key);
+  await copyItems(client, INTO, exchanges, (rows, exchange) => {
+    makeRows(exchange, ({ of, sourceTime, countsFrom }, firstNight, nights) => {
+      rows.row();
+      rows.timestamp(sourceTime);
+      rows.microseconds(receivedAt(countsFrom));
+      rows.integer(of.propertyId);
+      rows.day(firstNight);
+      rows.integer(nights);
+      rows.smallint(of.bucket);
+      rows.wides(runs.halves);
+      rows.text(of.key);
+    });
   });
 }
