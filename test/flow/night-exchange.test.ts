@@ -159,7 +159,10 @@ describe("an exchange of nights", () => {
     });
     for (const sides of [
       { from: null, to: changing(RUNS_MAX, 100) },
-      { from: changing(RUNS_MAX / 2, 100), to: { ...changing(RUNS_MAX / 2, 200), rooms: 2 } },
+      {
+        from: changing(RUNS_MAX / 2, 100),
+        to: { ...changing(RUNS_MAX / 2, 200), dimension: { high: 3, low: 4 } },
+      },
     ]) {
       const expected = new Map<string, number[]>();
       addNights(expected, sides.from, -1);
