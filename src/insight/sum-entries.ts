@@ -10,6 +10,7 @@ const HASH_MEMORY = 8;
  * server has no statistics of a hotel's rows (a minute after its first push, or longer on a busy server) it takes all its
  * dimensions for one row, and goes through them once an entry. 19,000 bookings of a real hotel, a year by room type: more than
  * the 20 s that a statement may take, 0.3 s so. Where there are statistics nothing else is planned either way.
+ * Nor with workers: to pass runs on to each other costs them more than it saves.
  * Its hash tables may be larger than others: where the planner fears that both ends of runs do not fit, it sorts all entries (a year of
  * a hotel: a sixth of the CPU).
  * It has no name, so that it is planned with the dates that are asked for each time: a hotel's year of 10 million entries takes
@@ -20,8 +21,12 @@ export async function sumEntries<Row extends pg.QueryResultRow>(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  await on.query(`set local enable_nestloop = off; set local hash_mem_multiplier = ${HASH_MEMORY}`);
+  await on.query(
+    `set local enable_nestloop = off; set local max_parallel_workers_per_gather = 0; set local hash_mem_multiplier = ${HASH_MEMORY}`,
+  );
   const { rows } = await on.query<Row>({ text: statement.text, values: [...values] });
-  await on.query("set local enable_nestloop = default; set local hash_mem_multiplier = default");
+  await on.query(
+    "set local enable_nestloop = default; set local max_parallel_workers_per_gather = default; set local hash_mem_multiplier = default",
+  );
   return rows;
 }

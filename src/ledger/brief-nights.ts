@@ -24,7 +24,8 @@ export const RUN_NUMBERS = 3;
 export const BRIEF_MAX = { rooms: 511, guests: 1_023, nightsOfRun: 63, day: 131_071 } as const;
 /** In ten-thousandths: the sum of two of them still fits into a pack (find-unpackable-night.sql). */
 const AMOUNT_MAX = 5e14;
-const RUNS_MAX = 62;
+/** As many can be read of a row (src/ledger/sql/runs-of-exchange.sql). */
+export const RUNS_MAX = 62;
 
 const NO_NIGHTS: BriefNights = {
   dimension: { high: 0, low: 0 },

@@ -6,7 +6,7 @@ import { leaveOlderVersionsCommand } from "../../src/cli/leave-older-versions-co
 import { isDistributed } from "../../src/db/distribution.ts";
 import { NEWER_CONTENT } from "../../src/db/oldest-version.ts";
 import { enterPresence } from "../../src/db/presence.ts";
-import { type BriefNights, RUN_NUMBERS } from "../../src/ledger/brief-nights.ts";
+import { type BriefNights, RUN_NUMBERS, RUNS_MAX } from "../../src/ledger/brief-nights.ts";
 import { LedgerForm } from "../../src/ledger/ledger-form.ts";
 import { type NightExchange, writeAsEntries, writeExchanges } from "../../src/ledger/write-exchanges.ts";
 import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
@@ -160,6 +160,25 @@ describe("an exchange of nights", () => {
       { from: { ...STAY, runs: [] }, to: { ...STAY, firstNight: 20_005, runs: [] } },
     ])
       assert.deepEqual(await entered(await enter(sides)), []);
+  });
+
+  test("is read whole where it has as many runs as there can be, of one stay or of two", async () => {
+    const changing = (nights: number, from: number): BriefNights => ({
+      ...STAY,
+      runs: Array.from({ length: nights }, (_, night) => [1, from + night, from - night]).flat(),
+    });
+    for (const sides of [
+      { from: null, to: changing(RUNS_MAX, 100) },
+      {
+        from: changing(RUNS_MAX / 2, 100),
+        to: { ...changing(RUNS_MAX / 2, 200), dimension: { high: 3, low: 4 } },
+      },
+    ]) {
+      const expected = new Map<string, number[]>();
+      addNights(expected, sides.from, -1);
+      addNights(expected, sides.to, 1);
+      assert.deepEqual(lines(await summed(await enter(sides))), lines(expected));
+    }
   });
 
   test("is one row, and two where the nights lie so far apart that every question would read it", async (t) => {

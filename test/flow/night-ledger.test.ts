@@ -142,7 +142,7 @@ function applicable(resource: "r" | "g", key: string, received: Received): Appli
     of: { bucket: BUCKET, propertyId: 1, resource, key },
     incoming: {
       sourceTime: sourceTimeOf(time),
-      contentHash: `0${content}`,
+      contentHash: `0${content}`.padEnd(64, "0"),
       requestId: requestOf(place),
       index: place & 1,
       filters: reading.content,
