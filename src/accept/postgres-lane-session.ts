@@ -13,6 +13,7 @@ import type {
   StampedAppend,
 } from "./lane-session.ts";
 import { flushParameters } from "./log-entry.ts";
+import { newestId } from "./newest-id.ts";
 import { ensurePartitions } from "./partitions.ts";
 import type { PayloadKey } from "./seal-body.ts";
 
@@ -21,7 +22,6 @@ const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.m
 const registerLaneDistributed = readStatement(
   new URL("./sql/register-lane-distributed.sql", import.meta.url),
 );
-const readNewestId = readStatement(new URL("./sql/read-newest-id.sql", import.meta.url));
 const readPromise = readStatement(new URL("./sql/read-promise.sql", import.meta.url));
 const readIdempotencyKeys = readStatement(new URL("./sql/read-idempotency-keys.sql", import.meta.url));
 
@@ -74,13 +74,13 @@ class PostgresLaneSession implements LaneSession {
     const values = [this.#isBackfill];
     if (!this.#isDistributed)
       return (await this.#client.query<LaneBirth>({ ...registerLane, values })).rows[0];
-    const newest = await this.#client.query<{ request_id: string }>(readNewestId);
+    const floor = await newestId(this.#client);
     // Last: the clock that it answers is taken for that of the moment.
     const { rows } = await this.#client.query<Omit<LaneBirth, "floor">>({
       ...registerLaneDistributed,
       values,
     });
-    return rows[0] && { ...rows[0], floor: newest.rows[0]?.request_id ?? null };
+    return rows[0] && { ...rows[0], floor };
   }
 
   commit(): Promise<unknown> {

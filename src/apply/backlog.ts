@@ -81,7 +81,8 @@ export function partOf(row: LogRow): LogPart {
 }
 
 /**
- * On Citus: so few buckets are read one after another; of more, every worker is asked first which of them have something.
+ * On Citus: so few buckets are read one after another; of more, every worker is asked first which of them have something, as long
+ * as every worker answers.
  */
 const BUCKETS_TRIED_MAX = 2;
 
@@ -106,6 +107,7 @@ async function readBacklogOfOne(
   client: pg.ClientBase,
   buckets: readonly number[],
   recordsMax: number,
+  everyWorkerAnswers: boolean,
 ): Promise<LogPart[]> {
   const { rows: lanes } = await client.query<LaneRow>({ ...readLanes, ...SHORT });
   if (lanes.length === 0) return [];
@@ -114,10 +116,10 @@ async function readBacklogOfOne(
   const parts = await readFirstOf(client, remembered, lanes, recordsMax);
   if (parts.length > 0) return parts;
   let wanted = [...buckets];
-  if (wanted.length > BUCKETS_TRIED_MAX) {
+  if (wanted.length > BUCKETS_TRIED_MAX && everyWorkerAnswers) {
     const waiting = await client.query<{ bucket: number }>({
       ...findBacklog,
-      ...READING,
+      ...SHORT,
       values: [buckets, ...columnsOf(lanes), BACKFILL_YIELDS_MS],
     });
     wanted = waiting.rows.map(({ bucket }) => bucket);
@@ -155,8 +157,9 @@ export async function readBacklog(
   client: pg.ClientBase,
   buckets: readonly number[],
   recordsMax: number,
+  everyWorkerAnswers = true,
 ): Promise<LogPart[]> {
-  if (await isDistributed(client)) return readBacklogOfOne(client, buckets, recordsMax);
+  if (await isDistributed(client)) return readBacklogOfOne(client, buckets, recordsMax, everyWorkerAnswers);
   const { rows } = await client.query<LogRow>({
     ...readBacklogStatement,
     ...READING,

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { SHORT } from "./answer-bounds.ts";
+import type { LeaseRow } from "./leases-of-workers.ts";
 import type { Around } from "./sharing.ts";
 
 const lookAroundStatement = readStatement(new URL("./sql/look-around.sql", import.meta.url));
@@ -18,19 +19,17 @@ const aroundLeases = {
 };
 
 /**
- * What an applier sees of the others. On Citus the leases are read first, from all workers, and then compared with the
- * sessions of the coordinator: in one statement Citus might ask a worker who its sessions are. A lease that has changed in
+ * What an applier sees of the others. On Citus the leases are read first (`readLeases`), from the workers, and then compared with
+ * the sessions of the coordinator: in one statement Citus might ask a worker who its sessions are. A lease that has changed in
  * between has another epoch, at which nobody takes it.
  */
-export async function lookAround(client: pg.ClientBase, silenceSecondsMax: number): Promise<Around> {
+export async function lookAround(
+  client: pg.ClientBase,
+  silenceSecondsMax: number,
+  readLeases: () => Promise<readonly LeaseRow[]>,
+): Promise<Around> {
   if (!(await isDistributed(client))) return around(client, lookAroundStatement, [silenceSecondsMax]);
-  const leases = await client.query({
-    ...SHORT,
-    name: "read-leases",
-    text: `select bucket, epoch::text as epoch, owner, backend_pid, backend_start::text as backend_start
-      from bellhop.bucket_lease`,
-  });
-  return around(client, aroundLeases, [silenceSecondsMax, JSON.stringify(leases.rows)]);
+  return around(client, aroundLeases, [silenceSecondsMax, JSON.stringify(await readLeases())]);
 }
 
 async function around(

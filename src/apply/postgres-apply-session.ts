@@ -4,6 +4,7 @@ import { microsecondsOf } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { beginBehindGate } from "../db/apply-gate.ts";
 import { endWithClient } from "../db/connection.ts";
+import { isDistributed } from "../db/distribution.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
 import { isMissingWindow } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
@@ -17,6 +18,7 @@ import { applyResolution } from "./apply-resolution.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { LeaseStatements } from "./lease-statements.ts";
+import { type LeaseReader, LeasesOfWorkers } from "./leases-of-workers.ts";
 import { lookAround } from "./look-around.ts";
 import type { ChangeCounters, Lease } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
@@ -40,15 +42,26 @@ export interface ApplySessionParts {
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
   readonly isLongWay?: boolean;
+  /** On Citus, of the sessions of one thread; by default of these alone. */
+  readonly leases?: LeasesOfWorkers;
   /** Hears of slow statements. */
   readonly watch?: StatementWatch;
   /** A session was opened; its process on the database's machine. */
   connected?(processId: number): void;
 }
 
+interface OpenedParts extends ApplySessionParts {
+  readonly leases: LeasesOfWorkers;
+  failed(error: unknown): void;
+}
+
 class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly presenceId: string;
   readonly #client: pg.Client;
+  /** On Citus only. */
+  readonly #leases: LeasesOfWorkers;
+  readonly #taken = new Map<number, Lease>();
+  readonly #leaseReader: LeaseReader;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
@@ -58,10 +71,16 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   /** Requests whose outcomes could not be written, as they have no window. */
   readonly #withoutWindow: string[] = [];
 
-  constructor(client: pg.Client, presenceId: string, { pool, properties, isLongWay }: ApplySessionParts) {
+  constructor(
+    client: pg.Client,
+    presenceId: string,
+    { pool, properties, isLongWay, leases, failed }: OpenedParts,
+  ) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
+    this.#leases = leases;
+    this.#leaseReader = { client, taken: this.#taken, failed };
     this.#properties = properties;
     this.#pool = pool;
     this.#memory = new ApplyMemory(pool, client);
@@ -72,25 +91,29 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     // Others have written to them since this session last did, if it ever did.
     this.#memory.forget();
     const taken = await super.takeBuckets(owner, free);
+    for (const lease of taken) this.#taken.set(lease.bucket, lease);
     // An erasure ends the leases of the buckets that it redacts: whoever takes one now knows of every erasure there was.
     this.#strips = undefined;
     return taken;
   }
 
   lookAround(silenceSecondsMax: number): Promise<Around> {
-    return lookAround(this.#client, silenceSecondsMax);
+    return lookAround(this.#client, silenceSecondsMax, () => this.#leases.read(this.#leaseReader));
   }
 
   async endSilent({ pid, spoke }: WaitingSession): Promise<boolean> {
     return (await this.#client.query({ ...endSilentSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0;
   }
 
-  retireLanes(): Promise<unknown> {
-    return retireLanes(this.#client);
+  async retireLanes(): Promise<unknown> {
+    const retire = () => retireLanes(this.#client);
+    return (await isDistributed(this.#client))
+      ? this.#leases.whenComplete(this.#leaseReader, retire)
+      : retire();
   }
 
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
-    return readBacklog(this.#client, buckets, recordsMax);
+    return readBacklog(this.#client, buckets, recordsMax, this.#leases.areComplete);
   }
 
   async readPart(part: LogPart): Promise<ReadPart> {
@@ -150,12 +173,14 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   close(): Promise<void> {
+    this.#leases.leave(this.#taken.values());
     return this.#client.end();
   }
 }
 
-/** Sessions of appliers on PostgreSQL. */
+/** Sessions of an applier on PostgreSQL. */
 export function applySessions(parts: ApplySessionParts): OpenApplySession {
+  const leases = parts.leases ?? new LeasesOfWorkers();
   return async (owner, failed) => {
     const client = new pg.Client({
       ...parts.clientConfig,
@@ -174,7 +199,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
       await planByKeys(client, true);
       const isCounted = parts.isLongWay !== true;
       const [presenceId = ""] = isCounted ? await enterPresence(client, ["apply"], owner) : [];
-      return new PostgresApplySession(client, presenceId, parts);
+      return new PostgresApplySession(client, presenceId, { ...parts, leases, failed });
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

@@ -1,4 +1,14 @@
+import { readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
+
+/** Answers the homes of all buckets. */
+export const findHomes = readStatement(new URL("./sql/find-homes.sql", import.meta.url));
+
+/** A worker (`host:port`) and the buckets that lie there. */
+export interface Home {
+  readonly worker: string;
+  readonly buckets: readonly number[];
+}
 
 /** What of a worker's settings the guarantees rest on, and what is wrong with them; no problem, no word. */
 interface WorkerAnswer {

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { LeasesOfWorkers } from "../apply/leases-of-workers.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
 import { TwoWays } from "../apply/two-ways.ts";
@@ -75,6 +76,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     clientConfig: config,
     pool,
     properties,
+    leases: new LeasesOfWorkers(),
     watch,
     connected(processId) {
       if (order.embedded) letGiveWay(processId);

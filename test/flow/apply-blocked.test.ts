@@ -23,6 +23,9 @@ test("nothing is applied while there is no room on the disk, its owner keeps the
     await until(async () => (await held()).length === 64, 20_000);
     await bench.acceptAndApply([reservation("R1", T1, "before", "ROOM1")]);
     reason = "The disk is almost full.";
+    const askedUnblocked = asked;
+    // What it was reading when there was room yet, it may apply.
+    await until(() => asked > askedUnblocked, 20_000);
     const requestId = await bench.accept([reservation("R2", T1, "while", "ROOM1")]);
     const askedBefore = asked;
     applier.wake(Array.from({ length: 64 }, (_, bucket) => bucket));

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { bucketOf } from "../../src/accept/bucket.ts";
 import { retireLanes } from "../../src/apply/retire-lanes.ts";
 import { clientConfig } from "../../src/db/connection.ts";
 import type { DistributionReport } from "../../src/db/distribute.ts";
@@ -16,7 +17,7 @@ import { createLogger } from "../../src/observe/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { apply, LISBON, reservation } from "./read-fixture.ts";
+import { accept, apply, LISBON, reservation } from "./read-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -254,6 +255,113 @@ if (joined !== undefined)
         await holder.end();
         await pool.end();
       }
+    });
+
+    describe("of which one takes no part", () => {
+      /** A property code and its bucket at the first worker, and at the second, and the address of that. */
+      let near: { propertyCode: string; bucket: number };
+      let far: { propertyCode: string; bucket: number };
+      let farUrl: string;
+      before(async () => {
+        const { rows } = await database.pool.query<{ bucket: number; port: number }>(
+          `select bucket, home.nodeport as port from generate_series(0, 63) as bucket
+          join pg_dist_shard_placement as home
+            on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint)`,
+        );
+        const portOf = new Map(rows.map(({ bucket, port }) => [bucket, port]));
+        const ports = [...new Set(portOf.values())].sort();
+        const propertyAt = (port: number | undefined) => {
+          for (let number = 0; ; number += 1) {
+            const propertyCode = `HOTEL${number}`;
+            const bucket = bucketOf("ACME", propertyCode);
+            if (portOf.get(bucket) === port) return { propertyCode, bucket };
+          }
+        };
+        near = propertyAt(ports[0]);
+        far = propertyAt(ports[1]);
+        const address = new URL(joined.url);
+        address.port = String(ports[1]);
+        farUrl = address.href;
+        service = await startTestService({}, { database });
+        // The lanes write to both, and every bucket has an owner.
+        for (const { propertyCode } of [near, far])
+          await apply(service, "reservations", [
+            reservation("first", "2026-01-01T00:00:00Z", { propertyCode }),
+          ]);
+      });
+      after(() => service.stop());
+
+      /** By the bucket's own worker alone, as a question by id asks both. */
+      const isApplied = async ({ bucket }: { bucket: number }, requestId: string) => {
+        const found = "select from bellhop.request_outcome where bucket = $1 and request_id = $2";
+        return (await database.pool.query(found, [bucket, requestId])).rowCount === 1;
+      };
+      const recordsOf = ({ propertyCode }: { propertyCode: string }, id: string) => [
+        reservation(id, "2026-01-01T00:00:00Z", { propertyCode }),
+      ];
+      const posted = (at: { propertyCode: string }, id: string) =>
+        service.post("reservations", recordsOf(at, id));
+      const accepted = (at: { propertyCode: string }, id: string) =>
+        accept(service, "reservations", recordsOf(at, id));
+      const hasFailedSince = (lines: number) =>
+        service
+          .logLines()
+          .slice(lines)
+          .some((line) => line.includes("apply failed"));
+
+      test("as it is down: what lies at the other is applied, and the rest once it is back", async () => {
+        const name = new URL(joined.url).pathname.slice(1);
+        const serverUrl = new URL(farUrl);
+        serverUrl.pathname = "/postgres";
+        const server = new pg.Client(clientConfig({ connectionString: serverUrl.href }));
+        await server.connect();
+        const lines = service.logLines().length;
+        try {
+          await server.query(`alter database ${name} with allow_connections false`);
+          await until(async () => {
+            const ended = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
+            return (await server.query(ended, [name])).rowCount === 0;
+          }, 20_000);
+          await until(() => hasFailedSince(lines), 30_000);
+          for (const id of ["while-down-1", "while-down-2"]) {
+            const requestId = await accepted(near, id);
+            await until(() => isApplied(near, requestId), 30_000);
+          }
+          // A lane ends with what it could not write there; the next is born without that worker's word.
+          const refused = await posted(far, "refused");
+          assert.equal(refused.status, 503);
+          await until(async () => (await posted(near, "after-refused")).status === 202, 30_000);
+        } finally {
+          await server.query(`alter database ${name} with allow_connections true`);
+          await server.end();
+        }
+        const requestId = await accepted(far, "back");
+        await until(() => isApplied(far, requestId), 30_000);
+      });
+
+      test("as it hangs: what lies at the other is applied", async () => {
+        const { rows } = await database.pool.query<{ shard: string }>(
+          `select distinct 'bellhop.bucket_lease_' || home.shardid as shard from pg_dist_shard_placement as home
+          join pg_dist_shard using (shardid)
+          where logicalrelid = 'bellhop.bucket_lease'::regclass and home.nodeport = $1`,
+          [Number(new URL(farUrl).port)],
+        );
+        const holder = new pg.Client(clientConfig({ connectionString: farUrl }));
+        await holder.connect();
+        const lines = service.logLines().length;
+        try {
+          await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
+          await holder.query("set local citus.enable_manual_changes_to_shards = on");
+          for (const { shard } of rows) await holder.query(`lock table ${shard} in access exclusive mode`);
+          await until(() => hasFailedSince(lines), 60_000);
+          const requestId = await accepted(near, "while-hanging");
+          await until(() => isApplied(near, requestId), 60_000);
+        } finally {
+          await holder.end();
+        }
+        const requestId = await accepted(far, "back-again");
+        await until(() => isApplied(far, requestId), 120_000);
+      });
     });
 
     test("is migrated further: a column that is added reaches every shard", async () => {

@@ -136,9 +136,13 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   return { url: withDatabase(serverUrl, name), drop };
 }
 
-const INSUFFICIENT_PRIVILEGE = "42501";
+/**
+ * What a database that is dropped is refused for at one moment and not at the next: autovacuum's worker is the superuser's and
+ * cannot be ended (insufficient_privilege), and Citus's own process, which is ended, may be back at once (object_in_use).
+ */
+const REFUSED_FOR_NOW: readonly unknown[] = ["42501", "55006"];
 
-/** Ends the sessions of a database and drops it. Autovacuum's worker is the superuser's and cannot be ended: it is waited for. */
+/** Ends the sessions of a database and drops it. */
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, (client) =>
     until(async () => {
@@ -146,7 +150,7 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
         await client.query(`drop database ${name} with (force)`);
         return true;
       } catch (error) {
-        if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+        if (!REFUSED_FOR_NOW.includes(sqlState(error))) throw error;
         return false;
       }
     }, 60_000),
