@@ -117,7 +117,8 @@ describe("bellhop move", () => {
     const { tables } = await moveFrom(from, to);
     assert.ok(tables.some(({ table, rows }) => table === "bellhop_state.current_record" && rows > 0));
     assert.deepEqual(await digestOf(to), digest);
-    assert.deepEqual(await readNewerContent(to.pool), [NEWER_CONTENT.windowsOfTime]);
+    const { exchangesInLedger, windowsOfTime } = NEWER_CONTENT;
+    assert.deepEqual(await readNewerContent(to.pool), [exchangesInLedger, windowsOfTime]);
     await (await open(to)).close();
     await assert.rejects(open(from), /was moved to elsewhere\/bellhop: use that one\. .*drop schema/);
     await from.pool.query("drop schema bellhop_unfinished cascade");
