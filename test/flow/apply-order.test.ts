@@ -105,7 +105,7 @@ describe("records of one key that lanes give to apply in any order", () => {
           assert.deepEqual(await endingOf(key), contractOf(received));
         },
       ),
-      { numRuns: 250 },
+      { numRuns: 400 },
     );
     assert.equal(await countChangesThatEndElsewhere(database.pool), 0);
     const { rows } = await client.query<{ count: number }>(
