@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 
 /** Fixed for ever: the bucket of a property is part of every key. 64 owners are the most that can share the work. */
 export const BUCKET_COUNT = 64;
+export const ALL_BUCKETS: readonly number[] = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 /** Answers remembered, of a few hundred bytes each: a hash takes 5 µs, and a client's properties come again and again. */
 const REMEMBERED_MAX = 16_384;

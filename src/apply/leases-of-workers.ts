@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { ALL_BUCKETS } from "../accept/bucket.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
 import { findHomes, type Home } from "../db/workers.ts";
@@ -16,8 +16,6 @@ const readLeases = readStatement(new URL("./sql/read-leases-distributed.sql", im
 const WORKERS_ANSWER_MS_MAX = 5_000;
 /** A worker that did not answer is asked again after so many times as long as it was waited for: nothing is applied meanwhile. */
 const PAUSE_TIMES = 5;
-
-const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 /** A lease as look-around.sql takes it. */
 export interface LeaseRow {

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../accept/bucket.ts";
 import { lowestIdAt } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { isDistributed } from "../db/distribution.ts";
@@ -208,7 +208,7 @@ async function swap(
   await client.query("begin");
   if (await isDistributed(client))
     await client.query("set local citus.multi_shard_modify_mode = 'sequential'");
-  await new LeaseStatements(client).lockBuckets(Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket));
+  await new LeaseStatements(client).lockBuckets(ALL_BUCKETS);
   await copyWindows(client, schema);
   const goal = await readPosition(client);
   for (const bucket of goal.keys()) {

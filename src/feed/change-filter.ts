@@ -1,4 +1,4 @@
-import { BUCKET_COUNT, bucketOf } from "../accept/bucket.ts";
+import { ALL_BUCKETS, bucketOf } from "../accept/bucket.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 
 /** Properties by their client code, arranged as a client's grants are: "*" is every property of the code. */
@@ -22,7 +22,6 @@ export interface WantedProperties {
 }
 
 const EVERY_PROPERTY = "*";
-const EVERY_BUCKET = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 /** What is granted, as far as it is asked for. */
 export function wantedProperties({ granted, clientCode, propertyCode }: ChangeFilter): WantedProperties {
@@ -45,6 +44,6 @@ export function wantedProperties({ granted, clientCode, propertyCode }: ChangeFi
  * in whichever bucket it lies.
  */
 export function bucketsOf({ clientCode, propertyCode }: ChangeFilter): readonly number[] {
-  if (clientCode === undefined || propertyCode === undefined) return EVERY_BUCKET;
+  if (clientCode === undefined || propertyCode === undefined) return ALL_BUCKETS;
   return [bucketOf(clientCode, propertyCode)];
 }

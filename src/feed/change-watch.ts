@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { ALL_BUCKETS } from "../accept/bucket.ts";
 import type { Queryable } from "../db/transaction.ts";
 import { currentWaits } from "../observe/request-waits.ts";
 import { readChangeEnds } from "./change-ends.ts";
@@ -9,7 +9,6 @@ const LOOK_MS = 100;
 /** Who comes when so many wait, or so many of one client, does not wait. */
 const WAITING_MAX = 1_000;
 const WAITING_OF_ONE_MAX = 100;
-const EVERY_BUCKET = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 /** Who waits, and for what. */
 export interface Wait {
@@ -97,7 +96,7 @@ export class ChangeWatch {
   async #look(): Promise<void> {
     this.#isLooking = true;
     try {
-      const ends = await readChangeEnds(this.#on, EVERY_BUCKET);
+      const ends = await readChangeEnds(this.#on, ALL_BUCKETS);
       const now = performance.now();
       for (const { positions, notBefore, wake } of this.#waiters)
         if (notBefore <= now && isBehind(positions, ends)) wake();

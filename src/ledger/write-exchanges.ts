@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { copyItems } from "../db/copy-in.ts";
 import type { RecordKey } from "../state/record-state.ts";
-import { BRIEF_MAX, type BriefNights, endOf, RUN_NUMBERS } from "./brief-nights.ts";
+import { BRIEF_MAX, type BriefNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./brief-nights.ts";
 import type { Dimension } from "./dimensions.ts";
 import { receivedAt } from "./received-at.ts";
 import { type NightEntry, writeNights } from "./write-entries.ts";
@@ -25,7 +25,6 @@ const SHORT_NIGHTS = 31;
 
 /** Four bigints. */
 const HALVES_A_RUN = 8;
-const HALVES_FIRST = 1_024;
 const TWO_TO_32 = 2 ** 32;
 /** The lowest bigint, of which the lower half is 0. */
 const NOT_TOLD_HIGH = -2_147_483_648;
@@ -35,9 +34,12 @@ function countsOf(rooms: number, adults: number, children: number): number {
   return ((rooms + 512) << 22) | ((adults + 1_024) << 11) | (children + 1_024);
 }
 
-/** The runs of a row that is being made, as the two halves of each bigint: one list for all, as there is one for each record. */
+/**
+ * The runs of a row that is being made, as the two halves of each bigint: one list for all, as there is one for each record. RUNS_MAX at most:
+ * those of one stay, or of two within SHORT_NIGHTS.
+ */
 class Runs {
-  #halves = new Int32Array(HALVES_FIRST);
+  readonly #halves = new Int32Array(RUNS_MAX * HALVES_A_RUN);
   #length = 0;
 
   get halves(): Int32Array {
@@ -53,21 +55,15 @@ class Runs {
   }
 
   add({ high, low }: Dimension, firstNight: number, nights: number, counts: number): void {
-    if (this.#length + HALVES_A_RUN > this.#halves.length) this.#grow();
-    const [halves, at] = [this.#halves, this.#length];
-    halves[at] = high;
-    halves[at + 1] = low;
-    halves[at + 2] = (firstNight << 6) | nights;
-    halves[at + 3] = counts;
-    this.#length += 4;
+    this.#put(high, low);
+    this.#put((firstNight << 6) | nights, counts);
   }
 
   /** What the run that was added last has of revenue, and then of gross revenue. */
   addAmount(amount: number): void {
-    const high = Number.isNaN(amount) ? NOT_TOLD_HIGH : Math.floor(amount / TWO_TO_32);
-    this.#halves[this.#length] = high;
-    this.#halves[this.#length + 1] = Number.isNaN(amount) ? 0 : amount - high * TWO_TO_32;
-    this.#length += 2;
+    const high = Math.floor(amount / TWO_TO_32);
+    if (Number.isNaN(amount)) this.#put(NOT_TOLD_HIGH, 0);
+    else this.#put(high, amount - high * TWO_TO_32);
   }
 
   /** All runs of a stay, once or minus once. */
@@ -101,10 +97,10 @@ class Runs {
     }
   }
 
-  #grow(): void {
-    const larger = new Int32Array(this.#halves.length * 2);
-    larger.set(this.#halves);
-    this.#halves = larger;
+  #put(high: number, low: number): void {
+    this.#halves[this.#length] = high;
+    this.#halves[this.#length + 1] = low;
+    this.#length += 2;
   }
 }
 
@@ -171,12 +167,8 @@ function amountAt(halves: Int32Array, place: number): number | null {
 function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: NightExchange): void {
   const { halves } = runs;
   for (let at = 0; at < halves.length; at += HALVES_A_RUN) {
-    const [high, low, nights, counts] = halves.subarray(at, at + 4) as unknown as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const numberAt = (place: number) => halves[at + place] as number;
+    const [nights, counts] = [numberAt(2), numberAt(3)];
     const run = {
       firstNight: nights >> 6,
       nights: nights & 63,
@@ -186,7 +178,15 @@ function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: Night
       roomRevenue: amountAt(halves, at + 4),
       grossRoomRevenue: amountAt(halves, at + 6),
     };
-    entries.push({ of, sourceTime, countsFrom, by: 1, dimension: { high, low }, run, shareId: null });
+    entries.push({
+      of,
+      sourceTime,
+      countsFrom,
+      by: 1,
+      dimension: { high: numberAt(0), low: numberAt(1) },
+      run,
+      shareId: null,
+    });
   }
 }
 

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { BUCKET_COUNT } from "../accept/bucket.ts";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../accept/bucket.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import { Channel } from "./channel.ts";
-
-const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 type Calls = {
   [name: string]: (argument: never) => unknown;

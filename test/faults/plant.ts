@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { type FlushResult, Lane } from "../../src/accept/lane.ts";
 import { RequestIdStamp } from "../../src/accept/request-id.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
@@ -125,10 +125,9 @@ function applyAllBuckets(): void {
   };
 }
 
-const everyBucket = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 const ofEveryBucket = (asked: AskedStatement): AskedStatement => ({
   ...asked,
-  values: [everyBucket, ...(asked.values ?? []).slice(1)],
+  values: [ALL_BUCKETS, ...(asked.values ?? []).slice(1)],
 });
 const withoutLocks = (asked: AskedStatement): AskedStatement => ({
   ...asked,

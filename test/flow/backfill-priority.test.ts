@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { ALL_BUCKETS } from "../support/apply-bench.ts";
 import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { open } from "./backfill-fixture.ts";

@@ -1,5 +1,4 @@
 import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
 import { PropertyRegister } from "../../src/accept/property-register.ts";
 import type { Submission } from "../../src/accept/submission.ts";
 import { Applier } from "../../src/apply/applier.ts";
@@ -9,8 +8,6 @@ import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { TwoWays } from "../../src/apply/two-ways.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { untilFound } from "./until.ts";
-
-export const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
 type TestRecord = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
@@ -25,7 +25,6 @@ export const PLANTED_FAULTS = {
 
 export type PlantedFault = keyof typeof PLANTED_FAULTS;
 
-const ALL_BUCKETS = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 const CONFLICT = /^(23|40)/;
 
 const RECORDS_AT_ONCE = 2_000;

@@ -1,4 +1,4 @@
-import { BUCKET_COUNT, bucketOf } from "../../accept/bucket.ts";
+import { ALL_BUCKETS, bucketOf } from "../../accept/bucket.ts";
 import { readRecord } from "../../contract/read-record.ts";
 import { resourceOf } from "../../contract/resource.ts";
 import { profileIdsOf, profileNamesOf } from "../../contract/strip-record.ts";
@@ -33,7 +33,7 @@ function isFound(search: GuestSearch, clientCode: string, names: readonly string
 
 function bucketsOf(search: GuestSearch): readonly number[] {
   if (search.kind === "record") return [bucketOf(search.subject.clientCode, search.subject.propertyCode)];
-  return Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+  return ALL_BUCKETS;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { BUCKET_COUNT, bucketOf } from "../../accept/bucket.ts";
+import { ALL_BUCKETS, bucketOf } from "../../accept/bucket.ts";
 import type { RecordIdentity } from "../../accept/strip-list.ts";
 import { StripList } from "../../accept/strip-list.ts";
 import { recordAudit } from "../../auth/audit.ts";
@@ -137,9 +137,8 @@ async function unfinished(client: pg.ClientBase, erasureId: string): Promise<Era
 }
 
 /** The buckets that may hold something of the subjects: of a profile all, as its client code's next property may lie in any. */
-function bucketsOf(subjects: readonly ListedSubject[]): number[] {
-  if (subjects.some(({ profile }) => profile !== null))
-    return Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
+function bucketsOf(subjects: readonly ListedSubject[]): readonly number[] {
+  if (subjects.some(({ profile }) => profile !== null)) return ALL_BUCKETS;
   const named = subjects.map(({ clientCode, propertyCode }) => bucketOf(clientCode, propertyCode ?? ""));
   return [...new Set(named)].toSorted((left, right) => left - right);
 }
