@@ -1,13 +1,10 @@
 import type pg from "pg";
 import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
-import { findHomes, type Home } from "../db/workers.ts";
+import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../db/workers.ts";
 
 const readNewestId = readStatement(new URL("./sql/read-newest-id.sql", import.meta.url));
 const readNewestIdOfBuckets = readStatement(new URL("./sql/read-newest-id-of-buckets.sql", import.meta.url));
-
-/** Other lanes wait to be born meanwhile. */
-const WORKERS_ANSWER_MS_MAX = 5_000;
 
 interface NewestRow {
   readonly request_id: string;

@@ -2,18 +2,13 @@ import type pg from "pg";
 import { ALL_BUCKETS } from "../accept/bucket.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { readStatement } from "../db/statement.ts";
-import { findHomes, type Home } from "../db/workers.ts";
+import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../db/workers.ts";
 import { monotonicNow } from "../memory/clock.ts";
 import { SHORT } from "./answer-bounds.ts";
 import type { Lease } from "./ownership.ts";
 
 const readLeases = readStatement(new URL("./sql/read-leases-distributed.sql", import.meta.url));
 
-/**
- * When the coordinator gives up what asks workers, so that the session can go on: well before the session itself is given up
- * (SHORT). A worker that is down refuses at once, this is for one that hangs; on a busy machine seconds pass anyway.
- */
-const WORKERS_ANSWER_MS_MAX = 5_000;
 /** A worker that did not answer is asked again after so many times as long as it was waited for: nothing is applied meanwhile. */
 const PAUSE_TIMES = 5;
 
@@ -143,6 +138,7 @@ function readOf(client: pg.ClientBase, buckets: readonly number[]): Promise<read
   );
 }
 
+/** The session can go on: the limit passes well before the session itself is given up (SHORT). */
 async function withinLimit<Result>(client: pg.ClientBase, ask: () => Promise<Result>): Promise<Result> {
   const takeBack = () => client.query({ ...SHORT, text: "reset statement_timeout" });
   await client.query({ ...SHORT, text: `set statement_timeout = ${WORKERS_ANSWER_MS_MAX}` });

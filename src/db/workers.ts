@@ -4,6 +4,12 @@ import type { Queryable } from "./transaction.ts";
 /** Answers the homes of all buckets. */
 export const findHomes = readStatement(new URL("./sql/find-homes.sql", import.meta.url));
 
+/**
+ * When the coordinator gives up what asks workers: a worker that is down refuses at once, this is for one that hangs, and for whoever waits
+ * meanwhile. On a busy machine seconds pass anyway.
+ */
+export const WORKERS_ANSWER_MS_MAX = 5_000;
+
 /** A worker (`host:port`) and the buckets that lie there. */
 export interface Home {
   readonly worker: string;
