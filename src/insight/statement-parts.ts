@@ -1,8 +1,10 @@
 import { readStatement, type Statement } from "../db/statement.ts";
 
-const PART = /\/\* part: ([a-z-]+)(?: by ([a-z_, ]+))? \*\//g;
+const PART = /\/\* part: ([a-z-]+)(?: by ([a-z_, ]+))?(?:, short ones where ([^*]+))? \*\//g;
 /** Which columns a moment is of differs from statement to statement. */
 const MOMENT = /\bmoment\b/g;
+/** Where a part says which rows are of up to 31 nights, and of these not all may be asked for. */
+const OF_SHORT_ONES = "/* and of short ones */";
 
 /** Of the ledger itself, and no insight's. */
 const RUNS_OF_EXCHANGE = "runs-of-exchange";
@@ -12,9 +14,10 @@ function placeOf(part: string): URL {
   return new URL(`${folder}/${part}.sql`, import.meta.url);
 }
 
-function textOfPart(name: string, moment: string | undefined): string {
+function textOfPart(name: string, moment: string | undefined, condition: string | undefined): string {
   const { text } = readWithParts(placeOf(name));
-  return `\n${moment === undefined ? text : withoutComments(text).replace(MOMENT, moment)}`;
+  const asked = text.replaceAll(OF_SHORT_ONES, condition === undefined ? "" : `and ${condition}`);
+  return `\n${moment === undefined ? asked : withoutComments(asked).replace(MOMENT, moment)}`;
 }
 
 function withoutComments(text: string): string {
@@ -23,12 +26,15 @@ function withoutComments(text: string): string {
 
 /**
  * Reads a statement that is made of parts which others have, too: a part of `sql/parts` (or the runs of exchanges), which may have
- * parts itself, stands where the statement names it by `part: its-name` in a comment; `by` says which columns it takes for its moment.
+ * parts itself, stands where the statement names it by `part: its-name` in a comment; `by` says which columns it takes for its moment,
+ * `short ones where` what else is to be true of rows of up to 31 nights.
  */
 export function readWithParts(url: URL): Statement {
   const { name, text } = readStatement(url);
   return {
     name,
-    text: text.replaceAll(PART, (_, part: string, moment?: string) => textOfPart(part, moment)),
+    text: text.replaceAll(PART, (_, part: string, moment?: string, condition?: string) =>
+      textOfPart(part, moment, condition),
+    ),
   };
 }

@@ -42,7 +42,7 @@ change_of_all as (
       kind.cell, kind.deducts, greatest(entry.first_night, $3::date) as first_night,
       entry.first_night + entry.nights as end_night,
       entry.rooms, entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue, entry.share_id
-    from (/* part: unpacked-entries-of-nights */) as entry
+    from (/* part: entries-of-nights, short ones where received_at > $10 */) as entry
     join kind on kind.dimension = entry.dimension and not kind.is_off
     where entry.source_time /* clock */ <= $5
   ) as run
