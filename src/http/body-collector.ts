@@ -46,6 +46,7 @@ export class BodyCollector {
   readonly #limits: BodyLimits;
   readonly #budget: BodyBudget;
   readonly #promise: BodyPromise;
+  readonly #weigh: ((bytes: number) => void) | undefined;
   #bytes: Buffer = EMPTY;
   /** `chunk`: as it came; `kept`: one of the budget's; `large`: of our own, whose pages are memory once they are written. */
   #kind: "chunk" | "kept" | "large" = "chunk";
@@ -55,9 +56,19 @@ export class BodyCollector {
   #wireBytes = 0;
   #chunks = 0;
 
-  /** Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. */
-  constructor(clientId: string, limits: BodyLimits, budget: BodyBudget, promise: BodyPromise = UNKNOWN) {
+  /**
+   * Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. `weigh` is
+   * told after each chunk how many bytes there are, decompressed.
+   */
+  constructor(
+    clientId: string,
+    limits: BodyLimits,
+    budget: BodyBudget,
+    promise: BodyPromise = UNKNOWN,
+    weigh?: (bytes: number) => void,
+  ) {
     this.#promise = promise;
+    this.#weigh = weigh;
     this.#clientId = clientId;
     this.#limits = limits;
     this.#budget = budget;
@@ -94,6 +105,7 @@ export class BodyCollector {
       this.#discard(chunk);
     }
     this.#length = length;
+    this.#weigh?.(length);
   }
 
   /** All that was added. */

@@ -27,14 +27,16 @@ export function checkMediaType(contentType: string | undefined): void {
 }
 
 /**
- * Receives a body, counting bytes as they come. Throws ServiceError: 413 (too large, on the wire or inflated), 415
- * (unknown encoding), 503 (no budget), 400 (the client went away, or what it sent does not decompress).
+ * Receives a body, counting bytes as they come. `weigh` is told how many it has at least: first what is promised, before any of
+ * it is read, so that requests beside it find it counted, then what has come. Throws ServiceError: 413 (too large, on the wire or
+ * inflated), 415 (unknown encoding), 503 (no budget), 400 (the client went away, or what it sent does not decompress).
  */
 export async function receiveBody(
   request: IncomingMessage,
   clientId: string,
   limits: BodyLimits,
   budget: BodyBudget,
+  weigh: (bytes: number) => void = () => undefined,
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
@@ -42,11 +44,12 @@ export async function receiveBody(
     passOver(request);
     throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
+  weigh(wireBytes);
   const promise =
     encoding === undefined
       ? { bytes: wireBytes, windowBytes: 0 }
       : { bytes: 0, windowBytes: WINDOW_BYTES_MAX[encoding] };
-  const collector = new BodyCollector(clientId, limits, budget, promise);
+  const collector = new BodyCollector(clientId, limits, budget, promise, weigh);
   try {
     if (encoding === undefined) await collect(request, collector);
     else await inflateBody(request, encoding, collector);

@@ -77,12 +77,15 @@ async function receiveAndAccept(context: HttpContext, request: DataRequest): Pro
           request.waits,
           context.backfills.admit(principal.clientId, parameters.backfillId, request.resource),
         );
+  const weight = new BatchWeight(context, principal);
   try {
     const receivingAt = performance.now();
-    const body = await receiveBody(raw, principal.clientId, context.limits, context.budget);
+    const body = await receiveBody(raw, principal.clientId, context.limits, context.budget, (bytes) => {
+      request.rate = weight.count(bytes, 0, 0) ?? request.rate;
+    });
     request.waits.body = performance.now() - receivingAt;
     try {
-      return await acceptBody(context, request, parameters, body, backfill);
+      return await acceptBody(context, request, parameters, body, weight, backfill);
     } finally {
       body.release();
     }
@@ -96,6 +99,7 @@ async function acceptBody(
   request: DataRequest,
   parameters: HeaderParameters,
   received: ReceivedBody,
+  weight: BatchWeight,
   backfill: Admitted | undefined,
 ): Promise<TakenBatch> {
   const { resource, principal, waits, trace } = request;
@@ -107,10 +111,7 @@ async function acceptBody(
   let misplaced: number | undefined;
   let foreign: ForeignRecord | undefined;
   let seen = 0;
-  const weight = new BatchWeight(context, principal);
   const readingAt = performance.now();
-  // Before the work that it makes: what comes beside it is to find it counted.
-  request.rate = weight.count(bodyBytes, 0, 0) ?? request.rate;
   const reading = readBatchInTurns(body, context.limits, resource, (record) => {
     seen += 1;
     if (foreign !== undefined) return;

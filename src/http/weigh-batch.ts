@@ -25,8 +25,8 @@ function weightOf(bytes: number, records: number, useless: number): number {
 }
 
 /**
- * Counts a batch as its weight, once its body is there and again once its records are known: what it weighs more than was
- * counted is owed, so that none is refused for being large, but what follows it waits.
+ * Counts a batch as its weight, by the bytes that are promised and come and again once its records are known: what it weighs more
+ * than was counted is owed, so that none is refused for being large, but what follows it waits.
  */
 export class BatchWeight {
   readonly #context: HttpContext;

@@ -130,6 +130,12 @@ describe("the shape of a batch", () => {
   });
 });
 
+function gzippedChunk(bytes: Buffer): Buffer {
+  // Without its end, for which whoever reads it waits.
+  const gzipped = gzipSync(bytes).subarray(0, -8);
+  return Buffer.concat([Buffer.from(`${gzipped.length.toString(16)}\r\n`), gzipped, Buffer.from("\r\n")]);
+}
+
 describe("what a batch weighs in its client's rate", () => {
   const remainingOf = ({ headers }: { readonly headers: Headers }) =>
     Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
@@ -182,6 +188,36 @@ describe("what a batch weighs in its client's rate", () => {
     const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
     assert.ok(Math.abs(before - after - 65) <= 20, `${before - after}`);
   });
+
+  for (const [framing, lines, begin] of [
+    ["what is promised of it, before it comes", `Content-Length: ${16 * MIB}`, "["],
+    [
+      "what has come of it, where nothing is promised",
+      "Transfer-Encoding: chunked",
+      `1000000\r\n${" ".repeat(16 * MIB)}\r\n`,
+    ],
+    [
+      "what has come of it, decompressed",
+      "Content-Encoding: gzip\r\nTransfer-Encoding: chunked",
+      gzippedChunk(Buffer.alloc(16 * MIB, " ")),
+    ],
+  ] as const) {
+    test(`beside it counts ${framing}`, async () => {
+      const as = await newClient(100_000);
+      const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+      const connection = await RawConnection.open(service.address);
+      const own = (await head(lines)).replace(await service.token(), await as.token());
+      connection.write(own);
+      connection.write(begin);
+      let asked = 0;
+      await until(async () => {
+        asked += 1;
+        const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+        return before - after - asked >= 60;
+      }, 5_000);
+      connection.destroy();
+    });
+  }
 
   test("one that is larger than the burst is taken, and the next request is 429 before its body is read", async () => {
     const as = await newClient(20);
