@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { errorObject } from "../support/error-object.ts";
@@ -199,7 +200,7 @@ describe("what a batch weighs in its client's rate", () => {
     [
       "what has come of it, decompressed",
       "Content-Encoding: gzip\r\nTransfer-Encoding: chunked",
-      gzippedChunk(Buffer.alloc(16 * MIB, " ")),
+      gzippedChunk(Buffer.alloc(16 * MIB, randomBytes(20_000))),
     ],
   ] as const) {
     test(`beside it counts ${framing}`, async () => {
@@ -210,12 +211,12 @@ describe("what a batch weighs in its client's rate", () => {
       connection.write(own);
       connection.write(begin);
       let asked = 0;
-      await until(async () => {
+      const isCounted = async () => {
         asked += 1;
         const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
         return before - after - asked >= 60;
-      }, 5_000);
-      connection.destroy();
+      };
+      await until(isCounted, 5_000).finally(() => connection.destroy());
     });
   }
 
