@@ -36,7 +36,7 @@ export async function receiveBody(
   clientId: string,
   limits: BodyLimits,
   budget: BodyBudget,
-  weigh: (bytes: number) => void = () => undefined,
+  weigh?: (bytes: number) => void,
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
@@ -44,7 +44,7 @@ export async function receiveBody(
     passOver(request);
     throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
-  weigh(wireBytes);
+  weigh?.(wireBytes);
   const promise =
     encoding === undefined
       ? { bytes: wireBytes, windowBytes: 0 }
