@@ -123,7 +123,10 @@ try {
     console.log(`${entries} entries of ${codes.length} hotels, ${ofEach}, ${size} with indexes, ${filled}`);
     for (const line of await measure(service, codes, asks)) console.log(line);
     const packedAt = Date.now();
-    await new LedgerPacker(pool).pack();
+    const packer = new LedgerPacker(pool, (error) => {
+      throw error;
+    });
+    await packer.pack();
     const packed = await client.query<{ size: string }>(
       "select pg_size_pretty(pg_total_relation_size('bellhop_state.night_pack')) as size",
     );

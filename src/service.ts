@@ -148,7 +148,12 @@ async function startInOrder(
   await startToApply(start);
   if (config.roles.includes("apply")) {
     startToDeliver(start);
-    const packer = keepLedgersPacked(pool, (error) => log.warn({ err: error }, "packing ledgers failed"));
+    const packer = keepLedgersPacked({
+      pool,
+      clientConfig: database.clientConfig,
+      packing: (processId) => database.embedded && letGiveWay(processId),
+      failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
+    });
     stops.push(() => packer.stop());
   }
   startToSurvey(start);

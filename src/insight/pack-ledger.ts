@@ -1,4 +1,7 @@
-import type pg from "pg";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { lowestIdAt } from "../accept/request-id.ts";
+import { endWithClient } from "../db/connection.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { withTransaction } from "../db/transaction.ts";
@@ -19,7 +22,18 @@ const readPackProgress = readStatement(new URL("./sql/read-pack-progress.sql", i
 
 /** What was received since then is read as rows: of a hotel's day some hundred entries. */
 const PACK_MS = 600_000;
+/** What was received up to so long before a node looked had nearly all been applied by then: the rest is packed when more comes. */
+const AGAIN_MS = 3_600_000;
 const BEFORE_ALL = "-infinity";
+/**
+ * After each property it rests so many times as long as that one took: packing 100,000 entries is a second of PostgreSQL's, which
+ * whoever applies would feel if one came after the other.
+ */
+const RESTS = 4;
+/** Some millions of entries of one property, beside full load; a session that is forgotten by the network is noticed then. */
+const ANSWER_MS_MAX = 60_000;
+/** So many properties that cannot be packed are told one by one; where it is more, it is not they. */
+const FAILURES_MAX = 3;
 
 /**
  * Packs what was received since a property was packed last, in the transaction that has locked its packs, up to an instant at or before
@@ -44,10 +58,14 @@ export async function packUpTo(
   await client.query({ ...mergePacks, values: [bucket, propertyId] });
 }
 
-async function packProperty(pool: pg.Pool, property: InsightProperty): Promise<void> {
+async function packProperty(
+  pool: pg.Pool,
+  session: pg.Pool | pg.Client,
+  property: InsightProperty,
+): Promise<void> {
   const settled = await settledReceipts(pool, property);
   if (settled === null) return;
-  await withTransaction(pool, async (client) => {
+  await withTransaction(session, async (client) => {
     await lockPacks(client, property);
     const upTo = await watermarkOf(client, property, settled);
     if (upTo !== null) await packUpTo(client, property, upTo);
@@ -59,7 +77,7 @@ interface PropertyToPack {
   readonly property_id: number;
 }
 
-/** Those that have entries which were received after this, and those without packs; all that have entries where it is null. */
+/** Those for which something was received after this id, and those without packs; all that have entries where it is null. */
 async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promise<PropertyToPack[]> {
   if (!(await isDistributed(pool)))
     return (await pool.query<PropertyToPack>({ ...findToPack, values: [after] })).rows;
@@ -75,47 +93,111 @@ async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promis
 /** Packs the ledgers of properties, from time to time, each in a transaction of its own; several nodes may. */
 export class LedgerPacker {
   readonly #pool: pg.Pool;
-  /** This node has looked at what was received up to an hour before it looked last: nearly all of that had been applied by then. */
+  readonly #openSession: (() => Promise<pg.Client>) | undefined;
+  /** The id up to which this node has looked at what was received. */
   #lookedUpTo: string | null = null;
-  #isStopped = false;
+  readonly #ending = new AbortController();
 
-  constructor(pool: pg.Pool) {
+  readonly #failed: (error: unknown) => void;
+
+  /** `openSession`: for what packs; by default sessions of the pool. `failed` hears of properties that could not be packed. */
+  constructor(pool: pg.Pool, failed: (error: unknown) => void, openSession?: () => Promise<pg.Client>) {
     this.#pool = pool;
+    this.#failed = failed;
+    this.#openSession = openSession;
   }
 
   /** Packs every property that has new entries. */
   async pack(): Promise<void> {
-    const { rows: clock } = await this.#pool.query<{ now: string }>(
-      "select (clock_timestamp() - interval '1 hour')::text as now",
+    const { rows: clock } = await this.#pool.query<{ ms: number }>(
+      "select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as ms",
     );
-    for (const { bucket, property_id } of await findPropertiesToPack(this.#pool, this.#lookedUpTo)) {
-      if (this.#isStopped) return;
-      await packProperty(this.#pool, { bucket, propertyId: property_id });
-    }
-    this.#lookedUpTo = clock[0]?.now ?? null;
+    const found = await findPropertiesToPack(this.#pool, this.#lookedUpTo);
+    if (found.length > 0 && !(await this.#packAll(found))) return;
+    this.#lookedUpTo = clock[0] === undefined ? null : lowestIdAt(clock[0].ms - AGAIN_MS);
   }
 
   /** No further property is begun. */
   stop(): void {
-    this.#isStopped = true;
+    this.#ending.abort();
+  }
+
+  /** Whether all of them were packed before it was stopped. */
+  async #packAll(properties: readonly PropertyToPack[]): Promise<boolean> {
+    const { signal } = this.#ending;
+    let session: pg.Client | undefined;
+    // Nobody waits for a long statement when the node stops: its transaction is rolled back.
+    const end = () => session?.end();
+    signal.addEventListener("abort", end);
+    let failures = 0;
+    try {
+      for (const { bucket, property_id } of properties) {
+        if (signal.aborted) return false;
+        const begunAt = performance.now();
+        try {
+          session ??= await this.#openSession?.();
+          await packProperty(this.#pool, session ?? this.#pool, { bucket, propertyId: property_id });
+        } catch (error) {
+          if (signal.aborted) return false;
+          failures += 1;
+          if (failures >= FAILURES_MAX) throw error;
+          this.#failed(error);
+          await session?.end();
+          session = undefined;
+        }
+        const restMs = RESTS * (performance.now() - begunAt);
+        await delay(restMs, undefined, { signal }).catch(() => undefined);
+      }
+      return failures === 0;
+    } finally {
+      signal.removeEventListener("abort", end);
+      await session?.end();
+    }
   }
 }
 
+/** What a node packs ledgers with, and who hears of it: `packing` of the server's process that does, as soon as it is there. */
+export interface PackingOptions {
+  readonly pool: pg.Pool;
+  readonly clientConfig: pg.ClientConfig;
+  packing(processId: number): void;
+  failed(error: unknown): void;
+}
+
 /** Packs ledgers every ten minutes; what fails is told and tried again. */
-export function keepLedgersPacked(
-  pool: pg.Pool,
-  failed: (error: unknown) => void,
-): { stop(): Promise<void> } {
-  const packer = new LedgerPacker(pool);
-  let running: Promise<void> = Promise.resolve();
+export function keepLedgersPacked({ pool, clientConfig, packing, failed }: PackingOptions): {
+  stop(): Promise<void>;
+} {
+  const packer = new LedgerPacker(pool, failed, async () => {
+    const client = new pg.Client({
+      ...clientConfig,
+      ...{
+        application_name: "bellhop packing",
+        query_timeout: ANSWER_MS_MAX,
+        statement_timeout: ANSWER_MS_MAX,
+      },
+    });
+    client.on("error", () => undefined);
+    await client.connect();
+    await endWithClient(client);
+    const { processID } = client as unknown as { readonly processID: number | null };
+    if (processID !== null) packing(processID);
+    return client;
+  });
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    running = running.then(() => packer.pack()).catch(failed);
+    running ??= packer
+      .pack()
+      .catch(failed)
+      .finally(() => {
+        running = undefined;
+      });
   }, PACK_MS).unref();
   return {
-    stop: () => {
+    stop: async () => {
       clearInterval(timer);
       packer.stop();
-      return running;
+      await running;
     },
   };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { ensurePartitions } from "../../src/accept/partitions.ts";
+import { lowestIdAt } from "../../src/accept/request-id.ts";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
@@ -17,6 +18,7 @@ interface Plan {
   readonly "Relation Name"?: string;
   readonly "Heap Fetches"?: number;
   readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
   readonly "Rows Removed by Filter"?: number;
   readonly Plans?: readonly Plan[];
 }
@@ -148,6 +150,63 @@ test("in a log of which few buckets have all, the next of the others is found wi
       ["apply/sql/retire-lanes.sql", []],
     ] as const)
       assert.equal(await passedOver(file, values), 0, file);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+});
+
+/** How many rows all nodes of a plan answered and passed over. */
+function rowsIn(plan: Plan): number {
+  const {
+    "Actual Rows": answered,
+    "Actual Loops": loops,
+    "Rows Removed by Filter": removed = 0,
+    Plans,
+  } = plan;
+  return (Plans ?? []).map(rowsIn).reduce((sum, rows) => sum + rows, (answered + removed) * loops);
+}
+
+test("what is to be packed is found without going over entries, and by what arrived since", async () => {
+  const database = await createTestDatabase();
+  const client = new pg.Client(database.clientConfig);
+  try {
+    await client.connect();
+    await client.query(`
+      insert into bellhop.property (client_code, property_code, bucket, created_by)
+      select 'ACME', 'H' || at, at % 64, 'test' from generate_series(1, 200) as at`);
+    // Two of them have reservations; a third has some that were packed, and an arrival an hour ago.
+    await client.query(`
+      insert into bellhop_state.night_exchange (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
+      select now(), now(), property_id, current_date, 2, bucket, '{}', 'k'
+      from bellhop.property cross join generate_series(1, 30000) where property_id <= 3`);
+    await client.query(`
+      insert into bellhop_state.night_pack_progress (bucket, property_id, received_up_to)
+      select bucket, property_id, now() from bellhop.property where property_id in (2, 3)`);
+    await client.query(`
+      insert into bellhop.feed_arrival
+      select id, id, property_id, 1, 1, 0, 0, 0, 0, 0, 0, bucket, 'r'
+      from bellhop.property, analytics.first_request_id_after(now() - interval '1 hour') as id where property_id in (2, 3)`);
+    await client.query("analyze");
+    const { text } = readStatement(
+      new URL("../../src/insight/sql/find-properties-to-pack.sql", import.meta.url),
+    );
+    const found = async (after: string | null) => {
+      const { rows } = await client.query<{ property_id: number }>(text, [after]);
+      return rows.map(({ property_id }) => property_id).sort((one, other) => one - other);
+    };
+    const hoursAgo = (hours: number) => lowestIdAt(Date.now() - hours * 3_600_000);
+    assert.deepEqual(await found(null), [1, 2, 3]);
+    assert.deepEqual(await found(hoursAgo(2)), [1, 2, 3]);
+    assert.deepEqual(await found(hoursAgo(0.5)), [1]);
+    for (const after of [null, hoursAgo(2)]) {
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+        `explain (analyze, format json) ${text}`,
+        [after],
+      );
+      const looked = rows.reduce((sum, row) => sum + rowsIn(row["QUERY PLAN"][0].Plan), 0);
+      assert.ok(looked < 5_000, `${looked} rows for 200 properties`);
+    }
   } finally {
     await client.end();
     await database.drop();

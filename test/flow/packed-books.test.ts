@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import pg from "pg";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { LedgerPacker, packUpTo } from "../../src/insight/pack-ledger.ts";
 import { BY, CLOCKS } from "../../src/insight/question.ts";
@@ -29,6 +30,10 @@ const PACKABLE = `(
   select sum(cardinality(runs) / 4) from bellhop_state.night_exchange where bucket = $2 and property_id = $1 and nights <= 31
 ) as entry`;
 const RANGE = { from: dateOfDay(FIRST_NIGHT - 100), to: dateOfDay(FIRST_NIGHT + DAYS + 100) };
+
+function unexpected(error: unknown): never {
+  throw error;
+}
 
 let service: TestService;
 before(async () => {
@@ -114,7 +119,7 @@ test("a packed ledger answers what its rows do, at any instant of either clock, 
   }
   const before = await packsOf(place);
   assert.ok(before.entries > 0 && before.entries < before.rows);
-  await new LedgerPacker(service.pool).pack();
+  await new LedgerPacker(service.pool, unexpected).pack();
   const whole = await packsOf(place);
   assert.equal(whole.entries, whole.rows);
   assert.ok(whole.packs < 40, `${whole.packs} packs`);
@@ -139,7 +144,7 @@ test("a ledger with numbers that do not fit is not packed, and answers as it did
   );
   const seed = below(random, 1_000_000);
   const before = await answers("ODD", SeededRandom.stream(seed, 1), ["roomType"]);
-  await new LedgerPacker(service.pool).pack();
+  await new LedgerPacker(service.pool, unexpected).pack();
   const { packs, progress } = await packsOf(place);
   assert.deepEqual([packs, progress], [0, 0]);
   assert.deepEqual(await answers("ODD", SeededRandom.stream(seed, 1), ["roomType"]), before);
@@ -157,7 +162,7 @@ test("what records do after the packing is on the books at once, and packed the 
     return items.map(({ stayDate, roomType, rooms }) => `${stayDate} ${roomType} ${rooms}`);
   };
   const nightsOf = (roomType: string) => ["13", "14", "15"].map((day) => `2026-07-${day} ${roomType} 1`);
-  const packer = new LedgerPacker(service.pool);
+  const packer = new LedgerPacker(service.pool, unexpected);
   await apply(service, "reservations", [
     reservation("l1", "2026-03-01T00:00:00Z", stayOf("DLX", "CONFIRMED")),
   ]);
@@ -180,7 +185,7 @@ test("who enters something received long ago takes the packs away, and waits for
   const random = SeededRandom.stream(SEED, 500);
   const place = await addProperty(service, "VOID");
   await writeNights(service.pool, place, randomVersions(random, 20));
-  const packer = new LedgerPacker(service.pool);
+  const packer = new LedgerPacker(service.pool, unexpected);
   await packer.pack();
   assert.equal((await packsOf(place)).progress, 1);
   const applier = await service.pool.connect();
@@ -211,4 +216,60 @@ test("who enters something received long ago takes the packs away, and waits for
   await packer.pack();
   const again = await packsOf(place);
   assert.deepEqual([again.entries, again.progress], [again.rows, 1]);
+});
+
+test("a property that cannot be packed is told, and keeps no other from it", async () => {
+  const random = SeededRandom.stream(SEED, 600);
+  const [stuck, next] = [await addProperty(service, "STUCK"), await addProperty(service, "NEXT")];
+  for (const place of [stuck, next]) await writeNights(service.pool, place, randomVersions(random, 20));
+  const failures: unknown[] = [];
+  const sessions: pg.Client[] = [];
+  const packer = new LedgerPacker(
+    service.pool,
+    (error) => failures.push(error),
+    async () => {
+      const session = new pg.Client({ ...service.database.clientConfig, lock_timeout: 200 });
+      sessions.push(session);
+      await session.connect();
+      return session;
+    },
+  );
+  await withTransaction(service.pool, async (client) => {
+    await lockPacks(client, stuck);
+    await packer.pack();
+  });
+  assert.deepEqual(
+    failures.map((error) => (error as pg.DatabaseError).code),
+    ["55P03"],
+  );
+  assert.deepEqual([(await packsOf(stuck)).progress, (await packsOf(next)).progress], [0, 1]);
+  assert.equal(sessions.length, 2);
+  // It is found again, though nothing of it was received since.
+  await packer.pack();
+  assert.equal((await packsOf(stuck)).progress, 1);
+  assert.equal(failures.length, 1);
+});
+
+test("a packer that is stopped does not wait for what it is doing", async () => {
+  const place = await addProperty(service, "STOPPED");
+  await writeNights(service.pool, place, randomVersions(SeededRandom.stream(SEED, 700), 20));
+  const packer = new LedgerPacker(service.pool, unexpected, async () => {
+    const session = new pg.Client(service.database.clientConfig);
+    session.on("error", () => undefined);
+    await session.connect();
+    return session;
+  });
+  await withTransaction(service.pool, async (client) => {
+    await lockPacks(client, place);
+    const packing = packer.pack();
+    await until(async () => {
+      const { rows } = await service.pool.query<{ waits: boolean }>(
+        "select exists (select from pg_locks where locktype = 'advisory' and not granted) as waits",
+      );
+      return rows[0]?.waits === true;
+    }, 60_000);
+    packer.stop();
+    await packing;
+  });
+  assert.equal((await packsOf(place)).progress, 0);
 });

@@ -2,29 +2,30 @@
 select home.bucket, property.property_id
 from bellhop.bucket_lease as home
 join unnest($2::smallint[], $3::integer[]) as property (bucket, property_id) on property.bucket = home.bucket
-where exists (
-    select from bellhop_state.night_entry as entry
-    where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
-      and ($1::timestamptz is null or entry.received_at > $1::timestamptz)
+left join lateral (
+  select entry.first_night from bellhop_state.night_entry as entry
+  where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
+  order by entry.first_night limit 1
+) as entry on true
+left join lateral (
+  select exchange.first_night from bellhop_state.night_exchange as exchange
+  where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
+  order by exchange.first_night limit 1
+) as exchange on true
+left join bellhop_state.night_pack_progress as packed on packed.bucket = home.bucket and packed.property_id = property.property_id
+left join lateral (
+  select arrival.last_request_id from bellhop.feed_arrival as arrival
+  where arrival.bucket = home.bucket and arrival.property_id = property.property_id and arrival.resource = 'r'
+  order by arrival.last_request_id desc limit 1
+) as reservations on true
+left join lateral (
+  select arrival.last_request_id from bellhop.feed_arrival as arrival
+  where arrival.bucket = home.bucket and arrival.property_id = property.property_id and arrival.resource = 'g'
+  order by arrival.last_request_id desc limit 1
+) as groups on true
+where (entry.first_night is not null or exchange.first_night is not null)
+  and (
+    packed.received_up_to is null or $1::uuid is null
+    or greatest(reservations.last_request_id, groups.last_request_id) > $1::uuid
   )
-  or exists (
-    select from bellhop_state.night_exchange as exchange
-    where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
-      and ($1::timestamptz is null or exchange.received_at > $1::timestamptz)
-  )
-  or (
-    (
-      exists (
-        select from bellhop_state.night_entry as entry
-        where entry.bucket = home.bucket and entry.property_id = property.property_id and entry.nights <= 31
-      )
-      or exists (
-        select from bellhop_state.night_exchange as exchange
-        where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
-      )
-    )
-    and not exists (
-      select from bellhop_state.night_pack_progress as packed
-      where packed.bucket = home.bucket and packed.property_id = property.property_id
-    )
-  )
+order by packed.received_up_to nulls first, property.property_id

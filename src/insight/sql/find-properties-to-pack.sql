@@ -1,22 +1,33 @@
--- The properties that have entries which were received after $1, and those that have entries and no packs; without $1 all that have
--- entries; an exchange has entries, too. Bitmap scans of night_entry_received and night_exchange_received, and one look into an
--- index of each a property.
-select bucket, property_id from bellhop_state.night_entry where received_at > $1::timestamptz group by bucket, property_id
-union
-select bucket, property_id from bellhop_state.night_exchange where received_at > $1::timestamptz group by bucket, property_id
-union
+-- The properties that have entries that can be packed, and either no packs or something of theirs in which entries may be was received
+-- after the id $1; without $1 all that have such entries. Those first that were packed longest ago. What arrived is read from the notes of feeds, and not from the entries: those of an hour may be millions.
+-- Plan: for each property one look into the indexes night_entry_short, night_exchange_short and the key of feed_arrival. What is ordered and has a limit
+-- is walked by its index only: as `exists` it was a scan of all entries for each property that has none (96 s for 80 of 128, and 4.8 million entries).
 select property.bucket, property.property_id
 from bellhop.property as property
-where (
-    exists (select from bellhop_state.night_entry as entry where entry.property_id = property.property_id and entry.nights <= 31)
-    or exists (
-      select from bellhop_state.night_exchange as exchange where exchange.property_id = property.property_id and exchange.nights <= 31
-    )
-  )
+left join lateral (
+  select entry.first_night from bellhop_state.night_entry as entry
+  where entry.property_id = property.property_id and entry.nights <= 31
+  order by entry.first_night limit 1
+) as entry on true
+left join lateral (
+  select exchange.first_night from bellhop_state.night_exchange as exchange
+  where exchange.property_id = property.property_id and exchange.nights <= 31
+  order by exchange.first_night limit 1
+) as exchange on true
+left join bellhop_state.night_pack_progress as packed using (bucket, property_id)
+left join lateral (
+  select arrival.last_request_id from bellhop.feed_arrival as arrival
+  where arrival.bucket = property.bucket and arrival.property_id = property.property_id and arrival.resource = 'r'
+  order by arrival.last_request_id desc limit 1
+) as reservations on true
+left join lateral (
+  select arrival.last_request_id from bellhop.feed_arrival as arrival
+  where arrival.bucket = property.bucket and arrival.property_id = property.property_id and arrival.resource = 'g'
+  order by arrival.last_request_id desc limit 1
+) as groups on true
+where (entry.first_night is not null or exchange.first_night is not null)
   and (
-    $1::timestamptz is null
-    or not exists (
-      select from bellhop_state.night_pack_progress as packed
-      where packed.bucket = property.bucket and packed.property_id = property.property_id
-    )
+    packed.received_up_to is null or $1::uuid is null
+    or greatest(reservations.last_request_id, groups.last_request_id) > $1::uuid
   )
+order by packed.received_up_to nulls first, property.property_id
