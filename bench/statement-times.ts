@@ -1,24 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
+import { asSuperuser } from "./as-superuser.ts";
 
 const STATEMENTS_SHOWN = 15;
-
-/** A session as the embedded server's superuser, who alone may make the extension and see every statement. */
-async function asSuperuser(
-  config: pg.ClientConfig,
-  dataDir: string,
-  use: (client: pg.Client) => Promise<void>,
-): Promise<void> {
-  const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
-  const client = new pg.Client({ ...config, user: "postgres", password });
-  await client.connect();
-  try {
-    await use(client);
-  } finally {
-    await client.end();
-  }
-}
 
 /** Begins to count what each statement takes; the server has loaded the library (`statements` of ServiceOptions). */
 export async function countStatements(config: pg.ClientConfig, dataDir: string): Promise<void> {

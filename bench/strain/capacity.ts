@@ -3,12 +3,26 @@ import { untilDrained } from "../until-drained.ts";
 import type { ChildTask } from "./child-task.ts";
 import type { SteadyOrder, SteadyResult } from "./steady-load.ts";
 
-/** A step of the search offers so many times what the one before did. */
-const STEP = 1.25;
 const STEPS_MAX = 16;
-const STEP_SECONDS = 8;
-/** What takes longer to be applied after the last answer than this share of the time was more than is applied. */
-const DRAIN_SHARE = 0.1;
+/** What takes longer than this to be applied after the last answer was more than is applied. */
+const BEHIND_MS_MAX = 800;
+
+/** How the capacity is looked for. */
+export interface Search {
+  /** Batches a second of the first step. */
+  readonly from: number;
+  /** A step offers so many times what the one before did. */
+  readonly step: number;
+  readonly stepSeconds: number;
+}
+
+/** In steps of eight seconds from what any machine does, on an empty database. */
+const FROM_NOTHING: Search = { from: 60, step: 1.25, stepSeconds: 8 };
+
+/** In finer steps of a minute, in each of which PostgreSQL also vacuums, from well below what was found in short ones. */
+export function searchBelow(found: number): Search {
+  return { from: 0.6 * found, step: 1.1, stepSeconds: 60 };
+}
 
 /** The load of a moment, in shares of the most: how much of it, whom it is sent to. */
 export type OfferedLoad = Pick<SteadyOrder, "targets" | "pushTargets" | "seed" | "asOfNow">;
@@ -21,27 +35,28 @@ export function orderOf(load: OfferedLoad, perSecond: number, seconds: number, r
 }
 
 /**
- * Finds how many batches a second are accepted and applied as fast as they come: the most of steps of a quarter more each
- * before the first that leaves a backlog. `told` hears of each step.
+ * Finds how many batches a second are accepted and applied as fast as they come: the most of steps before the first that leaves
+ * a backlog. `told` hears of each step.
  */
 export async function findCapacity(
   steady: ChildTask,
   client: pg.ClientBase,
   load: OfferedLoad,
   told: (line: string) => void,
+  { from, step: factor, stepSeconds }: Search = FROM_NOTHING,
 ): Promise<number> {
-  let perSecond = 60;
+  let perSecond = from;
   for (let step = 0; step < STEPS_MAX; step += 1) {
     const result = await steady.call<SteadyResult>(
       "run",
-      orderOf(load, perSecond, STEP_SECONDS, 1_000 + step),
+      orderOf(load, perSecond, stepSeconds, 1_000 + step),
     );
     const drainedAt = await untilDrained(client, result.startedAt);
     // From when the last batch was due, so that what still waited for its answer counts as backlog.
-    const behindMs = Math.max(result.endedAt, drainedAt) - result.startedAt - STEP_SECONDS * 1_000;
+    const behindMs = Math.max(result.endedAt, drainedAt) - result.startedAt - stepSeconds * 1_000;
     told(`  ${perSecond.toFixed(0)} batches a second: ${(behindMs / 1000).toFixed(2)} s behind`);
-    if (behindMs > DRAIN_SHARE * STEP_SECONDS * 1_000) return perSecond / STEP;
-    perSecond *= STEP;
+    if (behindMs > BEHIND_MS_MAX) return perSecond / factor;
+    perSecond *= factor;
   }
-  return perSecond / STEP;
+  return perSecond / factor;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { childrenOf } from "../process-meter.ts";
+import type { ProcessorShares, ProcessorTime } from "../processor-time.ts";
 import { percentile } from "../statistics.ts";
 import { type TableRows, tableRows } from "./dead-rows.ts";
 import type { SteadyResult } from "./steady-load.ts";
@@ -19,6 +20,7 @@ export interface SoakMinute {
   readonly walBytesPerSecond: number;
   readonly connections: number;
   readonly files: number;
+  readonly processors: ProcessorShares | undefined;
   readonly rows: readonly TableRows[];
 }
 
@@ -28,6 +30,7 @@ export interface Watched {
   readonly nodePid: number;
   readonly postmasterPid: number;
   readonly clientIds: readonly string[];
+  readonly processors: ProcessorTime;
 }
 
 const LAGS = `select extract(epoch from coalesce(outcome.applied_at, clock_timestamp()) - part.received_at)::float8 * 1000 as ms,
@@ -66,10 +69,11 @@ export async function walPosition(client: pg.ClientBase): Promise<number> {
 
 /** Looks at a minute that has just passed, while the next one runs. What is not applied yet is as late as it is by now. */
 export async function lookAtMinute(
-  { client, nodePid, postmasterPid, clientIds }: Watched,
+  { client, nodePid, postmasterPid, clientIds, processors }: Watched,
   { startedAt, endedAt, sent }: SteadyResult,
   walBytes: number,
 ): Promise<SoakMinute> {
+  const shares = processors.since();
   const values = [clientIds, startedAt / 1000, endedAt / 1000];
   const { rows } = await client.query<{ ms: number; records: number }>({ text: LAGS, values });
   const lags = rows.map(({ ms }) => ms);
@@ -93,15 +97,20 @@ export async function lookAtMinute(
     walBytesPerSecond: walBytes / seconds,
     connections: counted[0]?.sessions ?? Number.NaN,
     files: readdirSync(`/proc/${nodePid}/fd`).length,
+    processors: shares,
     rows: await tableRows(client),
   };
 }
 
 const HEAD =
-  "minute  accepted/s  p50 ms  p99 ms  lag p50  lag p99  node MB  PostgreSQL MB  WAL MB/s  sessions  files  dead rows";
+  "minute  accepted/s  p50 ms  p99 ms  lag p50  lag p99  node MB  PostgreSQL MB  WAL MB/s  sessions  files  busy  disk  stolen  dead rows";
 
 export function minuteHead(): string {
   return HEAD;
+}
+
+function percentOf(share: number | undefined): string {
+  return share === undefined ? "?" : `${(100 * share).toFixed(0)} %`;
 }
 
 export function minuteLine(minute: number, of: SoakMinute): string {
@@ -118,6 +127,9 @@ export function minuteLine(minute: number, of: SoakMinute): string {
     [(of.walBytesPerSecond / 1e6).toFixed(2), 10],
     [of.connections, 10],
     [of.files, 7],
+    [percentOf(of.processors?.busy), 6],
+    [percentOf(of.processors?.disk), 6],
+    [percentOf(of.processors?.stolen), 8],
   ];
   const refused = Object.entries(of.refused).map(([status, count]) => `  REFUSED ${count} x ${status}`);
   return `${cells.map(([value, width]) => String(value).padStart(width)).join("")}  ${dead.join(", ") || "none"}${refused.join("")}`;

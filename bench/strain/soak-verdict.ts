@@ -49,10 +49,14 @@ function latencyOf(what: string, values: readonly number[]): Flatness {
 }
 
 /** What is to be said of a soak at its end. */
-export function verdictOf(minutes: readonly SoakMinute[], before: SoakMinute["rows"]): Flatness[] {
+export function verdictOf(
+  minutes: readonly SoakMinute[],
+  before: SoakMinute["rows"],
+  after: SoakMinute["rows"],
+): Flatness[] {
   const counted = minutes.slice(Math.floor(minutes.length / 3));
   const of = (pick: (minute: SoakMinute) => number) => counted.map(pick);
-  const dead = deadRowProblems(before, minutes.at(-1)?.rows ?? []);
+  const dead = deadRowProblems(before, after);
   const refused = minutes.reduce(
     (sum, minute) => sum + Object.values(minute.refused).reduce((all, count) => all + count, 0),
     0,

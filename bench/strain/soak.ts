@@ -1,13 +1,17 @@
 /** `npm run soak`: a service under steady load for long, in as little memory as is promised. README.md beside this file. */
 import { writeFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { readOptions } from "../../scripts/read-options.ts";
+import { asSuperuser } from "../as-superuser.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { childrenOf, parentOf } from "../process-meter.ts";
+import { ProcessorTime } from "../processor-time.ts";
 import { startService } from "../started-service.ts";
-import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
+import { untilDrained } from "../until-drained.ts";
+import { findCapacity, type OfferedLoad, orderOf, searchBelow } from "./capacity.ts";
 import { ChildTask } from "./child-task.ts";
-import { deadRowLines, tableRows } from "./dead-rows.ts";
+import { countedRows, deadRowLines, tableRows } from "./dead-rows.ts";
 import { configOf, holdSnapshot } from "./held-snapshot.ts";
 import { MemoryGroup } from "./memory-group.ts";
 import { boundlessPartners } from "./partners.ts";
@@ -15,13 +19,15 @@ import { lookAtMinute, minuteHead, minuteLine, type SoakMinute, walPosition } fr
 import { verdictOf } from "./soak-verdict.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
-const USAGE = `npm run soak [-- --minutes M] [--load SHARE] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
+const USAGE = `npm run soak [-- --minutes M] [--load SHARE] [--grown M] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
 
 Finds how much the service accepts and applies, then offers a share of it for long, and says each minute how it fares.
 
   --minutes M        by default 30
   --load SHARE       of the capacity that was found; by default 0.8
   --capacity R       batches a second instead of finding out
+  --grown M          minutes of that load before all else, after which the capacity is found once more on tables that have
+                     grown, in steps of a minute; what is held is held from before on
   --memory SIZE      the most that the node's process may take (a control group; PostgreSQL is outside); 512M by default,
                      0 for no bound
   --held-snapshot    a transaction with a snapshot is left open in the database all the while
@@ -29,10 +35,14 @@ Finds how much the service accepts and applies, then offers a share of it for lo
   --seed S           of when what is sent
   --json FILE        every minute`;
 
+const GROWING_RUN = 2_000;
+const STATISTICS_MS = 12_000;
+
 const values = readOptions(USAGE, {
   minutes: { type: "string", default: "30" },
   load: { type: "string", default: "0.8" },
   capacity: { type: "string" },
+  grown: { type: "string", default: "0" },
   memory: { type: "string", default: "512M" },
   minute: { type: "string", default: "60" },
   "held-snapshot": { type: "boolean", default: false },
@@ -69,6 +79,7 @@ let isFlat = false;
 try {
   const groups = makeGroups(closers);
   const { service, client } = closers.kept(await startService("bellhop", { groupFile: groups?.node.file }));
+  const before = await tableRows(client);
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const postmasterPid = parentOf(rows[0]?.pid ?? 0);
   groups?.postgres.add([postmasterPid, ...childrenOf(postmasterPid)]);
@@ -76,19 +87,31 @@ try {
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));
   const load: OfferedLoad = { ...targets, seed: Number(values.seed) };
   const said = (line: string) => console.log(line);
-  const capacity =
+  let capacity =
     values.capacity === undefined ? await findCapacity(steady, client, load, said) : Number(values.capacity);
-  const perSecond = capacity * share;
-  console.log(
-    `capacity ${capacity.toFixed(0)} batches a second of 20 reservations, and a push of 730 dates for each 85 of them; offered ${perSecond.toFixed(0)}`,
-  );
   if (values["held-snapshot"]) {
     const held = await holdSnapshot(configOf(client));
     closers.add(() => held.letGo());
     console.log("a snapshot is held");
   }
-  const watched = { client, nodePid: service.pid, postmasterPid, clientIds };
-  const before = await tableRows(client);
+  if (Number(values.grown) > 0) {
+    const seconds = Number(values.grown) * 60;
+    await steady.call<SteadyResult>("run", orderOf(load, capacity * share, seconds, GROWING_RUN));
+    await untilDrained(client, Date.now());
+    console.log(`after ${values.grown} minutes of ${(capacity * share).toFixed(0)} batches a second:`);
+    capacity = await findCapacity(steady, client, load, said, searchBelow(capacity));
+  }
+  const perSecond = capacity * share;
+  console.log(
+    `capacity ${capacity.toFixed(0)} batches a second of 20 reservations, and a push of 730 dates for each 85 of them; offered ${perSecond.toFixed(0)}`,
+  );
+  const watched = {
+    client,
+    nodePid: service.pid,
+    postmasterPid,
+    clientIds,
+    processors: new ProcessorTime(),
+  };
   console.log(minuteHead());
   let looking: Promise<void> = Promise.resolve();
   for (let minute = 1; minute <= minutes; minute += 1) {
@@ -108,14 +131,18 @@ try {
     });
   }
   await looking;
-  console.log(deadRowLines(await tableRows(client)).join("\n"));
+  await untilDrained(client, Date.now());
+  // A session tells what it changed when it has had nothing to do for ten seconds.
+  await delay(STATISTICS_MS);
+  const after = await asSuperuser(configOf(client), service.dataDir, countedRows);
+  console.log(deadRowLines(after).join("\n"));
   if (groups !== undefined) {
     const { node, postgres } = groups;
     console.log(
       `group of the node: ${(node.residentBytes / 1e6).toFixed(0)} MB of ${values.memory} at the end, ${node.refusals} times at its bound (files' cache is then given back); PostgreSQL, in another without bound: ${(postgres.residentBytes / 1e6).toFixed(0)} MB`,
     );
   }
-  const verdict = verdictOf(seen, before);
+  const verdict = verdictOf(seen, before, after);
   for (const { what, said: text, isFlat: flat } of verdict)
     console.log(`${flat ? "met    " : "NOT MET"} ${what}: ${text}`);
   isFlat = verdict.every((one) => one.isFlat);

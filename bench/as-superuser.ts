@@ -1,0 +1,19 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+
+/** Uses a session as the embedded server's superuser, who alone may make extensions and see every statement. */
+export async function asSuperuser<Result>(
+  config: pg.ClientConfig,
+  dataDir: string,
+  use: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
+  const client = new pg.Client({ ...config, user: "postgres", password });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
