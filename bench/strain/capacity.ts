@@ -51,7 +51,8 @@ export async function findCapacity(
       "run",
       orderOf(load, perSecond, stepSeconds, 1_000 + step),
     );
-    const drainedAt = await untilDrained(client, result.startedAt);
+    // Looks are the further apart the longer ago a load began: of a minute's they would be 0.6 s.
+    const drainedAt = await untilDrained(client, result.endedAt);
     // From when the last batch was due, so that what still waited for its answer counts as backlog.
     const behindMs = Math.max(result.endedAt, drainedAt) - result.startedAt - stepSeconds * 1_000;
     told(`  ${perSecond.toFixed(0)} batches a second: ${(behindMs / 1000).toFixed(2)} s behind`);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 
 /** What the server counted of a table and all its partitions. */
@@ -26,6 +27,9 @@ export async function tableRows(client: pg.ClientBase): Promise<TableRows[]> {
   return (await client.query<TableRows>(ROWS)).rows;
 }
 
+/** A session tells what it changed when it has had nothing to do for ten seconds. */
+const STATISTICS_MS = 12_000;
+
 /** pgstattuple reads whole tables: what it calls dead is what was replaced, deleted or rolled back and is still there. */
 const COUNTED = `select coalesce(parent.relname, own.relname)::text as table, sum(counted.dead_tuple_count)::float8 as dead
   from pg_class as own
@@ -37,12 +41,13 @@ const COUNTED = `select coalesce(parent.relname, own.relname)::text as table, su
 
 /**
  * The rows with the dead ones counted in the tables. What the statistics say of them is an estimate: whatever changes while a table
- * is vacuumed is counted twice until the next time.
+ * is vacuumed is counted twice until the next time. What was changed is read after them, so that it is no less.
  */
 export async function countedRows(superuser: pg.ClientBase): Promise<TableRows[]> {
   await superuser.query("create extension if not exists pgstattuple schema public");
-  const rows = await tableRows(superuser);
   const { rows: counted } = await superuser.query<{ table: string; dead: number }>(COUNTED);
+  await delay(STATISTICS_MS);
+  const rows = await tableRows(superuser);
   const dead = new Map(counted.map((row) => [row.table, row.dead]));
   return rows.map((row) => ({ ...row, dead: dead.get(row.table) ?? 0 }));
 }

@@ -7,6 +7,8 @@ const RATIO_MAX = 1.2;
 const MORE_MS_MAX = 10;
 /** Growth of memory in the last two thirds, by the line of least squares: more than this share of it is no noise. */
 const MEMORY_GROWTH_MAX = 0.05;
+/** Of the processors' time, in a minute that the host of a virtual machine left as it was. */
+const STOLEN_MAX = 0.03;
 
 export interface Flatness {
   readonly what: string;
@@ -37,15 +39,51 @@ function memoryOf(what: string, values: readonly number[]): Flatness {
   };
 }
 
-function latencyOf(what: string, values: readonly number[]): Flatness {
-  const half = Math.ceil(values.length / 2);
-  const middleOf = (part: readonly number[]) => median(part.toSorted((left, right) => left - right));
-  const [second, last] = [middleOf(values.slice(0, half)), middleOf(values.slice(-half))];
+function latencyOf(
+  [what, pick]: Latency,
+  secondThird: readonly SoakMinute[],
+  lastThird: readonly SoakMinute[],
+): Flatness {
+  const middleOf = (minutes: readonly SoakMinute[]) =>
+    median(minutes.map(pick).sort((left, right) => left - right));
+  const [second, last] = [middleOf(secondThird), middleOf(lastThird)];
   return {
     what,
     said: `${second.toFixed(1)} ms in the second third, ${last.toFixed(1)} in the last (medians of minutes)`,
     isFlat: last <= Math.max(second * RATIO_MAX, second + MORE_MS_MAX),
   };
+}
+
+type Latency = readonly [string, (minute: SoakMinute) => number];
+
+const LATENCIES: readonly Latency[] = [
+  ["accept p99", ({ acceptP99 }) => acceptP99],
+  ["apply lag p50", ({ lagP50 }) => lagP50],
+  ["apply lag p99", ({ lagP99 }) => lagP99],
+];
+
+/** The thirds that are compared, or what is left of them. The middle minute of an odd number is in both. */
+function thirdsOf(minutes: readonly SoakMinute[], isCounted: (minute: SoakMinute) => boolean = () => true) {
+  const counted = minutes.slice(Math.floor(minutes.length / 3));
+  const half = Math.ceil(counted.length / 2);
+  return [counted.slice(0, half), counted.slice(-half)].map((third) => third.filter(isCounted)) as [
+    SoakMinute[],
+    SoakMinute[],
+  ];
+}
+
+/**
+ * The same latencies in the minutes in which the host kept hardly anything back, where it did so in others: what is flat there and
+ * not in all is no proof, and says where to look.
+ */
+export function undisturbedOf(minutes: readonly SoakMinute[]): Flatness[] {
+  const isUndisturbed = ({ processors }: SoakMinute) => (processors?.stolen ?? 0) <= STOLEN_MAX;
+  const [second, last] = thirdsOf(minutes, isUndisturbed);
+  if (minutes.every(isUndisturbed) || second.length === 0 || last.length === 0) return [];
+  return LATENCIES.map((latency) => latencyOf(latency, second, last)).map(({ said, ...one }) => ({
+    ...one,
+    said: `${said}, of ${second.length} and ${last.length} minutes with at most ${100 * STOLEN_MAX} % stolen`,
+  }));
 }
 
 /** What is to be said of a soak at its end. */
@@ -70,18 +108,7 @@ export function verdictOf(
       "memory of PostgreSQL",
       of(({ postgresBytes }) => postgresBytes),
     ),
-    latencyOf(
-      "accept p99",
-      of(({ acceptP99 }) => acceptP99),
-    ),
-    latencyOf(
-      "apply lag p50",
-      of(({ lagP50 }) => lagP50),
-    ),
-    latencyOf(
-      "apply lag p99",
-      of(({ lagP99 }) => lagP99),
-    ),
+    ...LATENCIES.map((latency) => latencyOf(latency, ...thirdsOf(minutes))),
     {
       what: "dead rows",
       said:

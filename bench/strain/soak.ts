@@ -1,6 +1,5 @@
 /** `npm run soak`: a service under steady load for long, in as little memory as is promised. README.md beside this file. */
 import { writeFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import { readOptions } from "../../scripts/read-options.ts";
 import { asSuperuser } from "../as-superuser.ts";
 import { Closers } from "../closers.ts";
@@ -16,7 +15,7 @@ import { configOf, holdSnapshot } from "./held-snapshot.ts";
 import { MemoryGroup } from "./memory-group.ts";
 import { boundlessPartners } from "./partners.ts";
 import { lookAtMinute, minuteHead, minuteLine, type SoakMinute, walPosition } from "./soak-minute.ts";
-import { verdictOf } from "./soak-verdict.ts";
+import { undisturbedOf, verdictOf } from "./soak-verdict.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
 const USAGE = `npm run soak [-- --minutes M] [--load SHARE] [--grown M] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
@@ -36,7 +35,6 @@ Finds how much the service accepts and applies, then offers a share of it for lo
   --json FILE        every minute`;
 
 const GROWING_RUN = 2_000;
-const STATISTICS_MS = 12_000;
 
 const values = readOptions(USAGE, {
   minutes: { type: "string", default: "30" },
@@ -132,8 +130,6 @@ try {
   }
   await looking;
   await untilDrained(client, Date.now());
-  // A session tells what it changed when it has had nothing to do for ten seconds.
-  await delay(STATISTICS_MS);
   const after = await asSuperuser(configOf(client), service.dataDir, countedRows);
   console.log(deadRowLines(after).join("\n"));
   if (groups !== undefined) {
@@ -145,6 +141,8 @@ try {
   const verdict = verdictOf(seen, before, after);
   for (const { what, said: text, isFlat: flat } of verdict)
     console.log(`${flat ? "met    " : "NOT MET"} ${what}: ${text}`);
+  for (const { what, said: text, isFlat: flat } of undisturbedOf(seen))
+    console.log(`(${flat ? "met" : "NOT MET"} undisturbed: ${what}: ${text})`);
   isFlat = verdict.every((one) => one.isFlat);
 } finally {
   await closers.close();
