@@ -32,8 +32,6 @@ const BEFORE_ALL = "-infinity";
 const RESTS = 4;
 /** Some millions of entries of one property, beside full load; a session that is forgotten by the network is noticed then. */
 const ANSWER_MS_MAX = 60_000;
-/** So many properties that cannot be packed are told one by one; where it is more, it is not they. */
-const FAILURES_MAX = 3;
 
 /**
  * Packs what was received since a property was packed last, in the transaction that has locked its packs, up to an instant at or before
@@ -93,12 +91,11 @@ async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promis
 /** Packs the ledgers of properties, from time to time, each in a transaction of its own; several nodes may. */
 export class LedgerPacker {
   readonly #pool: pg.Pool;
+  readonly #failed: (error: unknown) => void;
   readonly #openSession: (() => Promise<pg.Client>) | undefined;
   /** The id up to which this node has looked at what was received. */
   #lookedUpTo: string | null = null;
   readonly #ending = new AbortController();
-
-  readonly #failed: (error: unknown) => void;
 
   /** `openSession`: for what packs; by default sessions of the pool. `failed` hears of properties that could not be packed. */
   constructor(pool: pg.Pool, failed: (error: unknown) => void, openSession?: () => Promise<pg.Client>) {
@@ -122,33 +119,33 @@ export class LedgerPacker {
     this.#ending.abort();
   }
 
-  /** Whether all of them were packed before it was stopped. */
+  /** Whether all of them were packed before it was stopped. Throws when no session can be opened. */
   async #packAll(properties: readonly PropertyToPack[]): Promise<boolean> {
     const { signal } = this.#ending;
     let session: pg.Client | undefined;
     // Nobody waits for a long statement when the node stops: its transaction is rolled back.
     const end = () => session?.end();
     signal.addEventListener("abort", end);
-    let failures = 0;
+    let hasFailed = false;
     try {
       for (const { bucket, property_id } of properties) {
+        session ??= await this.#openSession?.();
         if (signal.aborted) return false;
         const begunAt = performance.now();
         try {
-          session ??= await this.#openSession?.();
           await packProperty(this.#pool, session ?? this.#pool, { bucket, propertyId: property_id });
         } catch (error) {
           if (signal.aborted) return false;
-          failures += 1;
-          if (failures >= FAILURES_MAX) throw error;
+          hasFailed = true;
           this.#failed(error);
+          // It may be the session that is broken: the next property gets another.
           await session?.end();
           session = undefined;
         }
         const restMs = RESTS * (performance.now() - begunAt);
         await delay(restMs, undefined, { signal }).catch(() => undefined);
       }
-      return failures === 0;
+      return !hasFailed;
     } finally {
       signal.removeEventListener("abort", end);
       await session?.end();
