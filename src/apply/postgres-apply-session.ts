@@ -3,7 +3,7 @@ import { ensurePartitions } from "../accept/partitions.ts";
 import { microsecondsOf } from "../accept/request-id.ts";
 import { loadStripList, type StripList } from "../accept/strip-list.ts";
 import { beginBehindGate } from "../db/apply-gate.ts";
-import { endWithClient } from "../db/connection.ts";
+import { endWithClient, tellProcess } from "../db/connection.ts";
 import { isDistributed } from "../db/distribution.ts";
 import { enterPresence, startPulse } from "../db/presence.ts";
 import { isMissingWindow } from "../db/sql-state.ts";
@@ -191,8 +191,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
     client.on("error", failed);
     if (parts.watch !== undefined) watchStatements(client, parts.watch);
     await client.connect();
-    const { processID } = client as unknown as { readonly processID: number | null };
-    if (processID !== null) parts.connected?.(processID);
+    tellProcess(client, (processId) => parts.connected?.(processId));
     try {
       await openStateSession(client, STATE_SCHEMA);
       await endWithClient(client);

@@ -113,6 +113,12 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
 const CLIENT_CHECK_SECONDS = 2;
 const INVALID_PARAMETER_VALUE = "22023";
 
+/** Tells the number of the server's process that serves a connected client: what pg's types leave out. */
+export function tellProcess(client: pg.ClientBase, told: (processId: number) => void): void {
+  const { processID } = client as unknown as { readonly processID: number | null };
+  if (processID !== null) told(processID);
+}
+
 /**
  * Has the server give up a statement whose client is gone, instead of finding out at its end: until then the session holds
  * buckets, keys and locks. Servers on systems where that cannot be seen refuse the setting, and go without.

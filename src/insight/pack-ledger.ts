@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { lowestIdAt } from "../accept/request-id.ts";
-import { endWithClient } from "../db/connection.ts";
-import { isDistributed } from "../db/distribution.ts";
+import { endWithClient, tellProcess } from "../db/connection.ts";
 import { readStatement } from "../db/statement.ts";
 import { withTransaction } from "../db/transaction.ts";
 import { lockPacks } from "../ledger/packs.ts";
@@ -11,9 +10,6 @@ import { readWithParts } from "./statement-parts.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
-const findToPackDistributed = readStatement(
-  new URL("./sql/find-properties-to-pack-distributed.sql", import.meta.url),
-);
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
 const packNights = readWithParts(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergePacks = readStatement(new URL("./sql/merge-packs.sql", import.meta.url));
@@ -77,15 +73,13 @@ interface PropertyToPack {
 
 /** Those for which something was received after this id, and those without packs; all that have entries where it is null. */
 async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promise<PropertyToPack[]> {
-  if (!(await isDistributed(pool)))
-    return (await pool.query<PropertyToPack>({ ...findToPack, values: [after] })).rows;
   const properties = await pool.query<PropertyToPack>("select bucket, property_id from bellhop.property");
   const values = [
     after,
     properties.rows.map(({ bucket }) => bucket),
     properties.rows.map(({ property_id }) => property_id),
   ];
-  return (await pool.query<PropertyToPack>({ ...findToPackDistributed, values })).rows;
+  return (await pool.query<PropertyToPack>({ ...findToPack, values })).rows;
 }
 
 /** Packs the ledgers of properties, from time to time, each in a transaction of its own; several nodes may. */
@@ -177,8 +171,7 @@ export function keepLedgersPacked({ pool, clientConfig, packing, failed }: Packi
     client.on("error", () => undefined);
     await client.connect();
     await endWithClient(client);
-    const { processID } = client as unknown as { readonly processID: number | null };
-    if (processID !== null) packing(processID);
+    tellProcess(client, packing);
     return client;
   });
   let running: Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../../accept/partitions.ts";
-import { endWithClient } from "../../db/connection.ts";
+import { endWithClient, tellProcess } from "../../db/connection.ts";
 import { isDistributed } from "../../db/distribution.ts";
 import { WorkUnderWay, withExclusiveWork } from "../../db/exclusive-work.ts";
 import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
@@ -76,8 +76,7 @@ async function openSession(
   open.push(client);
   await client.connect();
   await endWithClient(client);
-  const { processID } = client as unknown as { readonly processID: number | null };
-  if (open[0] === client && processID !== null) copying?.(processID);
+  if (open[0] === client) tellProcess(client, (processId) => copying?.(processId));
   return client;
 }
 
