@@ -1,0 +1,43 @@
+/**
+ * `npm run golden:write`: records the outside behaviour that partners and operators rely on (error registry, metric names) in
+ * test/golden. With `--check` it compares instead and exits 1 on any difference: list each one in CHANGELOG.md before you
+ * write the files again. The OpenAPI document and the CLI's help are recorded by their own scripts.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { ERRORS } from "../src/errors/registry.ts";
+import { createMetrics, createProcessMetrics } from "../src/observe/metrics.ts";
+import { createSurveyMetrics } from "../src/survey/survey-metrics.ts";
+
+/** What prom-client keeps of a metric; its types leave the label names out. */
+interface RegisteredMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+function listMetrics() {
+  const registries = [
+    createMetrics().registry,
+    createProcessMetrics().registry,
+    createSurveyMetrics().registry,
+  ];
+  const registered = registries.flatMap(
+    (registry) => registry.getMetricsAsArray() as unknown as RegisteredMetric[],
+  );
+  return registered
+    .map(({ name, help, labelNames = [] }) => ({ name, labels: [...labelNames], help }))
+    .filter(({ name }) => name.startsWith("bellhop_"))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+const golden = { errors: ERRORS, metrics: listMetrics() };
+const isCheck = process.argv.includes("--check");
+for (const [name, content] of Object.entries(golden)) {
+  const file = new URL(`../test/golden/${name}.json`, import.meta.url);
+  const text = `${JSON.stringify(content, null, 2)}\n`;
+  if (!isCheck) await writeFile(file, text);
+  else if ((await readFile(file, "utf8")) !== text) {
+    console.error(`test/golden/${name}.json differs from what Bellhop exposes: see the head of this script.`);
+    process.exitCode = 1;
+  }
+}
