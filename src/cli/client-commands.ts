@@ -32,7 +32,7 @@ const ID_OPTION = { "client-id": { type: "string" } } as const;
 
 const create: Verb = {
   usage:
-    "bellhop client create --name NAME --grant CLIENTCODE/PROPERTYCODE|CLIENTCODE/* … [--scope SCOPE …] [--rate N] [--burst N] [--token-burst N] [--reply-to-origin ORIGIN …] [--expires 90d] [--json]",
+    "bellhop client create --name NAME --grant CLIENTCODE/PROPERTYCODE|CLIENTCODE/* … [--scope SCOPE …] [--rate N] [--burst N] [--token-burst N] [--reply-to-origin ORIGIN …] [--expires 90d] [--json]\n    without --scope: every scope that a token can carry; introspect only where it is named",
   async run(args, { out, withAdmin }) {
     const options = {
       ...SETTINGS,

@@ -63,7 +63,7 @@ function textOf(form: Asked["form"], name: string): string | undefined {
 function textsOf(form: Asked["form"], name: string): readonly string[] | undefined {
   const value = form[name];
   if (value === undefined) return undefined;
-  if (!Array.isArray(value) || value.length > 10 || value.some((entry) => typeof entry !== "string"))
+  if (!Array.isArray(value) || value.some((entry) => typeof entry !== "string"))
     throw new WebhookInputError(`${name} is a list of texts.`);
   return value as string[];
 }

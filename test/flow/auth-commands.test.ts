@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { clientCommand } from "../../src/cli/client-commands.ts";
 import { keyCommand } from "../../src/cli/key-commands.ts";
@@ -56,8 +57,12 @@ describe("the commands on clients, tokens and keys", () => {
     assert.equal((await requestToken(node.url, credentials)).status, 200);
   });
 
-  it("gives every scope of tokens when none is named", async () => {
+  it("gives every scope of tokens when none is named, as documented, and never the operator's introspect", async () => {
     const made = await runJson(clientCommand, "create", "--name", "A", "--grant", "ACME/*");
+    const documented = /^- Without `--scope` [^`]*`([^`]+)`/m.exec(
+      await readFile(new URL("../../docs/authentication.md", import.meta.url), "utf8"),
+    );
+    assert.deepEqual(documented?.[1]?.split(" "), made["scopes"]);
     assert.deepEqual(made["scopes"], [
       "inventories:write",
       "reservations:write",

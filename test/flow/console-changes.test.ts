@@ -62,6 +62,10 @@ describe("clients", () => {
     const options = await session.read<ClientOptionsAnswer>("client-options");
     assert.ok(options.knownScopes.includes("reservations:write"));
     assert.equal(options.defaults.tokenBurst, service.config.tokenBurst);
+    assert.deepEqual(
+      options.defaults.scopes,
+      options.knownScopes.filter((scope) => scope !== "introspect"),
+    );
     for (const path of ["clients", `clients/${made.clientId}`, "audit"])
       assert.ok(!(await session.get(path)).text.includes(made.clientSecret), path);
     for (const line of service.logLines()) assert.ok(!line.includes(made.clientSecret));

@@ -54,6 +54,18 @@ const decode = (part: string) =>
 const signed = (header: string, payload: string) =>
   `${header}.${payload}.${sign("sha256", Buffer.from(`${header}.${payload}`), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
 
+/** The order of P-256's base point. */
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** The same token with the other signature that ECDSA takes for it, which needs no key to be made: (r, n - s) for (r, s). */
+function otherSignature(token: string): string {
+  const [header, payload, signature] = parts(token);
+  const bytes = Buffer.from(signature, "base64url");
+  const s = P256_ORDER - BigInt(`0x${bytes.toString("hex", 32)}`);
+  bytes.write(s.toString(16).padStart(64, "0"), 32, "hex");
+  return `${header}.${payload}.${bytes.toString("base64url")}`;
+}
+
 describe("a token's spelling", () => {
   test("is the one it was given out in: no padding, blanks, other alphabets or further parts", async () => {
     assert.equal((await answerTo(`Bearer ${good}`)).status, 200);
@@ -224,6 +236,22 @@ describe("what a token opens", () => {
     });
     assert.equal(revoked.status, 200);
     await isForbidden(token, "revoked");
+  });
+
+  test("is one token under both of its ECDSA signatures, (r, s) and (r, n - s): the end of one is the end of both", async () => {
+    for (const revokedAs of [0, 1] as const) {
+      const client = await service.newClient();
+      const token = await client.token();
+      const spellings = [token, otherSignature(token)] as const;
+      assert.notEqual(spellings[0], spellings[1]);
+      for (const spelling of spellings) assert.equal((await answerTo(`Bearer ${spelling}`)).status, 200);
+      const { clientId: client_id, clientSecret: client_secret } = client;
+      const form = { token: spellings[revokedAs], client_id, client_secret };
+      const body = new URLSearchParams(form);
+      const revoked = await fetch(`${service.address}/api/oauth2/revoke`, { method: "POST", body });
+      assert.equal(revoked.status, 200);
+      for (const spelling of spellings) await isForbidden(spelling, "revoked");
+    }
   });
 
   test("is nothing at the endpoints that take credentials, in any place", async () => {

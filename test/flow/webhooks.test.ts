@@ -157,6 +157,7 @@ describe("a client's own endpoints", () => {
       [{ ...body, url: "https://10.0.0.1/" }, /public/],
       [{ ...body, events: ["request.lost"] }, /changes\.available, request\.applied/],
       [{ ...body, events: [] }, /at least one/],
+      [{ ...body, events: Array(3).fill("request.applied") }, /at most 2 entries/],
       [{ ...body, propertyCode: "LON01" }, /clientCode/],
       [{ ...body, resource: "guests" }, /inventories, reservations, groups/],
     ];

@@ -44,8 +44,9 @@ export interface ClientAnswer extends ClientItem {
   readonly secrets: readonly SecretItem[];
   /** Every scope that there is, for the form. */
   readonly knownScopes: readonly string[];
-  /** What a null limit comes to. */
+  /** What a new client gets where nothing else is asked for; what a null limit comes to. */
   readonly defaults: {
+    readonly scopes: readonly string[];
     readonly requestRate: number;
     readonly requestBurst: number;
     readonly tokenBurst: number;

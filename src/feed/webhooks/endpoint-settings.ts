@@ -50,6 +50,10 @@ export function readEndpointSettings(input: EndpointInput, rules: AddressRules):
   const events = wordsOf("events", input.events, WEBHOOK_EVENTS);
   if (events.length === 0)
     throw new WebhookInputError(`events takes at least one of ${WEBHOOK_EVENTS.join(", ")}.`);
+  if (input.events.length > WEBHOOK_EVENTS.length)
+    throw new WebhookInputError(
+      `events takes at most ${WEBHOOK_EVENTS.length} entries: name each event once.`,
+    );
   checkText("description", description, DESCRIPTION_CHARACTERS_MAX);
   for (const [name, code] of Object.entries({ clientCode, propertyCode })) {
     if (code === "") throw new WebhookInputError(`${name} is 1 to ${CODE_CHARACTERS_MAX} characters.`);

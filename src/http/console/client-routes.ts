@@ -15,7 +15,7 @@ import {
   showClient,
   updateClient,
 } from "../../auth/client-admin.ts";
-import { SCOPES } from "../../auth/scopes.ts";
+import { SCOPES, TOKEN_SCOPES } from "../../auth/scopes.ts";
 import { endSecret, rotateSecret } from "../../auth/secret-admin.ts";
 import { CLIENT_POSITION, listClientPage } from "../../console/clients.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
@@ -30,7 +30,8 @@ const UPDATE_FIELDS = ["name", "scopes", ...LIMIT_NAMES, "replyToOrigins", "addG
 
 function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
   const { requestRate, requestBurst, tokenBurst } = internals.config;
-  return { knownScopes: [...SCOPES], defaults: { requestRate, requestBurst, tokenBurst } };
+  const defaults = { scopes: [...TOKEN_SCOPES], requestRate, requestBurst, tokenBurst };
+  return { knownScopes: [...SCOPES], defaults };
 }
 
 async function describe(parts: ConsoleParts, admin: AuthAdmin, clientId: string): Promise<ClientAnswer> {

@@ -12,9 +12,6 @@ import { Answered, Failure } from "../parts/states.tsx";
 import { useDeed } from "../parts/use-deed.ts";
 import { go } from "../routing/address.ts";
 
-/** What a partner that pushes and reads back needs. */
-const USUAL_SCOPES = ["inventories:write", "reservations:write", "groups:write", "read"];
-
 /** A new client for a partner. */
 export function NewClientPage() {
   const asked = useAnswer<ClientOptionsAnswer>("client-options");
@@ -31,9 +28,7 @@ export function NewClientPage() {
 
 function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState<readonly string[]>(
-    USUAL_SCOPES.filter((scope) => options.knownScopes.includes(scope)),
-  );
+  const [scopes, setScopes] = useState(options.defaults.scopes);
   const [grantText, setGrantText] = useState("");
   const [limits, setLimits] = useState(NO_LIMITS);
   const [days, setDays] = useState("");
