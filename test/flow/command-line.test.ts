@@ -1,39 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
 import { before, describe, test } from "node:test";
+import { type Answer, runLines } from "../support/command-lines.ts";
 
-interface Answer {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Run in a process of its own, for what a command writes goes to the process's own streams. */
-const RUN_LINES = `
-  const { runCommand } = await import(process.argv[1]);
-  const write = process.stdout.write.bind(process.stdout);
-  const answers = {};
-  for (const line of JSON.parse(process.argv[2])) {
-    const answer = { code: 0, out: "", err: "" };
-    process.stdout.write = (text) => { answer.out += text; return true; };
-    process.stderr.write = (text) => { answer.err += text; return true; };
-    answer.code = await runCommand(line.split(" ").filter(Boolean), process.env);
-    answers[line] = answer;
-  }
-  write(JSON.stringify(answers));
-`;
-
-/** Runs lines one after another where no database can be reached, so that only the lines themselves are judged. */
-async function runLines(lines: readonly string[]): Promise<Record<string, Answer>> {
-  const module = new URL("../../src/cli/run-command.ts", import.meta.url).href;
-  const child = spawn(
-    process.execPath,
-    ["--input-type=module", "--eval", RUN_LINES, module, JSON.stringify(lines)],
-    { env: { DATABASE_URL: "postgresql://127.0.0.1:1/none" }, stdio: ["ignore", "pipe", "inherit"] },
-  );
-  return JSON.parse(await text(child.stdout)) as Record<string, Answer>;
-}
+/** Where no database can be reached, so that only the lines themselves are checked. */
+const NO_DATABASE = { DATABASE_URL: "postgresql://127.0.0.1:1/none" };
 
 const HELPED = [
   "",
@@ -140,8 +110,11 @@ describe("the command line", () => {
   let answers: Record<string, Answer>;
   const answerTo = (line: string): Answer => answers[line] ?? assert.fail(`${line} was not run`);
   before(async () => {
-    const lines = [...WRONG, ...WRONG_SETTINGS].map(([line]) => line);
-    answers = await runLines([...HELPED, ...lines, "client list"]);
+    const wrong = [...WRONG, ...WRONG_SETTINGS].map(([line]) => line);
+    const lines = [...HELPED, ...wrong, "client list"];
+    const argvs = lines.map((line) => line.split(" ").filter(Boolean));
+    const told = await runLines(argvs, NO_DATABASE);
+    answers = Object.fromEntries(told.map((answer, at) => [lines[at], answer]));
   });
 
   for (const line of HELPED) {
