@@ -1,3 +1,4 @@
+import { apartFromReader } from "../db/readers.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 
@@ -13,8 +14,8 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes one audit entry, inside the transaction when given its connection. */
+/** Writes one audit entry, inside the transaction when given its connection; also when the client that it is about has left. */
 export async function recordAudit(connection: Queryable, entry: AuditEntry): Promise<void> {
   const values = [entry.who, entry.what, entry.clientId ?? null, JSON.stringify(entry.detail ?? {})];
-  await connection.query({ ...INSERT_AUDIT_ENTRY, values });
+  await apartFromReader(() => connection.query({ ...INSERT_AUDIT_ENTRY, values }));
 }

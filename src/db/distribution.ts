@@ -1,3 +1,4 @@
+import { apartFromReader } from "./readers.ts";
 import type { Queryable } from "./transaction.ts";
 
 const known = new WeakMap<object, Promise<boolean>>();
@@ -9,7 +10,7 @@ const known = new WeakMap<object, Promise<boolean>>();
 export function isDistributed(on: Queryable): Promise<boolean> {
   let answer = known.get(on);
   if (answer === undefined) {
-    answer = askWhetherDistributed(on);
+    answer = apartFromReader(() => askWhetherDistributed(on));
     known.set(on, answer);
     answer.catch(() => known.delete(on));
   }

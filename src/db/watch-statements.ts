@@ -15,7 +15,7 @@ export interface StatementWatch {
 type Query = (...parameters: unknown[]) => unknown;
 
 /** A statement that drives pg's client by itself, as `CopyIn`. */
-interface Driven {
+export interface Driven {
   readonly name?: string;
   submit: unknown;
   callback: (error?: Error) => void;
@@ -32,13 +32,13 @@ function nameOf(statement: unknown): string {
   return name ?? (text ?? "").trim().split(/\s+/, WORDS_SHOWN).join(" ").toLowerCase();
 }
 
-function isDriven(statement: unknown): statement is Driven {
+export function isDriven(statement: unknown): statement is Driven {
   return typeof statement === "object" && statement !== null && "submit" in statement;
 }
 
 /**
  * Takes the time of every statement of a connection: of those that are asked by a promise as the database's part of the
- * request they are asked for, too. (Those with a callback are a pool's own, which counts them with the wait for the connection.)
+ * request they are asked for, too.
  */
 export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
   const watched = client as unknown as { query: Query };
@@ -79,21 +79,19 @@ export function watchStatements(client: pg.ClientBase, watch: StatementWatch): v
   };
 }
 
-/** Has a request's wait for a pool counted: for a connection, and for the statements that are asked of the pool itself. */
+/** Has a request's wait for a connection of a pool counted. */
 export function countWaits(pool: pg.Pool): void {
-  const counted = pool as unknown as { query: Query; connect: Query };
-  for (const name of ["query", "connect"] as const) {
-    const ask = counted[name].bind(pool);
-    counted[name] = (...parameters) => {
-      const waits = currentWaits();
-      if (waits === undefined || typeof parameters.at(-1) === "function") return ask(...parameters);
-      const startedAt = performance.now();
-      const asked = ask(...parameters) as Promise<unknown>;
-      const count = () => {
-        waits.database += performance.now() - startedAt;
-      };
-      asked.then(count, count);
-      return asked;
+  const counted = pool as unknown as { connect: Query };
+  const connect = counted.connect.bind(pool);
+  counted.connect = (...parameters) => {
+    const waits = currentWaits();
+    if (waits === undefined || typeof parameters.at(-1) === "function") return connect(...parameters);
+    const startedAt = performance.now();
+    const asked = connect(...parameters) as Promise<unknown>;
+    const count = () => {
+      waits.database += performance.now() - startedAt;
     };
-  }
+    asked.then(count, count);
+    return asked;
+  };
 }

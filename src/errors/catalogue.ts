@@ -190,6 +190,18 @@ export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
     again: "same",
     more: "A 202 is only ever said of what is on disk, so this is what a full disk or a lost database looks like. Nothing that was accepted before is lost.",
   },
+  "bellhop.insight.TooLarge": {
+    cause: "an insight question needs more rows than one answer may read; the message says of which nights",
+    remedy: "ask for fewer nights (`from`, `to`), or with `by=none`",
+    again: "mended",
+    more: "How much is read is estimated before it is read. A hotel's own records do not come near the bound; records of very many rooms or room types on the same night do.",
+  },
+  "bellhop.insight.TimedOut": {
+    cause: "an insight question took longer than 8 s, and was stopped",
+    remedy: "ask for fewer nights, or the same again after `Retry-After`",
+    again: "same",
+    more: "Either the database is busy, or the property has very many records of the nights that were asked for.",
+  },
   "bellhop.feed.CursorGone": {
     cause: "the change feed does not go back to this cursor, or the database was restored to before it",
     remedy: "read the records anew, then [begin the feed again](changes.md#when-a-cursor-is-gone)",

@@ -76,6 +76,14 @@ export const ERRORS = {
     text: "This client has as many backfills open as it may.",
   },
   "bellhop.read.RequestNotFound": { status: 404, text: "No request of yours has this id." },
+  "bellhop.insight.TooLarge": {
+    status: 400,
+    text: "The question needs more rows than one answer may read: ask for fewer nights.",
+  },
+  "bellhop.insight.TimedOut": {
+    status: 503,
+    text: "The question took longer than a question may: ask for fewer nights, or again after Retry-After.",
+  },
   "bellhop.feed.CursorGone": {
     status: 410,
     text: "What followed this cursor is not kept any more: read the records anew, then begin the feed again.",

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { apartFromReader } from "../db/readers.ts";
 import type { Queryable } from "../db/transaction.ts";
 
 /** Of an installation that was never restored. */
@@ -24,7 +25,7 @@ async function ask(on: Queryable): Promise<number> {
 export function readCursorEpoch(on: Queryable): Promise<number> {
   let answer = known.get(on);
   if (answer === undefined) {
-    answer = ask(on);
+    answer = apartFromReader(() => ask(on));
     known.set(on, answer);
     answer.catch(() => known.delete(on));
   }

@@ -6,6 +6,7 @@ import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
 import { preparePages } from "./read-page.ts";
+import { ReaderGone } from "./reader.ts";
 import { faultOf, followsLast, isLast, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -120,7 +121,11 @@ function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
+/** As web servers log it; no client ever sees it. */
+const CLIENT_GONE = 499;
+
 function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  if (thrown instanceof ReaderGone) return reply.code(CLIENT_GONE).send();
   const error = asServiceError(thrown);
   context.metrics.errors.inc({ code: error.code });
   for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });

@@ -17,6 +17,8 @@ import type { BodyLimits } from "./body-collector.ts";
 /** What the routes work with; made once by main. */
 export interface HttpContext {
   readonly pool: pg.Pool;
+  /** Few connections of their own for insights: however long those take, nothing else waits for them. */
+  readonly questions: pg.Pool;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** A request that takes so many milliseconds is told of; 0: none is. */

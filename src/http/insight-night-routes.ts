@@ -43,11 +43,11 @@ const NOT_A_NIGHT = { from: "", to: "", by: "none" } as const;
 
 /** What an answer says of how much is known of the past, where it is one of that. */
 export async function knownOf(
-  { pool }: HttpContext,
+  { questions }: HttpContext,
   clientCode: string,
   isOfPast: boolean,
 ): Promise<{ readonly knownFrom?: string }> {
-  const knownFrom = isOfPast ? await knownVersionsFrom(pool, clientCode) : null;
+  const knownFrom = isOfPast ? await knownVersionsFrom(questions, clientCode) : null;
   return knownFrom === null ? {} : { knownFrom };
 }
 
@@ -67,7 +67,7 @@ export async function answerNight(
   const stayDate = parameters.givenText("stayDate");
   const asOf = parameters.textOf("asOf") ?? null;
   const asked = { ...codes, ...NOT_A_NIGHT, clock, asOf };
-  const { answer, ...of } = await ask(context.pool, asked, (client, question, scene) =>
+  const { answer, ...of } = await ask(context.questions, asked, (client, question, scene) =>
     reconcileNight(client, question, stayDate, scene),
   );
   const [from, limit] = [Number(start?.[0] ?? 0), parameters.givenNumber("limit")];
@@ -91,7 +91,7 @@ export async function answerFeedHealth(
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const clock = "receipt" as const;
   const asked = { ...codes, ...NOT_A_NIGHT, clock, asOf: null };
-  const { answer, ...of } = await ask(context.pool, asked, (client, { property }, scene) =>
+  const { answer, ...of } = await ask(context.questions, asked, (client, { property }, scene) =>
     feedHealth(client, { ...codes, ...property }, scene),
   );
   const now = new Date().toISOString();

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import type { Clock, Grouping } from "../insight/question.ts";
+import { type Clock, type Grouping, NIGHTS_MAX } from "../insight/question.ts";
+import { daysBetween } from "../insight/stay-date.ts";
 import { DefinedParameters } from "./defined-parameters.ts";
 import type { Parameter } from "./openapi/model.ts";
 import { checkOrder, invalidParameter } from "./read-parameters.ts";
@@ -13,7 +14,12 @@ export class InsightParameters extends DefinedParameters {
   constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
     super(request, definitions);
     this.filters = this.filtersWithout("limit", "cursor");
-    checkOrder(this.textOf("from"), this.textOf("to"));
+    const [from, to] = [this.textOf("from"), this.textOf("to")];
+    checkOrder(from, to);
+    if (from !== undefined && to !== undefined && daysBetween(from, to) >= NIGHTS_MAX)
+      throw invalidParameter(
+        `from and to may name ${NIGHTS_MAX} nights at most: ask for what is longer in parts, one after another.`,
+      );
     const [since, asOf] = [this.textOf("since"), this.textOf("asOf")];
     if (since !== undefined && asOf !== undefined && since > asOf)
       throw invalidParameter("since must not be after asOf.");

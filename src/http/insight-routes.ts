@@ -7,6 +7,8 @@ import type {
 } from "fastify";
 import type pg from "pg";
 import type { Principal } from "../auth/principal.ts";
+import { readFor } from "../db/readers.ts";
+import { ServiceError } from "../errors/registry.ts";
 import { BLOCKS_POSITION, blocks } from "../insight/blocks.ts";
 import { BOOKS_POSITION } from "../insight/books-position.ts";
 import { type InsightPage, onTheBooks } from "../insight/on-the-books.ts";
@@ -28,6 +30,7 @@ import { INSIGHT_PATH, INSIGHTS, type InsightDefinition } from "./openapi/insigh
 import { INSIGHT_ITEMS } from "./openapi/insight-schemas.ts";
 import { readCursor, writeCursor } from "./read-cursor.ts";
 import { mayRead } from "./read-property.ts";
+import { type ReadingTime, readingFor } from "./reader.ts";
 
 /** An insight about nights: what it takes, and how it is answered. */
 export interface InsightRoute {
@@ -92,7 +95,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { pool } = context;
+  const { questions: pool } = context;
   const { definition, position } = route;
   const principal = request.principal as Principal;
   const parameters = new InsightParameters(request, definition.parameters);
@@ -136,8 +139,13 @@ export interface InsightDoor {
   run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
 
-/** Of one client on one thread: each holds a connection of the pool while it is worked out. */
-const QUESTIONS_AT_ONCE = 3;
+/** Of one client on one thread: fewer than there are connections for questions (`QUESTION_CONNECTIONS`). */
+const QUESTIONS_AT_ONCE = 2;
+/** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database. */
+const QUESTION_TIME: ReadingTime = {
+  ms: 8_000,
+  error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
+};
 
 function doorOfPartners(context: HttpContext): InsightDoor {
   const onRequest = authorize(context, "insight:read");
@@ -155,14 +163,15 @@ export function registerInsightRoutes(
   context: HttpContext,
   { path, onRequest, run }: InsightDoor = doorOfPartners(context),
 ): void {
-  for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
-    app.get(`${path}/${route.definition.name}`, { onRequest }, (request, reply) =>
-      run(request, () => answer(context, route, request, reply)),
+  const addQuestion = (
+    name: string,
+    answerIt: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ) =>
+    app.get(`${path}/${name}`, { onRequest }, (request, reply) =>
+      run(request, () => readFor(readingFor(reply.raw, QUESTION_TIME), () => answerIt(request, reply))),
     );
-  app.get(`${path}/${INSIGHTS.night.name}`, { onRequest }, (request, reply) =>
-    run(request, () => answerNight(context, request, reply)),
-  );
-  app.get(`${path}/${INSIGHTS.feedHealth.name}`, { onRequest }, (request, reply) =>
-    run(request, () => answerFeedHealth(context, request, reply)),
-  );
+  for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
+    addQuestion(route.definition.name, (request, reply) => answer(context, route, request, reply));
+  addQuestion(INSIGHTS.night.name, (request, reply) => answerNight(context, request, reply));
+  addQuestion(INSIGHTS.feedHealth.name, (request, reply) => answerFeedHealth(context, request, reply));
 }

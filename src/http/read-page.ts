@@ -1,7 +1,9 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { readFor } from "../db/readers.ts";
 import type { Position } from "../read/position.ts";
 import { OpenPages } from "./open-pages.ts";
+import { readingFor } from "./reader.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -55,6 +57,7 @@ async function* textOf<End>(
   items: Items<End>,
   page: PageText<End>,
   memory: PageMemory,
+  reading: AbortSignal,
 ): AsyncGenerator<Buffer, void> {
   const [between, behind] = page.asLines === true ? [NOTHING, NEW_LINE] : [COMMA, NOTHING];
   let gathered = memory.make(GATHERED_BYTES);
@@ -62,7 +65,7 @@ async function* textOf<End>(
   let isFirst = true;
   try {
     for (;;) {
-      const item = await items.next();
+      const item = await readFor(reading, () => items.next());
       const bytes = item.done === true ? Buffer.from(page.tail(item.value)) : item.value;
       const needed = bytes.length + between.length + behind.length;
       if (length > 0 && length + needed > gathered.length) {
@@ -119,7 +122,7 @@ export async function sendPage<End = Position | null>(
   // Who asked may be gone by now.
   if (reply.raw.closed) return reply.hijack();
   const memory = new PageMemory();
-  const text = textOf(items, page, memory);
+  const text = textOf(items, page, memory, readingFor(reply.raw));
   const first = await text.next();
   const start = first.done === true ? Buffer.alloc(0) : first.value;
   if (reply.request.method === "HEAD") {

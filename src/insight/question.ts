@@ -17,6 +17,9 @@ export type Grouping = (typeof BY)[number];
 export const CLOCKS = ["source", "receipt"] as const;
 export type Clock = (typeof CLOCKS)[number];
 
+/** Nights that one question may ask for: three years, so that the last two stand beside this one. */
+export const NIGHTS_MAX = 1_100;
+
 /** What every question about nights asks. */
 export interface StayQuestion {
   readonly clientCode: string;

@@ -14,6 +14,7 @@ import { BackfillAdmission } from "../backfill/admission.ts";
 import { WireNotes } from "../certify/wire-notes.ts";
 import type { Config } from "../config.ts";
 import { DiskWatch } from "../db/disk-watch.ts";
+import { createQuestionPool } from "../db/pool.ts";
 import type { Role } from "../db/presence.ts";
 import { AddressRules } from "../feed/webhooks/address-rules.ts";
 import { buildApp } from "../http/app.ts";
@@ -100,7 +101,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => backfillLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
-  const context = createContext(parts, acceptLog, backfillLog, diskWatch);
+  const watch = tellSlowStatements(config.slowQueryMs, parts.log, metrics);
+  const questions = createQuestionPool(parts.clientConfig, parts.log, watch);
+  stops.push(() => questions.end());
+  const context = createContext(parts, acceptLog, backfillLog, diskWatch, questions);
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
@@ -150,10 +154,19 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     listen: (ports) => listen(app, authApp, parts, ports),
     blockedReason: (role) => (role === "accept" ? context.blockedReason() : undefined),
     metrics: () => {
-      const { totalCount, idleCount, waitingCount } = parts.pool;
-      metrics.poolConnections.set({ state: "idle" }, idleCount);
-      metrics.poolConnections.set({ state: "busy" }, totalCount - idleCount);
-      metrics.poolConnections.set({ state: "waiting" }, waitingCount);
+      const sum = (count: (pool: pg.Pool) => number) => count(parts.pool) + count(questions);
+      metrics.poolConnections.set(
+        { state: "idle" },
+        sum(({ idleCount }) => idleCount),
+      );
+      metrics.poolConnections.set(
+        { state: "busy" },
+        sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      );
+      metrics.poolConnections.set(
+        { state: "waiting" },
+        sum(({ waitingCount }) => waitingCount),
+      );
       metrics.bodyBytesInFlight.set(context.budget.bytesInUse);
       for (const role of ["accept", "read"] as const) metrics.nodesPresent.set({ role }, context.nodes(role));
       return readMetrics(metrics, parts.thread);
@@ -220,6 +233,7 @@ function createContext(
   acceptLog: AcceptLog | undefined,
   backfillLog: BackfillLog,
   diskWatch: DiskWatch,
+  questions: pg.Pool,
 ): HttpContext {
   const { config, log, metrics, tracer, pool, authenticator, shared } = parts;
   const { limits } = config;
@@ -227,6 +241,7 @@ function createContext(
   const leaving = new SharedCounter(shared.leaving);
   return {
     pool,
+    questions,
     log,
     metrics,
     tracer,

@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import { QUESTION_CONNECTIONS } from "../../db/pool.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Check, fine, trouble } from "../finding.ts";
 import type { DatabaseSubject } from "../subject.ts";
@@ -19,7 +20,8 @@ const FREE_MIN = 3;
 
 /** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
 function connectionsOfNode(config: Config): number {
-  const pools = 13 + 3 * Math.max(0, config.httpThreads - 3);
+  const questions = config.roles.includes("read") ? QUESTION_CONNECTIONS * config.httpThreads : 0;
+  const pools = 13 + 3 * Math.max(0, config.httpThreads - 3) + questions;
   // Twice: a thread that has taken a batch of a backfill has lanes for those, too.
   const lanes = config.roles.includes("accept") ? config.httpThreads * (config.acceptWriters + 1) : 0;
   const appliers = config.roles.includes("apply") ? 4 * config.applyWriters : 0;

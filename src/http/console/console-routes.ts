@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../../auth/operator-session.ts";
+import { readFor } from "../../db/readers.ts";
 import type { Position, PositionShape } from "../../read/position.ts";
 import { readCursor, writeCursor } from "../read-cursor.ts";
 import { QueryParameters } from "../read-parameters.ts";
+import { readingFor } from "../reader.ts";
 import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
@@ -61,7 +63,9 @@ export function addQuestion(
     const operator = await requireSession(parts, request);
     const query = new QueryParameters(request.raw.url ?? "", parameters);
     const named = request.params as Record<string, string>;
-    const told = await parts.questions.run(() => answer({ query, operator, named, reply }));
+    const told = await parts.questions.run(() =>
+      readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply })),
+    );
     return reply.sent ? reply : sendAnswer(reply, told);
   });
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { IntakeAnswer } from "../../../packages/console/src/contract.ts";
 import { IntakeMeter } from "../../console/intake.ts";
 import { listRequestsOfAll, type RequestItem } from "../../console/requests.ts";
+import { apartFromReader } from "../../db/readers.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { addQuestion } from "./console-routes.ts";
 
@@ -21,7 +22,7 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   const meter = new IntakeMeter(pool);
   let looking: Promise<readonly RequestItem[]> | undefined;
   const lastBatches = () => {
-    looking ??= listRequestsOfAll(pool, null, ANY_REQUEST, null, LAST_BATCHES)
+    looking ??= apartFromReader(() => listRequestsOfAll(pool, null, ANY_REQUEST, null, LAST_BATCHES))
       .then(({ items }) => items)
       .finally(() => {
         looking = undefined;
@@ -30,6 +31,6 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   };
   addQuestion(scope, parts, "intake", [], async (): Promise<IntakeAnswer> => {
     const batches = await lastBatches();
-    return { ...(await meter.look()), lastBatches: batches };
+    return { ...(await apartFromReader(() => meter.look())), lastBatches: batches };
   });
 }

@@ -134,6 +134,16 @@ export const ERROR_ANSWERS = {
     ["bellhop.http.InvalidParameter", "bellhop.http.BadRequest"],
     ratedHeadersOf(),
   ),
+  InvalidQuestion: errorAnswer(
+    "A parameter is unknown, repeated or not valid, or the question needs more rows than one answer may read; the message says which, and what to ask instead.",
+    ["bellhop.http.InvalidParameter", "bellhop.insight.TooLarge", "bellhop.http.BadRequest"],
+    ratedHeadersOf(),
+  ),
+  QuestionUnavailable: errorAnswer(
+    "The question took longer than a question may, or the database cannot be reached now. Ask for fewer nights, or again after `Retry-After`.",
+    ["bellhop.insight.TimedOut", "bellhop.accept.Unavailable"],
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
+  ),
   InvalidManifest: errorAnswer(
     "The manifest cannot be used, or its body cannot be read.",
     ["bellhop.backfill.InvalidManifest", "bellhop.http.BadRequest"],

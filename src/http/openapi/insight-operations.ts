@@ -122,12 +122,12 @@ function operationOf(insight: InsightDefinition): Operation {
           },
         },
       },
-      400: refTo("responses", "InvalidParameter"),
+      400: refTo("responses", "InvalidQuestion"),
       401: refTo("responses", "NoToken"),
       403: refTo("responses", "Forbidden"),
       429: refTo("responses", "TooManyRequests"),
       500: refTo("responses", "Internal"),
-      503: refTo("responses", "Unavailable"),
+      503: refTo("responses", "QuestionUnavailable"),
     },
   };
 }

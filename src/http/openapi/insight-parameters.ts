@@ -1,4 +1,4 @@
-import { BY, CLOCKS } from "../../insight/question.ts";
+import { BY, CLOCKS, NIGHTS_MAX } from "../../insight/question.ts";
 import type { Parameter } from "./model.ts";
 import { CURSOR_PARAMETER, date, instant, PROPERTY_PARAMETERS, query } from "./read-parameters.ts";
 
@@ -9,7 +9,12 @@ const DAYS_BEFORE_MAX = 1_100;
 const DAYS_BEFORE_DEFAULT = 365;
 
 const from = query("from", "The first stay date.", date("2026-07-01"), true);
-const to = query("to", "The last stay date, included.", date("2026-07-31"), true);
+const to = query(
+  "to",
+  `The last stay date, included: at most ${NIGHTS_MAX} nights from the first.`,
+  date("2026-07-31"),
+  true,
+);
 
 const by = query(
   "by",

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { createPool } from "../../src/db/pool.ts";
+import { readFor } from "../../src/db/readers.ts";
+import { createLoggerTo } from "../../src/observe/log.ts";
+import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { apply, group, inventory, LISBON, parameterMessage, reservation } from "./read-fixture.ts";
+
+/** Far less than a statement may take where nobody stops it. */
+const STOPPED_MS_MAX = 5_000;
+
+const NIGHTS = `${LISBON}&from=2026-07-01&to=2026-07-31`;
+const QUESTIONS = [
+  `on-the-books?${NIGHTS}`,
+  `pickup?${NIGHTS}&since=2026-01-01T00:00:00Z`,
+  `pace?${NIGHTS}`,
+  `blocks?${NIGHTS}`,
+  `reconciliation?${NIGHTS}`,
+  `reconciliation/night?${LISBON}&stayDate=2026-07-14`,
+  `feed-health?${LISBON}`,
+];
+const LISTS = [`reservations?${LISBON}`, `reservations/history?${LISBON}&reservationId=r1`, "requests"];
+
+let service: TestService;
+let session: ConsoleSession;
+before(async () => {
+  service = await startTestService();
+  session = await logInAsNew(service, "anna");
+  await apply(service, "reservations", [reservation("r1", "2026-06-01T00:00:00Z")]);
+  await apply(service, "inventories", [inventory("2026-07-14", "2026-06-01T00:00:00Z")]);
+  await apply(service, "groups", [group("G1", "2026-06-01T00:00:00Z")]);
+});
+after(() => service.stop());
+
+/** While a session of the test's own has tables to itself, whoever reads them waits. */
+async function whileLocked(tables: string, work: () => Promise<void>): Promise<void> {
+  const holder = new pg.Client(service.database.clientConfig);
+  await holder.connect();
+  try {
+    await holder.query("set idle_in_transaction_session_timeout = 0");
+    await holder.query("begin");
+    await holder.query(`lock table ${tables} in access exclusive mode`);
+    await work();
+  } finally {
+    await holder.end();
+  }
+}
+
+const waiting = () => waitingForLock(service.pool, "%bellhop%");
+
+/** Asks, leaves once the statement waits, and waits until the server has none any more. */
+async function leave(path: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  const client = new AbortController();
+  const answer = fetch(new URL(path, service.address), { headers, signal: client.signal });
+  const failed = assert.rejects(answer, { name: "AbortError" });
+  await until(async () => (await waiting()) > 0, 20_000);
+  client.abort();
+  await failed;
+  await until(async () => (await waiting()) === 0, STOPPED_MS_MAX);
+}
+
+const QUESTIONED = "bellhop_state.night_dimension, bellhop.feed_arrival";
+const LISTED = "bellhop_state.current_record, bellhop_state.reservation_version, bellhop.accept_log";
+
+describe("the statement of a client that has left is cancelled", () => {
+  test("of each question", async () => {
+    const headers = { authorization: `Bearer ${await service.token()}` };
+    await whileLocked(QUESTIONED, async () => {
+      for (const question of QUESTIONS) await leave(`/api/insight/v1/${question}`, headers);
+    });
+  });
+
+  test("of each question of an operator", async () => {
+    await whileLocked(QUESTIONED, async () => {
+      for (const question of QUESTIONS)
+        await leave(`/console/api/insight/${question}`, { cookie: session.cookie });
+    });
+  });
+
+  test("of each list, of partners and of operators", async () => {
+    const headers = { authorization: `Bearer ${await service.token()}` };
+    await whileLocked(LISTED, async () => {
+      for (const list of LISTS) await leave(`/api/public/v1/${list}`, headers);
+      await leave("/console/api/requests", { cookie: session.cookie });
+      await leave(`/console/api/calendar?${NIGHTS}`, { cookie: session.cookie });
+    });
+  });
+
+  test("and the node answers as before", async () => {
+    for (const question of QUESTIONS) {
+      const { status, text } = await service.get(`/api/insight/v1/${question}`);
+      assert.equal(status, 200, text);
+    }
+    assert.deepEqual(
+      service.logLines().filter((line) => line.includes("request failed")),
+      [],
+    );
+  });
+});
+
+test("no question, however slow, keeps a batch from being accepted and applied, nor a record from being read", async () => {
+  const others = await Promise.all(Array.from({ length: 5 }, () => service.newClient()));
+  let settled = 0;
+  let asked: Promise<number>[] = [];
+  await whileLocked("bellhop_state.block_entry", async () => {
+    asked = others.flatMap((as) =>
+      Array.from({ length: 3 }, async () => {
+        const answer = await service.get(`/api/insight/v1/blocks?${NIGHTS}`, { as });
+        settled += 1;
+        return answer.status;
+      }),
+    );
+    await until(async () => (await waiting()) > 0, 20_000);
+    await apply(service, "reservations", [reservation("r2", "2026-06-02T00:00:00Z")]);
+    const read = await service.get(`/api/public/v1/reservations?${LISBON}&reservationId=r2`);
+    assert.equal((read.json()["items"] as object[]).length, 1);
+    assert.equal(settled, 0);
+  });
+  for (const status of await Promise.all(asked)) assert.equal(status, 200);
+});
+
+test("a question may ask for 1,100 nights, and says so where more are asked for", async () => {
+  for (const name of ["on-the-books", "pickup", "pace", "blocks", "reconciliation"]) {
+    const since = name === "pickup" ? "&since=2026-01-01T00:00:00Z" : "";
+    const ask = (to: string) =>
+      service.get(`/api/insight/v1/${name}?${LISBON}&from=2026-01-01&to=${to}${since}`);
+    assert.equal((await ask("2029-01-04")).status, 200);
+    assert.match(parameterMessage(await ask("2029-01-05")), /1100 nights at most.*in parts/);
+  }
+});
+
+test("a statement heeds the reader that it is for, and no other that had its connection before", async () => {
+  const log = createLoggerTo(process.stderr, "fatal");
+  const pool = createPool(service.database.clientConfig, log, 1);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const sleeping = () => running("select pg_sleep(%");
+  try {
+    const held = await readFor(first.signal, () => pool.connect());
+    const queued = readFor(second.signal, () => pool.query("select pg_sleep(60)"));
+    const failed = assert.rejects(queued, /second/);
+    readFor(first.signal, () => held.release());
+    await until(async () => (await sleeping()) === 1, 20_000);
+    first.abort(new Error("first"));
+    assert.equal(await sleeping(), 1);
+    second.abort(new Error("second"));
+    await failed;
+    await until(async () => (await sleeping()) === 0, STOPPED_MS_MAX);
+    await assert.rejects(
+      readFor(second.signal, () => pool.query("select 1")),
+      /second/,
+    );
+    assert.equal((await pool.query("select 1")).rowCount, 1);
+  } finally {
+    await pool.end();
+  }
+});
+
+/** How many statements like a pattern run. */
+async function running(pattern: string): Promise<number> {
+  const { rows } = await service.pool.query(
+    "select 1 from pg_stat_activity where datname = current_database() and state = 'active' and query like $1",
+    [pattern],
+  );
+  return rows.length;
+}
