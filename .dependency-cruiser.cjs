@@ -5,7 +5,7 @@ const allowed = {
   // What a folder is told by the settings, the doctor judges.
   doctor: ["config.ts", "accept", "apply", "auth", "backfill", "console", "contract", "feed", "insight", "read", "retention", "settings", "state", "db", "errors", "observe", "memory"],
   http: ["auth", "contract", "accept", "state", "read", "insight", "backfill", "console", "settings", "feed", "certify", "markup", "network", "errors", "observe", "db", "memory"],
-  auth: ["db", "errors", "observe", "memory"],
+  auth: ["db", "errors", "observe", "memory", "network"],
   accept: ["contract", "db", "errors", "observe", "memory"],
   apply: ["contract", "state", "ledger", "accept", "db", "errors", "observe", "memory"],
   ledger: ["contract", "state", "accept", "db", "errors"],

@@ -1,9 +1,10 @@
 import { monotonicNow } from "../memory/clock.ts";
 import { SharedTable } from "../memory/shared-table.ts";
 import { noteInWindow } from "../memory/sliding-window.ts";
+import { countedOrigin, ORIGIN_NUMBERS } from "./counted-origin.ts";
 import { looksLikeCredential } from "./secrets.ts";
 
-/** Failed authentications a minute for each address and client id (contract, "Limits"). */
+/** Failed authentications a minute for each address (of IPv6: each network) and client id (contract, "Limits"). */
 const FAILURES_PER_MINUTE = 20;
 
 const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
@@ -12,7 +13,7 @@ const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
  * Pairs of address and client id remembered; each holds at most 20 times. Whoever pushes others out by inventing ids
  * gains guesses at a 256-bit secret, which is nothing.
  */
-const SHAPE = { rows: 10_000, numbers: FAILURES_PER_MINUTE } as const;
+const SHAPE = { rows: 10_000, numbers: Math.max(FAILURES_PER_MINUTE, ORIGIN_NUMBERS) } as const;
 
 export interface FailureLimiter {
   /**
@@ -39,7 +40,8 @@ export function createFailureLimiter(
       const now = clock();
       // An id that no client can have is as long as its form, and another each time: remembered as sent they would push
       // out those that matter.
-      const pair = `${address} ${looksLikeCredential(clientId) ? clientId : ""}`;
+      const origin = countedOrigin(failures, address, now, WINDOW.windowMs);
+      const pair = `${origin} ${looksLikeCredential(clientId) ? clientId : ""}`;
       return failures.use(pair, now, (times) => noteInWindow(times, now, WINDOW)) ?? 0;
     },
   };

@@ -41,3 +41,16 @@ test("attempts are counted and forgotten for all threads of a process", () => {
   elsewhere.forget("10.0.0.1", "anna");
   assert.equal(limiter.take("10.0.0.1", "anna"), 0);
 });
+
+test("attempts are counted for the /64 of an address of IPv6, and for its /48 once they come from many of it", () => {
+  const limiter = createLoginLimiter(() => 1_000_000);
+  for (let attempt = 0; attempt < 10; attempt += 1)
+    assert.equal(limiter.take(`2001:db8:0:1::${attempt}`, "anna"), 0);
+  assert.equal(limiter.take("2001:db8:0:1::ff", "anna"), 300);
+  limiter.forget("2001:db8:0:1::ff", "anna");
+  assert.equal(limiter.take("2001:db8:0:1::1", "anna"), 0);
+  let taken = 0;
+  for (let subnet = 0; subnet < 500; subnet += 1)
+    if (limiter.take(`2001:db8:7:${subnet.toString(16)}::1`, `name${subnet}`) === 0) taken += 1;
+  assert.equal(taken, 8 + 30);
+});

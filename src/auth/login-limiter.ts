@@ -1,6 +1,7 @@
 import { monotonicNow } from "../memory/clock.ts";
 import { SharedTable } from "../memory/shared-table.ts";
 import { noteInWindow } from "../memory/sliding-window.ts";
+import { countedOrigin, ORIGIN_NUMBERS } from "./counted-origin.ts";
 
 /**
  * Wrong passwords for one name from one address within the window. A password can be guessed, unlike a client's secret: so
@@ -15,10 +16,13 @@ const ADDRESS_ATTEMPTS_MAX = 30;
 const WINDOW_MS = 300_000;
 
 /** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
-const SHAPE = { rows: 10_000, numbers: ADDRESS_ATTEMPTS_MAX } as const;
+const SHAPE = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NUMBERS) } as const;
 
 export interface LoginLimiter {
-  /** Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. */
+  /**
+   * Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. An address of IPv6
+   * counts as its network.
+   */
   take(address: string, name: string): number;
   /** Forgets the attempts of this pair and of this address: the password was right. */
   forget(address: string, name: string): void;
@@ -35,23 +39,26 @@ export function createLoginLimiter(
   memory = allocateLogins(),
 ): LoginLimiter {
   const attempts = new SharedTable(memory, SHAPE);
-  const pairOf = (address: string, name: string) => `${address} ${name}`;
+  const pairOf = (origin: string, name: string) => `${origin} ${name}`;
   const note = (key: string, now: number, most: number): number =>
     attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs: WINDOW_MS })) ?? 0;
-  const forget = (key: string, attemptsMax: number): void => {
-    attempts.use(key, clock(), (times) => {
+  const forget = (key: string, now: number, attemptsMax: number): void => {
+    attempts.use(key, now, (times) => {
       for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
     });
   };
   return {
     take(address, name) {
       const now = clock();
+      const origin = countedOrigin(attempts, address, now, WINDOW_MS);
       // What is refused for its name costs nothing, and is not counted for its address.
-      return note(pairOf(address, name), now, ATTEMPTS_MAX) || note(address, now, ADDRESS_ATTEMPTS_MAX);
+      return note(pairOf(origin, name), now, ATTEMPTS_MAX) || note(origin, now, ADDRESS_ATTEMPTS_MAX);
     },
     forget(address, name) {
-      forget(pairOf(address, name), ATTEMPTS_MAX);
-      forget(address, ADDRESS_ATTEMPTS_MAX);
+      const now = clock();
+      const origin = countedOrigin(attempts, address, now, WINDOW_MS);
+      forget(pairOf(origin, name), now, ATTEMPTS_MAX);
+      forget(origin, now, ADDRESS_ATTEMPTS_MAX);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { Gate } from "../memory/gate.ts";
+import { originOf } from "../network/networks.ts";
 import { recordAudit } from "./audit.ts";
 import type { LoginLimiter } from "./login-limiter.ts";
 import { looksLikeOperatorName } from "./operator-admin.ts";
@@ -13,7 +14,7 @@ const READ_CREDENTIALS = readStatement(new URL("./sql/read-operator-credentials.
 export interface LoginParts {
   readonly pool: Pool;
   readonly limiter: LoginLimiter;
-  /** One password at a time is hashed: the pool's threads are those that inflate bodies. */
+  /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
   readonly hashing: Gate;
 }
 
@@ -32,6 +33,7 @@ const limitedName = (name: string): string => (looksLikeOperatorName(name) ? nam
  */
 async function isRight(
   { pool, hashing }: LoginParts,
+  address: string,
   name: string,
   password: string,
 ): Promise<{ readonly isKnown: boolean; readonly right: boolean }> {
@@ -42,8 +44,10 @@ async function isRight(
     values: [asked],
   });
   const row = rows[0];
-  const matches = await hashing.run(() =>
-    matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash),
+  const { subnet, site } = originOf(address);
+  const matches = await hashing.run(
+    () => matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash),
+    site?.network ?? subnet,
   );
   return { isKnown: row !== undefined, right: matches && row?.disabled === false };
 }
@@ -57,7 +61,7 @@ export async function logIn(
 ): Promise<LoginResult> {
   const waitSeconds = parts.limiter.take(address, limitedName(name));
   if (waitSeconds > 0) return { kind: "limited", waitSeconds };
-  const { isKnown, right } = await isRight(parts, name, password);
+  const { isKnown, right } = await isRight(parts, address, name, password);
   if (!right) {
     // Of names that nobody has nothing is kept: whoever invents them would write the audit.
     if (isKnown)
@@ -79,7 +83,7 @@ export async function confirmPassword(
 ): Promise<"right" | "wrong" | { readonly waitSeconds: number }> {
   const waitSeconds = parts.limiter.take(address, name);
   if (waitSeconds > 0) return { waitSeconds };
-  if (!(await isRight(parts, name, password)).right) return "wrong";
+  if (!(await isRight(parts, address, name, password)).right) return "wrong";
   parts.limiter.forget(address, name);
   return "right";
 }

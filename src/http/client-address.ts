@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isIP } from "node:net";
-import { NetworkSet, plainAddress } from "../network/networks.ts";
+import { NetworkSet, plainAddress, readAddress } from "../network/networks.ts";
 
 /** More proxies than stand in front of anything; a longer list was made by somebody who wants it to be long. */
 const HOPS_MAX = 16;
@@ -9,8 +8,7 @@ const HOPS_MAX = 16;
 function addressOfHop(hop: string): string | undefined {
   const text = hop.trim();
   const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
-  // One with a zone says something on the machine that wrote it alone.
-  return isIP(bare) === 0 || bare.includes("%") ? undefined : plainAddress(bare);
+  return readAddress(bare) === undefined ? undefined : plainAddress(bare);
 }
 
 /**

@@ -39,3 +39,25 @@ test("a gate is left by work that fails", async () => {
   );
   assert.equal(await gate.run(async () => 1), 1);
 });
+
+test("one group cannot take all places at a gate, and groups take turns", async () => {
+  const gate = new Gate(1, 4, 3);
+  const order: string[] = [];
+  const door = Promise.withResolvers<void>();
+  const first = gate.run(() => door.promise, "a");
+  const enter = (name: string) =>
+    gate.run(async () => {
+      order.push(name);
+    }, name.charAt(0));
+  const outcomes = ["a1", "a2", "a3", "a4", "b1", "c1"].map((name) =>
+    enter(name).then(
+      () => "done",
+      (error: unknown) => error instanceof GateFull,
+    ),
+  );
+  door.resolve();
+  await first;
+  assert.deepEqual(await Promise.all(outcomes), ["done", "done", "done", true, "done", true]);
+  assert.deepEqual(order, ["a1", "b1", "a2", "a3"]);
+  assert.equal(await gate.run(async () => "free again", "a"), "free again");
+});

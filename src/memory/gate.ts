@@ -5,21 +5,28 @@ export class GateFull extends Error {
   }
 }
 
-/** Lets so many through at once, has so many wait in order, and refuses the others: a bound for work that costs. */
+/**
+ * Lets so many through at once, has so many wait, and refuses the others: a bound for work that costs. Those of one group wait in
+ * order; groups take turns, and one of them cannot take all the places.
+ */
 export class Gate {
   readonly #atOnce: number;
   readonly #waitingMax: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #groupWaitingMax: number;
+  /** Of each group in which any wait; the group whose turn is next comes first. */
+  readonly #groups = new Map<string, (() => void)[]>();
   #running = 0;
+  #waiting = 0;
 
-  constructor(atOnce: number, waitingMax: number) {
+  constructor(atOnce: number, waitingMax: number, groupWaitingMax = waitingMax) {
     this.#atOnce = atOnce;
     this.#waitingMax = waitingMax;
+    this.#groupWaitingMax = groupWaitingMax;
   }
 
   /** Runs the work once it is its turn. Throws GateFull where there is no room to wait. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    await this.#enter();
+  async run<Result>(work: () => Promise<Result>, group = ""): Promise<Result> {
+    await this.#enter(group);
     try {
       return await work();
     } finally {
@@ -27,19 +34,30 @@ export class Gate {
     }
   }
 
-  async #enter(): Promise<void> {
+  async #enter(group: string): Promise<void> {
     if (this.#running < this.#atOnce) {
       this.#running += 1;
       return;
     }
-    if (this.#waiting.length >= this.#waitingMax) throw new GateFull();
+    const waiting = this.#groups.get(group) ?? [];
+    if (this.#waiting >= this.#waitingMax || waiting.length >= this.#groupWaitingMax) throw new GateFull();
+    this.#groups.set(group, waiting);
+    this.#waiting += 1;
     // Who leaves hands its place on, so that nobody who comes meanwhile takes it.
-    await new Promise<void>((resume) => this.#waiting.push(resume));
+    await new Promise<void>((resume) => waiting.push(resume));
   }
 
   #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#running -= 1;
-    else next();
+    const [next] = this.#groups;
+    if (next === undefined) {
+      this.#running -= 1;
+      return;
+    }
+    const [group, waiting] = next;
+    this.#groups.delete(group);
+    const resume = waiting.shift();
+    if (waiting.length > 0) this.#groups.set(group, waiting);
+    this.#waiting -= 1;
+    resume?.();
   }
 }

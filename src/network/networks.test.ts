@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NetworkSet, plainAddress } from "./networks.ts";
+import { NetworkSet, originOf, plainAddress } from "./networks.ts";
 
 test("an address is in a network of its own kind, also as a socket of IPv6 shows one of IPv4", () => {
   const networks = new NetworkSet(["10.1.0.0/16", "fd00:1::/48", "192.0.2.7/32"]);
@@ -14,5 +14,19 @@ test("an address is in a network of its own kind, also as a socket of IPv6 shows
 
 test("only an address that stands for one of IPv4 is written as one", () => {
   assert.equal(plainAddress("::FFFF:10.0.0.1"), "10.0.0.1");
+  assert.equal(plainAddress("::ffff:a00:1"), "10.0.0.1");
   assert.equal(plainAddress("fd00::1"), "fd00::1");
+});
+
+test("an address of IPv6 counts for its /64 and its /48, one of IPv4 for itself however it is written", () => {
+  const site = { network: "2001:db8:1::/48", subnetNumber: 0xab };
+  for (const address of ["2001:db8:1:ab::1", "2001:0DB8:1:00ab:ffff:ffff:ffff:ffff"])
+    assert.deepEqual(originOf(address), { subnet: "2001:db8:1:ab::/64", site });
+  assert.deepEqual(originOf("::1"), {
+    subnet: "0:0:0:0::/64",
+    site: { network: "0:0:0::/48", subnetNumber: 0 },
+  });
+  for (const address of ["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"])
+    assert.deepEqual(originOf(address), { subnet: "192.0.2.7", site: undefined });
+  assert.deepEqual(originOf(""), { subnet: "", site: undefined });
 });

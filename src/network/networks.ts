@@ -1,59 +1,32 @@
 import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 
-/** A network as its first address and how many bits of it count. */
-export interface Network {
-  readonly bytes: Uint8Array;
-  readonly bits: number;
-}
+/** An IP address that was read. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A list of networks cannot be read; the message says which entry and what it takes. */
+/** A network: an address in it, and how many of its first bits count. */
+export type Network = readonly [address: Address, bits: number];
+
+/** A list of networks cannot be read; the message names the entry and shows the form that it needs. */
 export class NetworkError extends Error {}
 
-function bytesOfIpv4(text: string): Uint8Array {
-  return Uint8Array.from(text.split(".").map(Number));
-}
-
-function bytesOfIpv6(text: string): Uint8Array {
-  // The last two groups may be written as an IPv4 address (RFC 4291 section 2.2).
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
-  const tail = dotted === null ? undefined : bytesOfIpv4(dotted[2] ?? "");
-  const groupsText =
-    tail === undefined
-      ? text
-      : `${dotted?.[1] ?? ""}${[0, 2].map((at) => (((tail[at] ?? 0) << 8) | (tail[at + 1] ?? 0)).toString(16)).join(":")}`;
-  const [head = "", rest] = groupsText.split("::", 2);
-  const groups = (part: string) =>
-    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
-  const before = groups(head);
-  const after = rest === undefined ? [] : groups(rest);
-  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
-  return Uint8Array.from(all.flatMap((group) => [group >> 8, group & 0xff]));
-}
-
-/** The 4 or 16 bytes of an IP address; undefined for what is none, one with a zone among it. */
-export function bytesOfAddress(text: string): Uint8Array | undefined {
-  const kind = text.includes("%") ? 0 : isIP(text);
-  if (kind === 0) return undefined;
-  return kind === 4 ? bytesOfIpv4(text) : bytesOfIpv6(text);
+/** Reads an IP address; undefined for any other text. A zone (`%eth0`) is refused: it has a meaning on one machine only. */
+export function readAddress(text: string): Address | undefined {
+  return isIP(text) === 0 || text.includes("%") ? undefined : ipaddr.parse(text);
 }
 
 /** The network of a text such as `10.1.0.0/16` or `fd00:1::/48`. Throws NetworkError for any other. */
 export function networkOf(text: string): Network {
-  const [address = "", bits = ""] = text.split("/", 2);
-  const bytes = bytesOfAddress(address);
-  if (bytes === undefined || !/^\d{1,3}$/.test(bits) || Number(bits) > bytes.length * 8)
+  const [start = "", bits = ""] = text.split("/", 2);
+  const address = readAddress(start);
+  if (address === undefined || !/^\d{1,3}$/.test(bits) || Number(bits) > address.toByteArray().length * 8)
     throw new NetworkError(`"${text}" is not a network such as 10.1.0.0/16 or fd00:1::/48.`);
-  return { bytes, bits: Number(bits) };
+  return [address, Number(bits)];
 }
 
-/** Whether the bytes of an address lie in a network; never those of the other kind of IP. */
-export function includes({ bytes, bits }: Network, address: Uint8Array): boolean {
-  if (address.length !== bytes.length) return false;
-  for (let at = 0, left = bits; left > 0; at += 1, left -= 8) {
-    const mask = left >= 8 ? 0xff : (0xff << (8 - left)) & 0xff;
-    if (((address[at] ?? 0) & mask) !== ((bytes[at] ?? 0) & mask)) return false;
-  }
-  return true;
+/** Whether an address lies in a network. One of IPv4 never lies in a network of IPv6, nor the other way round. */
+export function includes([start, bits]: Network, address: Address): boolean {
+  return address.kind() === start.kind() && address.match(start, bits);
 }
 
 /** Reads `10.1.0.0/16, fd00:1::/48`; empty for none. Throws NetworkError for the first that is not a network. */
@@ -66,11 +39,39 @@ export function readNetworks(text: string): readonly string[] {
   return networks;
 }
 
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+/** An address of IPv4 that a socket of IPv6 shows as `::ffff:10.0.0.1` as the address of IPv4 that it is; any other as it is. */
+function unmapped(address: Address): Address {
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
 
-/** An address of a socket as people write it: one of IPv4 that a socket of IPv6 shows as `::ffff:10.0.0.1` is `10.0.0.1`. */
-export function plainAddress(address: string): string {
-  return MAPPED_IPV4.exec(address)?.[1] ?? address;
+/** The text of a socket's address: `10.0.0.1` for `::ffff:10.0.0.1` in any spelling, every other text as it is. */
+export function plainAddress(text: string): string {
+  // Most addresses are of IPv4, and each request has one.
+  if (!text.includes(":")) return text;
+  const address = readAddress(text);
+  const plain = address === undefined ? undefined : unmapped(address);
+  return plain?.kind() === "ipv4" ? plain.toString() : text;
+}
+
+/** The networks that an address counts for, where what is limited is limited by who sends it. */
+export interface Origin {
+  /** The address itself for IPv4, its /64 for IPv6; any other text as it is. */
+  readonly subnet: string;
+  /** The /48 of an address of IPv6 and which of its 65,536 subnets that of the address is; undefined for all others. */
+  readonly site: { readonly network: string; readonly subnetNumber: number } | undefined;
+}
+
+/** A host of IPv6 has 2^64 addresses to choose from and a customer of a provider 2^80, so that limits by address limit nothing. */
+export function originOf(text: string): Origin {
+  const address = readAddress(text);
+  if (address === undefined) return { subnet: text, site: undefined };
+  const plain = unmapped(address);
+  if (!(plain instanceof ipaddr.IPv6)) return { subnet: plain.toString(), site: undefined };
+  const groups = plain.parts.slice(0, 4).map((part) => part.toString(16));
+  return {
+    subnet: `${groups.join(":")}::/64`,
+    site: { network: `${groups.slice(0, 3).join(":")}::/48`, subnetNumber: plain.parts[3] ?? 0 },
+  };
 }
 
 /** Networks, to ask whether an address lies in one of them. */
@@ -86,9 +87,11 @@ export class NetworkSet {
     return this.#networks.length === 0;
   }
 
-  /** False for what is no address. */
-  has(address: string): boolean {
-    const bytes = bytesOfAddress(plainAddress(address));
-    return bytes !== undefined && this.#networks.some((network) => includes(network, bytes));
+  /** False for a text that is no address. */
+  has(text: string): boolean {
+    const address = readAddress(text);
+    if (address === undefined) return false;
+    const plain = unmapped(address);
+    return this.#networks.some((network) => includes(network, plain));
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { postLogin } from "../support/console-session.ts";
+import { createOperator } from "../../src/auth/operator-admin.ts";
+import { PASSWORD, postLogin } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -49,4 +50,28 @@ test("at the console's login, too, an address that guesses passwords does not ke
   for (let tries = 0; tries < 11; tries += 1) ({ status } = await login("198.51.100.1"));
   assert.equal(status, 429);
   assert.notEqual((await login("198.51.100.2")).status, 429);
+});
+
+test("passwords that one network sends at once leave room for the login of another", async () => {
+  await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD);
+  let refused = 0;
+  const guesses = Array.from({ length: 30 }, async (_, at) => {
+    const headers = { "x-forwarded-for": `2001:db8:1:1::${at.toString(16)}` };
+    const { status } = await postLogin(
+      service,
+      { name: `nobody${at}`, password: "a wrong password" },
+      headers,
+    );
+    if (status === 503) refused += 1;
+    return status;
+  });
+  await until(() => refused > 0, 60_000);
+  const login = await postLogin(
+    service,
+    { name: "anna", password: PASSWORD },
+    { "x-forwarded-for": "198.51.100.3" },
+  );
+  assert.equal(login.status, 200, login.text);
+  const statuses = await Promise.all(guesses);
+  assert.ok(statuses.every((status) => status === 401 || status === 503));
 });

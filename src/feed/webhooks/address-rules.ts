@@ -1,4 +1,4 @@
-import { bytesOfAddress, includes, type Network, networkOf } from "../../network/networks.ts";
+import { includes, type Network, networkOf, readAddress } from "../../network/networks.ts";
 
 /**
  * The special-purpose networks of IPv4 (IANA registry, RFC 6890 and its successors): nothing in them is somebody's public
@@ -45,12 +45,12 @@ export class AddressRules {
   }
 
   /** Whether an IP address, as text, may be connected to; over plain http only in networks that the operator opened. */
-  permits(address: string, scheme: "http" | "https"): boolean {
-    const bytes = bytesOfAddress(address);
-    if (bytes === undefined) return false;
-    if (this.#allowed.some((network) => includes(network, bytes))) return true;
+  permits(text: string, scheme: "http" | "https"): boolean {
+    const address = readAddress(text);
+    if (address === undefined) return false;
+    if (this.#allowed.some((network) => includes(network, address))) return true;
     if (scheme === "http") return false;
-    if (bytes.length === 4) return !SPECIAL_IPV4.some((network) => includes(network, bytes));
-    return includes(GLOBAL_IPV6, bytes) && !SPECIAL_IPV6.some((network) => includes(network, bytes));
+    if (address.kind() === "ipv4") return !SPECIAL_IPV4.some((network) => includes(network, address));
+    return includes(GLOBAL_IPV6, address) && !SPECIAL_IPV6.some((network) => includes(network, address));
   }
 }

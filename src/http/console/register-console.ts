@@ -28,8 +28,9 @@ const FORM_BYTES_MAX = 2 * 1_048_576;
 /** Questions answered at once on one thread; the pool has connections for others beside them. */
 const QUESTIONS_AT_ONCE = 3;
 const QUESTIONS_WAITING_MAX = 60;
-/** Passwords that wait to be looked at: some 3 seconds of work. */
-const PASSWORDS_WAITING_MAX = 10;
+/** Passwords that wait to be looked at, and those of one network: some 3 seconds of work. */
+const PASSWORDS_WAITING_MAX = 40;
+const NETWORK_PASSWORDS_WAITING_MAX = 10;
 
 /** Where the app lies once it is built (packages/console). */
 const APP_DIRECTORY = fileURLToPath(new URL("../../../packages/console/dist/", import.meta.url));
@@ -61,7 +62,7 @@ export async function registerConsole(
     login: {
       pool: context.pool,
       limiter: createLoginLimiter(undefined, options.logins),
-      hashing: new Gate(1, PASSWORDS_WAITING_MAX),
+      hashing: new Gate(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
     },
     webhookRules: options.webhookRules,
     questions: new Gate(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
