@@ -292,7 +292,6 @@ create table bellhop.presence (
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
   entered_at timestamp with time zone default clock_timestamp() not null,
-  version text,
   constraint presence_pkey PRIMARY KEY (presence_id)
 );
 
@@ -480,16 +479,9 @@ create table bellhop.webhook_shard (
 create table bellhop_migration.applied (
   name text not null,
   checksum text not null,
-  applied_at timestamp with time zone default clock_timestamp() not null,
   oldest text,
-  constraint applied_pkey PRIMARY KEY (name)
-);
-
-create table bellhop_migration.expansion (
-  name text not null,
-  checksum text not null,
   applied_at timestamp with time zone default clock_timestamp() not null,
-  constraint expansion_pkey PRIMARY KEY (name)
+  constraint applied_pkey PRIMARY KEY (name)
 );
 
 create table bellhop_state.apply_cursor (

@@ -1,4 +1,3 @@
-import { leaveOlderVersions, NEWER_CONTENT } from "../db/oldest-version.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
@@ -67,7 +66,6 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
     const { current, keys } = await requirePeppers(change.connection, internals.sealer);
     if (keys.size > 1)
       throw new AuthInputError("Two peppers are live already: `bellhop pepper retire` ends the older one.");
-    await leaveOlderVersions(change.connection, NEWER_CONTENT.pepperAfterTheFirst);
     await addPepper(change.connection, internals.sealer, current + 1);
     await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
     return current + 1;

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { NewerContent } from "../db/oldest-version.ts";
 import type { StateDigest } from "../state/state-schema.ts";
 import { DamagedBackupError } from "./archive.ts";
 import type { TableDescription } from "./describe-tables.ts";
@@ -26,8 +25,6 @@ export interface BackupHeader {
   readonly postgres: string;
   /** The schema: the migrations that the database had, in order. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
-  /** What it holds that older versions cannot read, and the oldest that can. */
-  readonly newerContent: readonly NewerContent[];
   /** Whether it holds the state too, or only what a replay makes it of. */
   readonly withState: boolean;
   /** In the order in which they follow and can be filled. */

@@ -4,7 +4,6 @@ import pg from "pg";
 import { copyOut } from "../db/copy-out.ts";
 import { migrate } from "../db/migrate.ts";
 import { readMigrations } from "../db/migration-files.ts";
-import { leaveOlderVersions, readNewerContent } from "../db/oldest-version.ts";
 import { countPresent } from "../db/presence.ts";
 import { clearUnfinished, markUnfinished, readUnfinished } from "../db/unfinished.ts";
 import type { Logger } from "../observe/log.ts";
@@ -124,7 +123,6 @@ async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveRep
       progress?.(`comparing ${description.table}`);
       await compareTable(source, target, description);
     }
-    for (const content of await readNewerContent(source)) await leaveOlderVersions(target, content);
     return { tables: moved };
   });
 }

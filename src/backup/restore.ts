@@ -1,10 +1,8 @@
 import pg from "pg";
 import type { KeySealer } from "../accept/payload-keys.ts";
 import { type ReplayReport, replay } from "../apply/replay.ts";
-import { CODE_VERSION, isAtLeast } from "../db/code-version.ts";
 import { migrate } from "../db/migrate.ts";
 import { readMigrations } from "../db/migration-files.ts";
-import { leaveOlderVersions } from "../db/oldest-version.ts";
 import type { Logger } from "../observe/log.ts";
 import { dropStateSchema, type StateDigest } from "../state/state-schema.ts";
 import { BackupError } from "./backup-error.ts";
@@ -51,20 +49,14 @@ function sameState(one: StateDigest, other: StateDigest): boolean {
 }
 
 /**
- * The schema of the backup has to be one that this version has had: it is made first, filled, and brought up to date then. And what is
- * in it has to be of a form that this version can read.
+ * The schema of the backup has to be one that this version has had: it is made first, filled, and brought up to date then.
  */
-async function migrationsOf({ migrations, newerContent }: BackupHeader): Promise<ReadonlySet<string>> {
+async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<string>> {
   const ours = new Map((await readMigrations()).map(({ name, checksum }) => [name, checksum]));
   const other = migrations.find(({ name, checksum }) => ours.get(name) !== checksum);
   if (other !== undefined)
     throw new BackupError(
-      `The backup has the migration ${other.name}, which this version of Bellhop does not know so: restore it with the version that wrote it or a newer one.`,
-    );
-  const unreadable = newerContent.find(({ oldest }) => !isAtLeast(CODE_VERSION, oldest));
-  if (unreadable !== undefined)
-    throw new BackupError(
-      `The backup has ${unreadable.what} in it: restore it with version ${unreadable.oldest} or a newer one.`,
+      `The backup has the migration ${other.name}, which this version of Bellhop does not know in that form: restore it with the version that wrote it or a newer one.`,
     );
   return new Set(migrations.map(({ name }) => name));
 }
@@ -93,8 +85,6 @@ async function bringUpToDate(
   await moveIdentities(client, header.tables);
   const all = new Set((await readMigrations()).map(({ name }) => name));
   await migrate(clientConfig, log, { filling: all });
-  // What kept older versions from the original keeps them from this one.
-  for (const content of header.newerContent) await leaveOlderVersions(client, content);
   progress?.("counting what is in the tables");
   await analyzeTables(client, header.tables);
 }

@@ -70,7 +70,6 @@ export const TABLE_CLASSES: Readonly<Record<string, ClassifiedTable>> = {
   "bellhop_migration.applied": left(
     "The migrations write it as they run; what else is in it is begun again.",
   ),
-  "bellhop_migration.expansion": left("The migrations write it as they run."),
   // How far the log was applied when the snapshot was taken: a replay goes up to there, appliers go on from there.
   "bellhop_state.apply_cursor": KEPT,
   "bellhop_state.block_entry": STATE,

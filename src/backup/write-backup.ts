@@ -4,8 +4,7 @@ import { constants, zstdCompress } from "node:zlib";
 import type pg from "pg";
 import { CODE_VERSION } from "../db/code-version.ts";
 import { copyOut } from "../db/copy-out.ts";
-import { isMigration, readRecords } from "../db/migration-records.ts";
-import { readNewerContent } from "../db/oldest-version.ts";
+import { readRecords } from "../db/migration-records.ts";
 import { readReplayHorizon } from "../state/replay-base.ts";
 import { digestState, STATE_SCHEMA } from "../state/state-schema.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
@@ -67,7 +66,6 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
       current_setting('server_version') as postgres`,
   );
   const records = await readRecords(client);
-  const migrations = records.filter(({ name }) => isMigration(name));
   const { takenAt = "", postgres = "" } = rows[0] ?? {};
   const version = CODE_VERSION;
   const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table]?.class === "kept");
@@ -75,8 +73,7 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
     version,
     takenAt,
     postgres,
-    migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
-    newerContent: await readNewerContent(client),
+    migrations: records.map(({ name, checksum }) => ({ name, checksum })),
     withState,
     tables: taken,
   });

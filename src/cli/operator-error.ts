@@ -7,7 +7,6 @@ import { EmbeddedPostgresError } from "../db/embedded/server-user.ts";
 import { WorkUnderWay } from "../db/exclusive-work.ts";
 import { NoInstallation } from "../db/installation.ts";
 import { MigrationError } from "../db/migration-error.ts";
-import { OlderNodesPresent } from "../db/oldest-version.ts";
 import { UnusableDatabaseError } from "../db/server-checks.ts";
 import { WebhookInputError, WebhookNotFound } from "../feed/webhooks/webhook-input-error.ts";
 import { ErasureError } from "../retention/erasure/erasure-error.ts";
@@ -17,7 +16,6 @@ const WRITTEN_FOR_OPERATORS = [
   ConfigError,
   EmbeddedPostgresError,
   MigrationError,
-  OlderNodesPresent,
   NoInstallation,
   DistributionError,
   BackupError,

@@ -29,7 +29,6 @@ const HELP = `bellhop: hotel data ingestion
   backup FILE|DIRECTORY|-                      a consistent copy of the service's data, while it runs
   restore FILE                                 an empty database is filled from a backup, and compared
   move --to DATABASE_URL                       everything into another database, compared
-  leave-older-versions                         when every node is new and none goes back
   void-cursors                                 after a recovery by other tools: the change feed begins anew
   simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
   citus distribute                             spread the tables by bucket over the workers of Citus
@@ -65,8 +64,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   backup: async () => (await import("./backup-command.ts")).backupCommand,
   restore: async () => (await import("./restore-command.ts")).restoreCommand,
   move: async () => (await import("./move-command.ts")).moveCommand,
-  "leave-older-versions": async () =>
-    (await import("./leave-older-versions-command.ts")).leaveOlderVersionsCommand,
   "void-cursors": async () => (await import("./void-cursors-command.ts")).voidCursorsCommand,
   simulate: async () => (await import("./simulate-command.ts")).simulateCommand,
   citus: async () => (await import("./citus-command.ts")).citusCommand,

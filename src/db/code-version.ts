@@ -4,7 +4,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
   version: string;
 };
 
-/** The version of this code, as package.json has it: `0.2.0`, or `0.2.0-dev` on the way to it. */
+/** The version of this code, as package.json has it: `1.1.0`, or `1.1.0-dev` on the way to it. */
 export const CODE_VERSION = version;
 
 /**

@@ -70,7 +70,6 @@ export const COORDINATOR_TABLES = [
   "bellhop.webhook_secret",
   "bellhop.webhook_shard",
   "bellhop_migration.applied",
-  "bellhop_migration.expansion",
 ] as const;
 
 export interface DistributionStep {

@@ -63,7 +63,6 @@ export async function migrate(
         await run(client, next, patience.lockWaitMs);
       } catch (error) {
         await patience.afterFailure(error, next.name, log);
-        await letOthersIn(client, log);
         continue;
       }
       log.info({ migration: next.name }, "migrated");
@@ -96,15 +95,6 @@ class Patience {
     this.#tries += 1;
     await delay(TRY_AGAIN_MS);
   }
-}
-
-/**
- * A node of version 0.1.0 that starts now waits for the lock of migrations in the server, where an index that is built concurrently
- * would wait for it, and it for the index: it is let through.
- */
-async function letOthersIn(client: pg.Client, log: Logger): Promise<void> {
-  await client.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
-  await takeMigrationLock(client, log);
 }
 
 /** Asks again and again: a session that waits in the server would be waited for, in turn, by an index that is built concurrently. */

@@ -4,11 +4,10 @@ import { MigrationError } from "./migration-error.ts";
 
 /**
  * What an older version has to know of a migration (docs/upgrades.md):
- * - `base`: version 0.1.0 brought it, and refuses a database without it or with others in its place.
- * - `expand`: nothing. It only adds, so the version before goes on working, and may be started again.
+ * - `expand`: nothing. It only adds, so the version before goes on working and may be started again.
  * - `contract`: it takes away what no version since `oldest` uses. Older ones are refused from then on.
  */
-export type MigrationKind = "base" | "expand" | "contract";
+export type MigrationKind = "expand" | "contract";
 
 export interface Migration {
   readonly name: string;
@@ -23,9 +22,6 @@ export interface Migration {
 
 export const MIGRATIONS_DIRECTORY = new URL("../../sql/migrations/", import.meta.url);
 
-/** The last one of version 0.1.0, whose nodes take any record in `bellhop_migration.applied` beyond it for a reason not to start. */
-const BASE_LAST = 21;
-
 /** The migrations of this code, in order. Throws MigrationError for a name or number out of order, or a mark that says nothing. */
 export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
@@ -39,18 +35,12 @@ export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Pro
       }
       const sql = await readFile(new URL(name, directory), "utf8");
       const checksum = createHash("sha256").update(sql).digest("hex");
-      return { name, sql, checksum, ...marksOf(name, number, sql) };
+      return { name, sql, checksum, ...marksOf(name, sql) };
     }),
   );
 }
 
-function marksOf(
-  name: string,
-  number: number,
-  sql: string,
-): Pick<Migration, "kind" | "oldest" | "concurrentIndex"> {
-  const none = { oldest: null, concurrentIndex: null } as const;
-  if (number <= BASE_LAST) return { kind: "base", ...none };
+function marksOf(name: string, sql: string): Pick<Migration, "kind" | "oldest" | "concurrentIndex"> {
   const [, mark] = /^-- (contract|concurrently)\b/.exec(sql) ?? [];
   if (mark === "contract") {
     const oldest = /^-- contract (\d+\.\d+\.\d+): /.exec(sql)?.[1];
@@ -69,5 +59,5 @@ function marksOf(
       `The migration ${name} is marked "-- concurrently" and is not one "create index concurrently name on schema.table".`,
     );
   }
-  return { kind: "expand", ...none };
+  return { kind: "expand", oldest: null, concurrentIndex: null };
 }

@@ -12,8 +12,9 @@ const migration = (name: string): Migration => ({
   oldest: null,
   concurrentIndex: null,
 });
-const record = (name: string, heeded: boolean, oldest: string | null = null): MigrationRecord => ({
-  ...{ name, heeded, oldest },
+const record = (name: string, oldest: string | null = null): MigrationRecord => ({
+  name,
+  oldest,
   checksum: `sum of ${name}`,
 });
 const pending = (ours: readonly string[], records: readonly MigrationRecord[], version = "0.3.0") =>
@@ -21,32 +22,28 @@ const pending = (ours: readonly string[], records: readonly MigrationRecord[], v
 
 describe("what a version finds in a database", () => {
   test("is brought up by what it brings, in order", () => {
-    assert.deepEqual(pending(["0021-a.sql", "0022-b.sql", "0023-c.sql"], [record("0021-a.sql", true)]), [
+    assert.deepEqual(pending(["0021-a.sql", "0022-b.sql", "0023-c.sql"], [record("0021-a.sql")]), [
       "0022-b.sql",
       "0023-c.sql",
     ]);
   });
   test("is taken as it is where a newer one has only added", () => {
-    assert.deepEqual(pending(["0021-a.sql"], [record("0021-a.sql", true), record("0022-b.sql", false)]), []);
+    assert.deepEqual(pending(["0021-a.sql"], [record("0021-a.sql"), record("0022-b.sql")]), []);
   });
   test("is refused below the oldest version that a newer one has left it for", () => {
-    const records = [record("0021-a.sql", true), record("0030-z.sql", true, "0.3.0")];
+    const records = [record("0021-a.sql"), record("0030-z.sql", "0.3.0")];
     assert.deepEqual(pending(["0021-a.sql"], records), []);
     assert.deepEqual(pending(["0021-a.sql"], records, "0.10.0"), []);
     assert.deepEqual(pending(["0021-a.sql"], records, "0.3.0-dev"), []);
-    assert.throws(() => pending(["0021-a.sql"], records, "0.2.9"), /start version 0\.3\.0 or a newer one/);
+    assert.throws(() => pending(["0021-a.sql"], records, "0.2.9"), /start version 0\.3\.0 or newer/);
   });
   test("is refused where it was edited since", () => {
-    const edited = { ...record("0021-a.sql", false), checksum: "another" };
+    const edited = { ...record("0021-a.sql"), checksum: "another" };
     assert.throws(() => pending(["0021-a.sql"], [edited]), /0021-a\.sql was edited/);
   });
   test("is refused where it is of another line of versions", () => {
-    const records = [record("0021-a.sql", true), record("0022-other.sql", false)];
+    const records = [record("0021-a.sql"), record("0022-other.sql")];
     assert.throws(() => pending(["0021-a.sql", "0022-b.sql"], records), /different lines of versions/);
-  });
-  test("may need a version for something else than a migration", () => {
-    const records = [record("0021-a.sql", true), record("sealed payloads", true, "0.2.0")];
-    assert.deepEqual(pending(["0021-a.sql", "0022-b.sql"], records), ["0022-b.sql"]);
   });
 });
 

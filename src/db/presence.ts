@@ -1,10 +1,8 @@
 import type pg from "pg";
-import { CODE_VERSION } from "./code-version.ts";
 import { readStatement } from "./statement.ts";
 
 const enterPresenceStatement = readStatement(new URL("./sql/enter-presence.sql", import.meta.url));
 const countPresentStatement = readStatement(new URL("./sql/count-present.sql", import.meta.url));
-const versionsPresentStatement = readStatement(new URL("./sql/versions-present.sql", import.meta.url));
 
 /** What a node may be there for: `accept` and `read` by a session of its own, `apply` by each of its appliers. */
 export type Role = "accept" | "apply" | "read";
@@ -30,7 +28,7 @@ export async function enterPresence(
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ presence_id: string }>({
     ...enterPresenceStatement,
-    values: [roles, owner, CODE_VERSION],
+    values: [roles, owner],
   });
   if (rows.length !== roles.length)
     throw new Error("The database does not show this connection in pg_stat_activity.");
@@ -44,12 +42,6 @@ export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<P
     values: [SILENCE_SECONDS_MAX],
   });
   return new Map(rows.map(({ role, present }) => [role, present]));
-}
-
-/** The versions of the nodes that are there, each once; those that do not say it are version 0.1.0. */
-export async function versionsPresent(client: pg.ClientBase): Promise<readonly string[]> {
-  const { rows } = await client.query<{ version: string }>(versionsPresentStatement);
-  return rows.map(({ version }) => version);
 }
 
 /** Has the client say something now and again while its owner works without it; `stop` ends that. */

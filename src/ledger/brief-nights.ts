@@ -73,8 +73,8 @@ export function endOf({ firstNight, runs }: BriefNights): number {
 }
 
 /**
- * A text is of the content whose hash begins with its first digits: who changes a current row and knows nothing of the text (a node of
- * 0.1.0, an erasure, a hand) leaves one of another content.
+ * A text is of the content whose hash begins with its first digits: an erasure, or a hand, that changes a current row without its text
+ * leaves a text of another content.
  */
 const HASH_DIGITS = 12;
 /** Digits of the text stand for five bits and whether more follow, the lowest first. */

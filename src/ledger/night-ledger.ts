@@ -1,10 +1,10 @@
 import type pg from "pg";
 import type { RecordContent } from "../contract/record-reading.ts";
+import { isDistributed } from "../db/distribution.ts";
 import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record-state.ts";
 import { briefOfText, isBriefOf, textOfBrief } from "./brief-nights.ts";
 import { ContentNights } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
-import { LedgerForm } from "./ledger-form.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
 import { sumOf, timesWhole } from "./money.ts";
@@ -119,7 +119,6 @@ function isSameBlocks(left: BlockRun, right: BlockRun): boolean {
 export class NightLedger {
   readonly #client: pg.ClientBase;
   readonly #dimensions = new Dimensions();
-  readonly #form = new LedgerForm();
   readonly #released = new ReleasedCopies();
 
   /** `client` sees the state schema on its search path. */
@@ -163,8 +162,9 @@ export class NightLedger {
       if (exchange.of.resource === "r") this.#addReservation(entered, exchange);
       else this.#addBlocks(entered.blocks, exchange);
     }
-    const isWhole = await this.#form.writesExchanges(this.#client);
-    await (isWhole ? writeExchanges : writeAsEntries)(this.#client, entered.exchanges);
+    // On Citus rows are written by arrays of their columns, and the runs of an exchange are an array themselves.
+    const write = (await isDistributed(this.#client)) ? writeAsEntries : writeExchanges;
+    await write(this.#client, entered.exchanges);
     await writeNights(this.#client, entered.nights);
     await writeBlocks(this.#client, entered.blocks);
     return entered.kept;

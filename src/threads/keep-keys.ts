@@ -11,7 +11,6 @@ import {
 } from "../auth/node-knowledge.ts";
 import { readSealedState, reseal } from "../auth/reseal.ts";
 import type { Config } from "../config.ts";
-import { leaveOlderVersions, NEWER_CONTENT } from "../db/oldest-version.ts";
 import { withTransaction } from "../db/transaction.ts";
 import type { Logger } from "../observe/log.ts";
 
@@ -132,10 +131,7 @@ export class KeyKeeper {
     const days = config.payloadKeyRotationDays;
     const keyId = isThere
       ? days > 0 && (await rotatePayloadKey(pool, sealer, days))
-      : await withTransaction(pool, async (client) => {
-          await leaveOlderVersions(client, NEWER_CONTENT.sealedParts);
-          return await makePayloadKey(client, sealer);
-        });
+      : await withTransaction(pool, (client) => makePayloadKey(client, sealer));
     if (!keyId) return;
     await recordAudit(pool, { who: WHO, what: "rotate-payload-key", detail: { keyId } });
     log.info({ keyId }, "batches are sealed under a new payload key");

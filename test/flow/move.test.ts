@@ -11,9 +11,7 @@ import { openBackupFile } from "../../src/backup/backup-file.ts";
 import { move } from "../../src/backup/move.ts";
 import { restore } from "../../src/backup/restore.ts";
 import { writeBackup } from "../../src/backup/write-backup.ts";
-import { leaveOlderVersions, NEWER_CONTENT, readNewerContent } from "../../src/db/oldest-version.ts";
 import { openDatabase } from "../../src/db/open-database.ts";
-import { withTransaction } from "../../src/db/transaction.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { exportErasures } from "../../src/retention/erasure/list-file.ts";
 import { runErasure } from "../../src/retention/erasure/run-erasure.ts";
@@ -102,7 +100,6 @@ describe("bellhop move", () => {
   test("killed in the middle, is run again, and then nothing starts on the former one", async () => {
     const to = await createEmptyTestDatabase();
     const digest = await digestOf(from);
-    await withTransaction(from.pool, (client) => leaveOlderVersions(client, NEWER_CONTENT.windowsOfTime));
     const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url });
     assert.equal(await held.said(), "amid");
     await held.kill();
@@ -117,8 +114,6 @@ describe("bellhop move", () => {
     const { tables } = await moveFrom(from, to);
     assert.ok(tables.some(({ table, rows }) => table === "bellhop_state.current_record" && rows > 0));
     assert.deepEqual(await digestOf(to), digest);
-    const { exchangesInLedger, windowsOfTime } = NEWER_CONTENT;
-    assert.deepEqual(await readNewerContent(to.pool), [exchangesInLedger, windowsOfTime]);
     await (await open(to)).close();
     await assert.rejects(open(from), /was moved to elsewhere\/bellhop: use that one\. .*drop schema/);
     await from.pool.query("drop schema bellhop_unfinished cascade");

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
-import { leaveOlderVersionsCommand } from "../../src/cli/leave-older-versions-command.ts";
 import { isDistributed } from "../../src/db/distribution.ts";
-import { NEWER_CONTENT } from "../../src/db/oldest-version.ts";
-import { enterPresence } from "../../src/db/presence.ts";
 import { type BriefNights, RUN_NUMBERS, RUNS_MAX } from "../../src/ledger/brief-nights.ts";
-import { LedgerForm } from "../../src/ledger/ledger-form.ts";
 import { type NightExchange, writeAsEntries, writeExchanges } from "../../src/ledger/write-exchanges.ts";
 import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { openStateSession } from "../../src/state/state-session.ts";
@@ -190,27 +186,5 @@ describe("an exchange of nights", () => {
       { table: "night_exchange", nights: 3 },
       { table: "night_exchange", nights: 3 },
     ]);
-  });
-
-  test("is written where no version before this one may start, which a command says of a database that is older", async (t) => {
-    assert.equal(await new LedgerForm().writesExchanges(client), !(await isDistributed(client)));
-    if (await isDistributed(client)) return t.skip("on Citus exchanges are entered as entries");
-    await client.query("delete from bellhop_migration.applied where name = $1", [
-      NEWER_CONTENT.exchangesInLedger.what,
-    ]);
-    assert.equal(await new LedgerForm().writesExchanges(client), false);
-    const leave = () => leaveOlderVersionsCommand(["--json"], { DATABASE_URL: database.url });
-    await enterPresence(client, ["apply"], "a node");
-    // As version 0.1.0 enters itself.
-    await client.query("update bellhop.presence set version = null");
-    assert.equal(await leave(), 1);
-    assert.equal(await new LedgerForm().writesExchanges(client), false);
-    await client.query("delete from bellhop.presence");
-    assert.equal(await leave(), 0);
-    assert.equal(await new LedgerForm().writesExchanges(client), true);
-    const { rows } = await client.query(
-      "select detail from bellhop.audit_entry where what = 'leave-older-versions'",
-    );
-    assert.deepEqual(rows, [{ detail: { ...NEWER_CONTENT.exchangesInLedger } }]);
   });
 });

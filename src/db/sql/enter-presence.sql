@@ -1,4 +1,4 @@
--- Enters this session for the roles $1 under the name $2 as version $3, and clears away the rows of backends that are gone.
+-- Enters this session for the roles $1 under the name $2, and clears away the rows of backends that are gone.
 with gone as (
   delete from bellhop.presence as former
   where not exists (
@@ -7,8 +7,8 @@ with gone as (
       and coalesce(backend.backend_start, former.backend_start) = former.backend_start
   )
 )
-insert into bellhop.presence (role, owner, version, backend_pid, backend_start)
-select role, $2, $3, pid, backend_start
+insert into bellhop.presence (role, owner, backend_pid, backend_start)
+select role, $2, pid, backend_start
 from unnest($1::text[]) as role
 cross join pg_stat_activity
 where pid = pg_backend_pid()

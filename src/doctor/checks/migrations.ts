@@ -1,5 +1,5 @@
 import { readMigrations } from "../../db/migration-files.ts";
-import { findRecords, isMigration } from "../../db/migration-records.ts";
+import { findRecords } from "../../db/migration-records.ts";
 import { readUnfinished } from "../../db/unfinished.ts";
 import { countText } from "../amounts.ts";
 import { type Check, fine, trouble } from "../finding.ts";
@@ -23,9 +23,7 @@ export const migrations: Check<DatabaseSubject> = {
     const known = await readMigrations();
     const records = await findRecords(pool);
     const names = new Set(records.map(({ name }) => name));
-    const newer = records.filter(
-      ({ name }) => isMigration(name) && !known.some((ours) => ours.name === name),
-    );
+    const newer = records.filter(({ name }) => !known.some((ours) => ours.name === name));
     const missing = known.filter(({ name }) => !names.has(name));
     if (newer.length > 0)
       return [

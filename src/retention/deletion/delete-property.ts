@@ -2,7 +2,6 @@ import type pg from "pg";
 import { recordAudit } from "../../auth/audit.ts";
 import { identityOnly } from "../../contract/strip-record.ts";
 import { withExclusiveWork } from "../../db/exclusive-work.ts";
-import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { endLeases } from "../end-leases.ts";
@@ -116,7 +115,6 @@ async function deleteProperty(
     return recordsOf(before);
   }
   return withTransaction(client, async () => {
-    await leaveOlderVersions(client, NEWER_CONTENT.rewrittenParts);
     await endLeases(client, [property.bucket]);
     const parts = [...before, ...(await findRecordsOf(client, property, positions))];
     const waiting = await countWaiting(client, parts);

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import { ErasureError } from "./erasure-error.ts";
@@ -105,7 +104,6 @@ export async function importErasures(
   list: ErasureListFile,
 ): Promise<readonly string[]> {
   return withTransaction(client, async () => {
-    await leaveOlderVersions(client, NEWER_CONTENT.erasureList);
     if ((await readProfileKey(client)) !== list.profileKey) {
       const { rowCount } = await client.query({ ...replaceListKey, values: [list.profileKey] });
       if (rowCount !== 1)

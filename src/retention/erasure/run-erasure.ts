@@ -7,7 +7,6 @@ import { recordAudit } from "../../auth/audit.ts";
 import { resourceOf } from "../../contract/resource.ts";
 import { stripRecord } from "../../contract/strip-record.ts";
 import { withExclusiveWork } from "../../db/exclusive-work.ts";
-import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import { readStatement } from "../../db/statement.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { VERSION_TABLES } from "../../state/version-tables.ts";
@@ -76,7 +75,6 @@ export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Pr
     const erasureId = randomUUID();
     const subjects = order.subjects.map((subject) => listedSubject(subject, profileKey));
     await withTransaction(client, async () => {
-      await leaveOlderVersions(client, NEWER_CONTENT.erasureList);
       const listed = subjects.map(({ clientCode, propertyCode, resource, key, profile }) => ({
         ...{ client_code: clientCode, property_code: propertyCode, resource, key, profile },
       }));

@@ -3,7 +3,6 @@ import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../../accept/partitio
 import { endWithClient, tellProcess } from "../../db/connection.ts";
 import { isDistributed } from "../../db/distribution.ts";
 import { WorkUnderWay, withExclusiveWork } from "../../db/exclusive-work.ts";
-import { leaveOlderVersions, NEWER_CONTENT } from "../../db/oldest-version.ts";
 import type { TimeWindow, WindowedTable } from "../../db/time-windows.ts";
 import { VERSION_WINDOWS } from "../../state/version-windows.ts";
 import { forgetArrivals } from "../forget-arrivals.ts";
@@ -14,7 +13,7 @@ import { type ExpiringWindow, findExpiring, type RetentionRules, writeMark } fro
 import { openWindows } from "./open-windows.ts";
 import { readClients } from "./past-term.ts";
 import type { RetentionSessions } from "./replace-window.ts";
-import { listTerms, RETAINED, Terms } from "./terms.ts";
+import { listTerms, Terms } from "./terms.ts";
 
 /** Tables whose windows are replaced. */
 const TABLES: readonly WindowedTable[] = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
@@ -111,8 +110,6 @@ export async function readRules(client: pg.ClientBase, nowMs: number | undefined
 /** Tables get windows when there is a first term for what they hold. */
 async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: RetentionRules): Promise<void> {
   const windowMs = await readWindowMs(client);
-  const isAnyTerm = RETAINED.some((kind) => terms.shortest(kind) < Number.POSITIVE_INFINITY);
-  if (isAnyTerm) await leaveOlderVersions(client, NEWER_CONTENT.windowsOfTime);
   if (terms.shortest("outcomes") < Number.POSITIVE_INFINITY)
     await openWindows(client, REQUEST_OUTCOME, { nowMs, windowMs });
   if (terms.shortest("versions") < Number.POSITIVE_INFINITY)

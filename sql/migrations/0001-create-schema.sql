@@ -1,0 +1,1140 @@
+-- The schema of version 1.0.0. Later versions add migrations of their own and never edit this one once it is released.
+
+-- The schema that a replay never rebuilds: the log of accepted batches, their outcomes, and the leases of buckets.
+create schema bellhop;
+
+-- Settings of this installation that every node shares (issuer, audience, pepper ...).
+create table bellhop.instance (
+  name text primary key,
+  value text not null
+);
+
+-- A property (clientCode, propertyCode) as a small number. The bucket is computed from the codes, never changed.
+create table bellhop.property (
+  property_id integer generated always as identity primary key,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  bucket smallint not null,
+  created_by text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  -- A property of which everything was deleted keeps its number.
+  deleted_at timestamptz,
+  unique (client_code, property_code)
+);
+create index property_created on bellhop.property (created_by, created_at);
+
+-- A lane is one accept writer's connection. Ids within a lane become visible in order, because one
+-- connection commits its flushes one after another. Never reused; sealed only once its backend is gone (nothing can
+-- appear in it any more), retired once every bucket has applied all of it.
+create table bellhop.lane (
+  lane_id bigint generated always as identity primary key,
+  backend_pid integer not null,
+  backend_start timestamptz not null,
+  born_at timestamptz not null default clock_timestamp(),
+  sealed_at timestamptz,
+  retired_at timestamptz,
+  -- Batches of backfills are written in lanes of their own, which appliers read after the others (docs/decisions/0023).
+  is_backfill boolean not null default false
+);
+create index lane_unretired on bellhop.lane (lane_id) where retired_at is null;
+
+-- What was accepted, insert-only. One row a batch and bucket ("part"). Partitioned by time through the UUIDv7.
+-- kind: 'b' batch, 'r' release from quarantine, 'd' discard from quarantine (target_* name the record).
+-- body: zstd frames of some tens of records each; layout says where each record lies (src/accept/body-layout.ts).
+create table bellhop.accept_log (
+  bucket smallint not null,
+  lane_id bigint not null,
+  request_id uuid not null,
+  kind "char" not null,
+  resource "char" not null,
+  client_id text not null,
+  received_at timestamptz not null,
+  record_count integer not null,
+  batch_record_count integer not null,
+  batch_part_count smallint not null,
+  lenient boolean not null default false,
+  correlation_id text,
+  reply_to text,
+  target_request_id uuid,
+  target_index integer,
+  rejections json,
+  layout bytea,
+  body bytea,
+  -- The backfill that a batch belongs to; null for most.
+  backfill_id uuid,
+  -- The span that the batch was accepted in, so that its applier continues the trace on any node; null when nothing is traced.
+  trace_context bytea,
+  primary key (bucket, lane_id, request_id)
+) partition by range (request_id);
+alter table bellhop.accept_log alter column body set storage external;
+alter table bellhop.accept_log alter column layout set storage external;
+create index accept_log_request on bellhop.accept_log (request_id);
+create index accept_log_client on bellhop.accept_log (client_id, request_id);
+create index accept_log_backfill on bellhop.accept_log (backfill_id, request_id) where backfill_id is not null;
+
+-- The first answer to an Idempotency-Key, for 24 hours. One transaction with the log row it names.
+create table bellhop.idempotency_key (
+  client_id text not null,
+  key text collate "C" not null,
+  request_id uuid not null,
+  fingerprint bytea not null,
+  created_at timestamptz not null,
+  primary key (client_id, key)
+);
+create index idempotency_key_created on bellhop.idempotency_key (created_at);
+
+-- Who applies a bucket. Every apply transaction locks this row, so an owner that lost its lease cannot commit.
+create table bellhop.bucket_lease (
+  bucket smallint primary key,
+  epoch bigint not null default 0,
+  owner text,
+  backend_pid integer,
+  backend_start timestamptz
+);
+insert into bellhop.bucket_lease (bucket) select generate_series(0, 63);
+
+-- How many records of a part have warnings, counted once when the part is applied. Details are written as JSON without spaces
+-- (src/apply/apply-parts.ts), and a quote within a text has a backslash before it, so the match is always a member name.
+create function bellhop.count_warned(details json) returns integer
+  language sql immutable strict parallel safe
+  return (octet_length(details::text) - octet_length(replace(details::text, '"warnings":', ''))) / octet_length('"warnings":');
+
+-- What became of each record of a part: one letter a record, in the order of the part.
+-- a applied, u unchanged, s stale, d duplicate, q quarantined. details: warnings and reasons, by index.
+create table bellhop.request_outcome (
+  bucket smallint not null,
+  request_id uuid not null,
+  applied_at timestamptz not null,
+  outcomes text collate "C" not null,
+  details json,
+  warned_count integer generated always as (bellhop.count_warned(details)) stored,
+  primary key (bucket, request_id)
+);
+
+-- Records held aside. state: 'h' held, 'r' released, 'd' discarded.
+create table bellhop.quarantine (
+  bucket smallint not null,
+  request_id uuid not null,
+  record_index integer not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  code text not null,
+  message text not null,
+  state "char" not null default 'h',
+  resolved_at timestamptz,
+  resolved_by uuid,
+  outcome "char",
+  primary key (bucket, request_id, record_index)
+);
+create index quarantine_resolved_by on bellhop.quarantine (resolved_by) where resolved_by is not null;
+create index quarantine_held on bellhop.quarantine (bucket, property_id) where state = 'h';
+-- The console lists quarantined records over all buckets, the oldest first.
+create index quarantine_held_order on bellhop.quarantine (request_id, record_index) where state = 'h';
+
+-- Labels (reservation status, group status) and what they mean, per client code; the default mapping is code.
+create table bellhop.status_mapping (
+  client_code text collate "C" not null,
+  resource "char" not null,
+  label text collate "C" not null,
+  deducts boolean not null,
+  primary key (client_code, resource, label)
+);
+
+-- The change number that each bucket gives next: feeds follow it, and a replay does not touch it. The number is part of the key
+-- and read as the greatest, which is the first index entry from its end however many dead rows a held snapshot keeps (decision 0019).
+create table bellhop.change_counter (
+  bucket smallint not null,
+  next_change bigint not null,
+  primary key (bucket, next_change)
+);
+insert into bellhop.change_counter (bucket, next_change) select generate_series(0, 63), 1;
+
+-- Nodes and appliers that are present, one row a role and session. A row counts only as long as its backend lives and hears of its
+-- client, so nothing has to be cleaned up.
+create table bellhop.presence (
+  presence_id bigint generated always as identity primary key,
+  role text not null,
+  owner text not null,
+  backend_pid integer not null,
+  backend_start timestamptz not null,
+  entered_at timestamptz not null default clock_timestamp()
+);
+
+-- When batches of a property came, and what became of their records: one row for what one apply transaction had of a
+-- property and resource. Insert-only, like the outcomes it is written with, and not rebuilt by a replay. A question about a
+-- feed reads it from its end, so it costs the days that it asks about and not the log, which knows no properties.
+-- rejected: of lenient batches, beside records of this property.
+create table bellhop.feed_arrival (
+  first_request_id uuid not null,
+  last_request_id uuid not null,
+  property_id integer not null,
+  batches integer not null,
+  applied integer not null,
+  unchanged integer not null,
+  stale integer not null,
+  duplicate integer not null,
+  quarantined integer not null,
+  rejected integer not null,
+  warned integer not null,
+  bucket smallint not null,
+  resource "char" not null,
+  primary key (bucket, property_id, resource, last_request_id)
+);
+
+-- What a point-in-time answer promises (docs/decisions/0020): no batch that is not visible yet will be received at or below
+-- `promised`, as whoever appends looks here and refuses such ids; at or below `settled` nothing that began before it could look
+-- is under way any more, either.
+create table bellhop.receipt_promise (
+  is_only boolean primary key default true check (is_only),
+  promised uuid not null default '00000000-0000-0000-0000-000000000000',
+  settled uuid not null default '00000000-0000-0000-0000-000000000000'
+);
+insert into bellhop.receipt_promise default values;
+
+-- The same where tables are distributed: a flush of one bucket is one statement of that bucket's worker, which cannot read a table
+-- of the coordinator. Without Citus nothing reads or writes it.
+create table bellhop.bucket_promise (
+  bucket smallint primary key,
+  promised uuid not null default '00000000-0000-0000-0000-000000000000',
+  settled uuid not null default '00000000-0000-0000-0000-000000000000'
+);
+insert into bellhop.bucket_promise (bucket) select generate_series(0, 63);
+
+-- What an operator sets of a client code, and of one of its properties over that (docs/operations.md). property_code is null
+-- where it is said of the client code. What may be said, and what holds where nothing is, is in src/settings.
+create table bellhop.property_setting (
+  client_code text collate "C" not null,
+  property_code text collate "C",
+  name text collate "C" not null,
+  value text not null,
+  changed_at timestamptz not null default clock_timestamp(),
+  constraint property_setting_key unique nulls not distinct (client_code, property_code, name)
+);
+
+-- A number for all that is set of a client code and for what its labels mean: raised by every change of the one or the
+-- other, in the statement that makes it. Two answers under one number were made by the same settings.
+create table bellhop.settings_version (
+  client_code text collate "C" primary key,
+  version integer not null check (version > 0)
+);
+
+-- From when on what is known of a client code's records of a resource, where retention has taken something of them out
+-- (docs/decisions/0025): kind is payloads, outcomes or versions. What is current is known whatever this says.
+create table bellhop.retention_horizon (
+  client_code text collate "C" not null,
+  resource "char" not null,
+  kind text not null check (kind in ('payloads', 'outcomes', 'versions')),
+  known_from timestamptz not null,
+  primary key (client_code, resource, kind)
+);
+
+-- Notes what is written to a window of versions while it is copied, in the table that the trigger names.
+create function bellhop.note_late_version() returns trigger language plpgsql as $body$
+begin
+  execute format('insert into %s select ($1).*', tg_argv[0]) using new;
+  return null;
+end
+$body$;
+
+-- Who may do what: partners' clients, their secrets and grants, the signing keys, and what an operator did.
+set local search_path = bellhop;
+
+-- One row: a counter that every change of this file's tables raises, in the transaction of the change. The row's lock
+-- puts those transactions in order, so a node that has seen epoch N has seen every change up to N (rows carry the epoch
+-- of their last change). Nodes look at it at most once a second; nothing else is read while it stands still.
+create table auth_epoch (
+  only_row boolean primary key default true check (only_row),
+  epoch bigint not null default 0
+);
+insert into auth_epoch default values;
+
+-- An integration partner's credentials. Rates and bursts that are null follow the configuration.
+create table client (
+  client_id text collate "C" primary key check (client_id ~ '^[A-Za-z0-9_-]{1,128}$'),
+  name text not null,
+  scopes text[] not null,
+  request_rate integer check (request_rate > 0),
+  request_burst integer check (request_burst > 0),
+  token_burst integer check (token_burst > 0),
+  reply_to_origins text[] not null default '{}',
+  created_at timestamptz not null default clock_timestamp(),
+  revoked_at timestamptz,
+  changed_epoch bigint not null
+);
+create index client_changed on client (changed_epoch);
+
+-- The pairs of codes a client may push and read. property_code '*' stands for every property of the client code.
+create table client_grant (
+  client_id text collate "C" not null references client,
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  primary key (client_id, client_code, property_code)
+);
+
+-- Two slots a client, so never more than two live secrets. digest: HMAC-SHA256 under the installation's pepper.
+create table client_secret (
+  client_id text collate "C" not null references client,
+  slot smallint not null check (slot in (1, 2)),
+  digest bytea not null check (octet_length(digest) = 32),
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  last_used_at timestamptz,
+  -- The pepper that the digest was made with: 1 is `auth.pepper` of bellhop.instance, N is `auth.pepper.N`.
+  pepper smallint not null default 1,
+  primary key (client_id, slot)
+);
+
+-- ES256 keys. The one that signs is the one activated last; until activate_at a key is only announced. From remove_at
+-- on its tokens are refused. private_key: PKCS#8 (src/auth/seal.ts says how it is sealed); null once it signs no more.
+create table signing_key (
+  kid text collate "C" primary key,
+  public_jwk json not null,
+  private_key text,
+  created_at timestamptz not null default clock_timestamp(),
+  activate_at timestamptz not null,
+  remove_at timestamptz
+);
+
+-- How many tokens a client has left, as one instant: the bucket is full again at full_at. issued_at holds the
+-- last hour's tokens, for the strict variant.
+create table token_bucket (
+  client_id text collate "C" primary key references client,
+  full_at timestamptz not null,
+  issued_at timestamptz[] not null
+);
+
+-- Tokens revoked before they expire.
+create table denied_token (
+  jti text collate "C" primary key,
+  client_id text collate "C",
+  expires_at timestamptz not null,
+  changed_epoch bigint not null
+);
+create index denied_token_changed on denied_token (changed_epoch);
+create index denied_token_expires on denied_token (expires_at);
+
+-- What was done to the tables above, and what was refused because it was not granted. Never holds a secret or a token.
+create table audit_entry (
+  audit_id bigint generated always as identity primary key,
+  occurred_at timestamptz not null default clock_timestamp(),
+  who text not null,
+  what text not null,
+  client_id text collate "C",
+  detail json not null default '{}'
+);
+create index audit_entry_client on audit_entry (client_id, audit_id);
+
+set local search_path = default;
+-- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
+-- password_hash: the parameters of scrypt, salt and key (src/auth/password.ts).
+create table bellhop.operator (
+  name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
+  password_hash text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  password_changed_at timestamptz not null default clock_timestamp(),
+  last_login_at timestamptz,
+  disabled_at timestamptz
+);
+
+-- A session is known by the SHA-256 of its id, which only the browser has: who reads this table can use none of them.
+create table bellhop.operator_session (
+  digest bytea primary key check (octet_length(digest) = 32),
+  operator_name text collate "C" not null references bellhop.operator on delete cascade,
+  created_at timestamptz not null default clock_timestamp(),
+  last_seen_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null
+);
+create index operator_session_operator on bellhop.operator_session (operator_name, created_at);
+create index operator_session_expires on bellhop.operator_session (expires_at);
+
+-- Webhooks (docs/webhooks.md): where a client wants to be told, what waits to be told, and what became of each try.
+set local search_path = bellhop;
+
+-- kind: 'w' a webhook that the client registered, 'r' an origin that its ReplyTo headers name (url is that origin, and each
+-- message has an address of its own). shard: which lease of webhook_shard covers it. failures: failed tries since the last
+-- good one; until not_before nothing is tried then. dropped: events that found the queue full, since dropped_since.
+-- positions: how far the endpoint has been told changes, one change number a bucket.
+create table webhook_endpoint (
+  endpoint_id uuid primary key,
+  client_id text collate "C" not null references client,
+  kind "char" not null default 'w',
+  url text not null,
+  description text not null default '',
+  events text[] not null,
+  resource text,
+  client_code text collate "C",
+  property_code text collate "C",
+  shard smallint not null,
+  created_at timestamptz not null default clock_timestamp(),
+  paused_at timestamptz,
+  paused_by text,
+  pause_reason text,
+  failures integer not null default 0,
+  failing_since timestamptz,
+  not_before timestamptz,
+  dropped bigint not null default 0,
+  dropped_since timestamptz,
+  positions text
+);
+create index webhook_endpoint_client on webhook_endpoint (client_id, created_at);
+create index webhook_endpoint_shard on webhook_endpoint (shard);
+create unique index webhook_endpoint_reply_to on webhook_endpoint (client_id, url) where kind = 'r';
+
+-- Two slots an endpoint, as of a client: while both are live every message is signed with both. Sealed like the keys that sign
+-- tokens (src/auth/seal.ts), because signing needs the secret itself.
+create table webhook_secret (
+  endpoint_id uuid not null references webhook_endpoint on delete cascade,
+  slot smallint not null check (slot in (1, 2)),
+  sealed text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  primary key (endpoint_id, slot)
+);
+
+-- What waits to be delivered, and (dead_at) what was given up: the dead letters. A delivered message is deleted. The id is
+-- the webhook-id of every try; the body is kept as it is signed. url: only where it is not the endpoint's. cause: the
+-- request or the position that the message tells of.
+create table webhook_message (
+  message_id uuid primary key,
+  endpoint_id uuid not null references webhook_endpoint on delete cascade,
+  event text not null,
+  cause text not null default '',
+  url text,
+  body text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  attempts integer not null default 0,
+  next_try_at timestamptz not null default clock_timestamp(),
+  dead_at timestamptz,
+  last_failure text
+);
+create index webhook_message_due on webhook_message (endpoint_id, next_try_at) where dead_at is null;
+create index webhook_message_dead on webhook_message (endpoint_id, dead_at) where dead_at is not null;
+
+-- The delivery log: the newest tries of each endpoint. status: of the answer, where there was one; failure: why it was not good.
+create table webhook_attempt (
+  attempt_id bigint generated always as identity primary key,
+  endpoint_id uuid not null references webhook_endpoint on delete cascade,
+  message_id uuid not null,
+  event text not null,
+  url text not null,
+  attempt integer not null,
+  attempted_at timestamptz not null,
+  duration_ms integer not null,
+  status smallint,
+  failure text,
+  answer text not null default ''
+);
+create index webhook_attempt_endpoint on webhook_attempt (endpoint_id, attempt_id);
+
+-- Which node delivers: one owner a shard, whose lease ends with its backend, or at leased_until if that hangs.
+create table webhook_shard (
+  shard smallint primary key,
+  owner text,
+  backend_pid integer,
+  backend_start timestamptz,
+  leased_until timestamptz
+);
+insert into webhook_shard (shard) select generate_series(0, 15);
+
+-- Parts of batches that are applied and whose client wants to hear of it. Written by the transaction that applies the part,
+-- deleted by the one that has made messages of it: so none is missed, whatever ends in between.
+create table applied_part (
+  bucket smallint not null,
+  request_id uuid not null,
+  client_id text not null,
+  primary key (bucket, request_id)
+);
+
+set local search_path = default;
+-- Certifications of partners' integrations (docs/certification.md). While one is open its client is held to the limits that
+-- stand here, and what else than records it does on the wire is noted.
+create table bellhop.certification (
+  certification_id uuid primary key,
+  client_id text collate "C" not null references bellhop.client,
+  -- The property that instructions name in their examples.
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  request_rate integer not null check (request_rate > 0),
+  request_burst integer not null check (request_burst > 0),
+  token_burst integer not null check (token_burst > 0),
+  token_seconds integer not null check (token_seconds between 10 and 3600),
+  opened_by text not null,
+  opened_at timestamptz not null default clock_timestamp(),
+  -- When it was ended, or else ends by itself.
+  ends_at timestamptz not null
+);
+create index certification_client on bellhop.certification (client_id, opened_at);
+
+-- One thing that a client under certification did on the wire. At most so many of a kind are kept
+-- (src/certify/wire-notes.ts).
+create table bellhop.certification_event (
+  certification_id uuid not null references bellhop.certification on delete cascade,
+  event_no bigint generated always as identity,
+  kind text collate "C" not null,
+  noted_at timestamptz not null,
+  detail json not null,
+  primary key (certification_id, kind, event_no)
+);
+
+-- A backfill (docs/backfill.md): a cold start of one property as a session, with what was said to be coming (manifest) and, once
+-- it is closed, the statement of what came. The statement is kept as the very text that was hashed and signed, and is never
+-- changed: what it says can be worked out again from the log. state: 'o' open, 'c' closed, 'a' abandoned.
+-- counted_to: requests up to this id are in the statement.
+create table bellhop.backfill (
+  backfill_id uuid primary key,
+  client_id text collate "C" not null references bellhop.client (client_id),
+  client_code text collate "C" not null,
+  property_code text collate "C" not null,
+  bucket smallint not null,
+  manifest json not null,
+  note text,
+  state "char" not null default 'o',
+  opened_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  counted_to uuid,
+  statement text,
+  statement_hash text,
+  abandoned_by text,
+  abandoned_why text,
+  check ((state = 'c') = (statement is not null))
+);
+create index backfill_client on bellhop.backfill (client_id, opened_at, backfill_id);
+create index backfill_opened on bellhop.backfill (opened_at, backfill_id);
+
+-- Who stands by a statement: the partner by closing, the operator by countersigning. Each names the hash it saw.
+create table bellhop.backfill_signature (
+  backfill_id uuid not null references bellhop.backfill (backfill_id),
+  side text not null check (side in ('partner', 'operator')),
+  signed_by text not null,
+  signed_at timestamptz not null default clock_timestamp(),
+  statement_hash text not null,
+  primary key (backfill_id, side)
+);
+
+-- Data keys that parts of the log are sealed with (src/accept/seal-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
+-- sign tokens are (src/auth/seal.ts). One is current; a retired one opens what it sealed.
+create table bellhop.payload_key (
+  key_id uuid primary key,
+  sealed text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  retired_at timestamptz
+);
+create unique index payload_key_current on bellhop.payload_key ((true)) where retired_at is null;
+
+-- Erasures of guests (docs/privacy.md): each run with its certificate, and whom it was about. The two tables are the erasure
+-- list: what comes again of its subjects is stripped before it is kept. No backup has them; `bellhop erasure export` does.
+create table bellhop.erasure (
+  erasure_id uuid primary key,
+  reason text not null,
+  requested_by text not null,
+  started_at timestamptz not null default clock_timestamp(),
+  -- What stands for erased contents is made with it; wiped when the run is over, so that nobody can try out contents.
+  salt bytea,
+  finished_at timestamptz,
+  -- The very text that was hashed.
+  certificate text,
+  certificate_hash text,
+  check ((finished_at is null) or (salt is null and certificate is not null and certificate_hash is not null))
+);
+create index erasure_started on bellhop.erasure (started_at, erasure_id);
+
+-- A record (property_code, key), or every reservation of a client code that names a profile (profile_digest: HMAC-SHA256 of its
+-- id under the key `privacy.list` of bellhop.instance).
+create table bellhop.erasure_subject (
+  erasure_id uuid not null references bellhop.erasure,
+  client_code text collate "C" not null,
+  property_code text collate "C",
+  resource "char" not null,
+  key text collate "C",
+  profile_digest bytea check (octet_length(profile_digest) = 32),
+  constraint erasure_subject_key unique nulls not distinct (erasure_id, client_code, property_code, resource, key, profile_digest),
+  check ((property_code is null) = (key is null) and (key is null) <> (profile_digest is null))
+);
+
+-- A number for all that is stripped on arrival: raised by every change of the list and of the setting `personalData`.
+create table bellhop.privacy_version (
+  only_row boolean primary key default true check (only_row),
+  version bigint not null default 0
+);
+insert into bellhop.privacy_version default values;
+
+-- The keys under which profiles of the list are digested, and names that are stripped on arrival are hashed.
+insert into bellhop.instance (name, value)
+select name, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
+from (values ('privacy.list'), ('privacy.names')) as key (name);
+
+-- Typed facts as one text a version: the text form of a row of one composite type a resource, cast where it is read
+-- (docs/decisions/0006). Written so, a version costs a quarter of what it does with a column a fact, and is half as large.
+-- An array in which every element is null, or that has none, is null.
+-- The types lie in the schema that a replay does not replace.
+
+create type bellhop.inventory_facts as (
+  occupancy_date date,
+  room_type_code text[],
+  is_virtual boolean[],
+  room_type_capacity integer[],
+  rooms_not_available_maintenance integer[],
+  rooms_not_available_other integer[],
+  rooms_sold integer[],
+  transient_sold integer[],
+  group_sold integer[]
+);
+create type bellhop.reservation_facts as (
+  confirmation_number text,
+  booking_time timestamptz,
+  cancellation_time timestamptz,
+  number_of_rooms integer,
+  multi_reservation_id text,
+  share_id text,
+  channel text,
+  nationality text,
+  -- one entry a room stay
+  arrival_date date[],
+  departure_date date[],
+  room_type_code text[],
+  booked_room_type_code text[],
+  market_segment_code text[],
+  group_block_code text[],
+  source_booking_code text[],
+  rate_code text[],
+  currency_code text[],
+  number_of_adults integer[],
+  number_of_children integer[],
+  -- one entry a rate: stay_index says whose
+  rate_stay_index integer[],
+  rate_start_date date[],
+  rate_end_date date[],
+  rate_value numeric[],
+  gross_rate_value numeric[],
+  -- one entry a daily revenue
+  revenue_date date[],
+  net_room_revenue numeric[],
+  net_food_revenue numeric[],
+  net_beverage_revenue numeric[],
+  net_other_revenue numeric[],
+  net_ticket_price numeric[],
+  ticket_price numeric[],
+  net_total_revenue numeric[],
+  gross_total_revenue numeric[]
+);
+create type bellhop.group_facts as (
+  name text,
+  master_group_code text,
+  booking_date date,
+  start_date date,
+  end_date date,
+  cutoff_days integer,
+  cutoff_date date,
+  group_type_code text,
+  pickup_type_code text,
+  market_segment_code text,
+  rate_code text,
+  -- one entry a group block
+  occupancy_date date[],
+  room_type_code text[],
+  blocks integer[],
+  pickup integer[],
+  original_blocks integer[],
+  single_person_rate numeric[],
+  two_person_rate numeric[],
+  currency_code text[]
+);
+
+-- The schema that a replay can rebuild from the log: positions, current records, versions.
+create schema bellhop_state;
+set local search_path = bellhop_state;
+
+-- How far a bucket has been applied in each lane.
+create table apply_cursor (
+  bucket smallint not null,
+  lane_id bigint not null,
+  request_id uuid not null,
+  -- Read as the greatest id of a lane: see bellhop.change_counter.
+  primary key (bucket, lane_id, request_id)
+);
+
+-- The newest version of each record under the order (source time, request id, index). Holds no document:
+-- (request_id, record_index) points into the log; (facts_source_time, content_hash) names the version with the typed facts. Half of each
+-- page stays free, so that a nightly push keeps each new row version on the page of the old one and adds no index entry (decision 0006).
+create table current_record (
+  bucket smallint not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  source_time timestamptz not null,
+  request_id uuid not null,
+  record_index integer not null,
+  content_hash bytea not null,
+  facts_source_time timestamptz not null,
+  status text,
+  from_date date not null,
+  to_date date not null,
+  -- Whether this content is sure to have no warnings of its own or of its context; null: as long as the property's inventory has
+  -- named no room type. Such a record sent again is unchanged without being parsed.
+  quiet boolean default false,
+  -- The nights of a plain reservation in short (src/ledger/brief-nights.ts); null where they are read from its facts.
+  brief_nights text collate "C",
+  primary key (bucket, property_id, resource, key)
+) with (fillfactor = 50);
+
+-- Every version of every record, once per (source time, content), with the columns of one width together. An unchanged version has no
+-- facts: those of the version at facts_source_time are its own. change_no numbers the changes of current state within the bucket, null
+-- for versions that changed nothing. is_update: whether the change replaced a version rather than brought a new record.
+-- Inventory is in the order of source times, because a nightly push gives each date one more version and in the order of keys each
+-- would fall on a page of its own (decision 0008). Reservations and groups have few versions a key and stay in the order of keys.
+create table inventory_version (
+  source_time timestamptz not null,
+  facts_source_time timestamptz not null,
+  change_no bigint,
+  property_id integer not null,
+  record_index integer not null,
+  from_date date not null,
+  to_date date not null,
+  bucket smallint not null,
+  outcome "char" not null,
+  request_id uuid not null,
+  content_hash bytea not null,
+  key text collate "C" not null,
+  status text,
+  facts text,
+  is_update boolean,
+  primary key (bucket, property_id, source_time, key, content_hash)
+);
+create index inventory_version_change on inventory_version (bucket, change_no) where change_no is not null;
+
+create table reservation_version (
+  source_time timestamptz not null,
+  facts_source_time timestamptz not null,
+  change_no bigint,
+  property_id integer not null,
+  record_index integer not null,
+  from_date date not null,
+  to_date date not null,
+  bucket smallint not null,
+  outcome "char" not null,
+  request_id uuid not null,
+  content_hash bytea not null,
+  key text collate "C" not null,
+  status text,
+  facts text,
+  is_update boolean,
+  primary key (bucket, property_id, key, source_time, content_hash)
+);
+create index reservation_version_change on reservation_version (bucket, change_no) where change_no is not null;
+
+create table group_version (
+  source_time timestamptz not null,
+  facts_source_time timestamptz not null,
+  change_no bigint,
+  property_id integer not null,
+  record_index integer not null,
+  from_date date not null,
+  to_date date not null,
+  bucket smallint not null,
+  outcome "char" not null,
+  request_id uuid not null,
+  content_hash bytea not null,
+  key text collate "C" not null,
+  status text,
+  facts text,
+  is_update boolean,
+  primary key (bucket, property_id, key, source_time, content_hash)
+);
+create index group_version_change on group_version (bucket, change_no) where change_no is not null;
+
+-- For lists by date; lists of inventory by date are lists by key. Partial, although from_date is never null, so that only a query that names from_date can be planned
+-- with it: before the first analyze it looked as good as the primary key to the lookup of a record by its key, which
+-- then read every record of the property (467 instead of about 20,000 records applied a second).
+create index current_record_dates on current_record (bucket, property_id, resource, from_date)
+  where from_date is not null and resource <> 'i';
+
+-- Room types that a property's inventory feed has named, for the warning about others.
+create table known_room_type (
+  bucket smallint not null,
+  property_id integer not null,
+  room_type_code text collate "C" not null,
+  primary key (bucket, property_id, room_type_code)
+);
+
+-- The stay-night ledger (docs/decisions/0020): the change that each version of a reservation or of a group block master makes
+-- to nights, with both clocks. Rows are only added. What was on the books at an instant is a sum over them; a sum over the
+-- entries of a source instant T and a receipt instant R is what counts at T as it was known at R.
+
+-- A run of nights that follow each other and are alike: from first_night on so many nights, each with these numbers.
+-- Numbers are signed and for all rooms of the reservation (adults of a room times its rooms); money that is not told is null.
+create table night_entry (
+  source_time timestamptz not null,
+  received_at timestamptz not null,
+  dimension bigint not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  rooms integer not null,
+  adults integer not null,
+  children integer not null,
+  bucket smallint not null,
+  room_revenue numeric,
+  gross_room_revenue numeric,
+  -- The reservation's id, and what it shares its room by: null where it does not.
+  key text collate "C" not null,
+  share_id text collate "C"
+);
+
+-- The same of group block masters. `key` is the group's code; what is not told is null.
+create table block_entry (
+  source_time timestamptz not null,
+  received_at timestamptz not null,
+  dimension bigint not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  blocks integer,
+  picked_up integer,
+  original_blocks integer,
+  bucket smallint not null,
+  key text collate "C" not null
+);
+
+-- A range of dates reads the short runs that begin up to 30 nights before it, and all long ones that begin before its end.
+create index night_entry_short on night_entry (property_id, first_night) where nights <= 31;
+create index night_entry_long on night_entry (property_id, first_night) where nights > 31;
+-- Entries of shared rooms, which are few and are settled night by night when they are asked for.
+create index night_entry_shared on night_entry (property_id, first_night) where share_id is not null;
+-- Entries lie nearly in the order of their receipt: what is not packed yet is found by a few kilobytes of ranges.
+create index night_entry_received on night_entry using brin (received_at) with (autosummarize = on);
+create index block_entry_short on block_entry (property_id, first_night) where nights <= 31;
+create index block_entry_long on block_entry (property_id, first_night) where nights > 31;
+
+-- What entries are grouped by, written by whoever needs it first. The number is made of what it stands for (the first eight
+-- bytes of the SHA-256 of these eight as a JSON array), so it is the same after every replay. Null: not told.
+create table night_dimension (
+  bucket smallint not null,
+  property_id integer not null,
+  dimension bigint not null,
+  status text collate "C",
+  room_type_code text collate "C",
+  booked_room_type_code text collate "C",
+  market_segment_code text collate "C",
+  group_block_code text collate "C",
+  rate_code text collate "C",
+  channel text collate "C",
+  currency_code text collate "C",
+  primary key (bucket, property_id, dimension)
+);
+
+-- Versions in which a released record had a part: each copy that matters, and the receipt (of the release, where it was
+-- released) from which it counts. All other versions count from their own receipt.
+create table released_copy (
+  bucket smallint not null,
+  property_id integer not null,
+  resource "char" not null,
+  key text collate "C" not null,
+  source_time timestamptz not null,
+  content_hash bytea not null,
+  request_id uuid not null,
+  record_index integer not null,
+  counts_from uuid not null,
+  primary key (bucket, property_id, resource, key, source_time, content_hash, request_id, record_index)
+);
+
+-- What a version of a reservation changes of nights, in one row (docs/decisions/0033). What does not fit, shared rooms and
+-- everything on Citus is written as entries.
+create table night_exchange (
+  source_time timestamptz not null,
+  received_at timestamptz not null,
+  property_id integer not null,
+  -- From the first night that the row is about to the last.
+  first_night date not null,
+  nights integer not null,
+  bucket smallint not null,
+  -- Four numbers a run (src/ledger/sql/runs-of-exchange.sql reads them): its dimension; its nights and counts; what it adds to the
+  -- room revenue of a night, and to the gross one, in ten-thousandths.
+  runs bigint[] not null,
+  -- The reservation's id.
+  key text collate "C" not null
+);
+
+-- As those of night_entry.
+create index night_exchange_short on night_exchange (property_id, first_night) where nights <= 31;
+create index night_exchange_long on night_exchange (property_id, first_night) where nights > 31;
+create index night_exchange_received on night_exchange using brin (received_at) with (autosummarize = on);
+
+-- The stay-night ledger once more, packed: what is read of a hotel's year as 50,000 rows is read as some rows of bytes
+-- (docs/decisions/0031). Written by upkeep, of what was received up to the watermark; never by apply.
+-- Entries of up to 31 nights that begin in one quarter of a year and were received up to received_up_to, and after the part before it:
+-- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/night-packs.ts).
+create table night_pack (
+  bucket smallint not null,
+  property_id integer not null,
+  quarter date not null,
+  received_up_to timestamptz not null,
+  entries integer not null,
+  packed bytea not null,
+  primary key (bucket, property_id, quarter, received_up_to)
+);
+alter table night_pack alter column packed set storage external;
+
+-- How far a property is packed: its entries of up to 31 nights that were received up to then are, all others are not.
+-- Whoever enters something that was received before that takes the row and the property's packs away, in the same transaction.
+create table night_pack_progress (
+  bucket smallint not null,
+  property_id integer not null,
+  received_up_to timestamptz not null,
+  primary key (bucket, property_id)
+);
+
+-- What analysts ask by SQL: current state as typed rows, and the same rows as they stood at an instant. docs/analytics.md.
+create schema analytics;
+set local search_path = default;
+
+create type analytics.clock as enum ('source', 'receipt');
+
+-- Request ids are UUIDv7 of ours (src/accept/request-id.ts): 48 bits of milliseconds, then 12 bits of 1/4096 ms.
+create function analytics.received_at_of(request_id uuid) returns timestamptz
+  language sql immutable strict parallel safe
+  return timestamptz 'epoch' + interval '1 microsecond' * (
+    ('x' || substr(request_id::text, 1, 8) || substr(request_id::text, 10, 4))::bit(48)::bigint * 1000
+    + ('x' || substr(request_id::text, 16, 3))::bit(12)::integer * 1000 / 4096
+  );
+
+-- The lowest id of a request that was received after an instant, to the microsecond.
+create function analytics.first_request_id_after(instant timestamptz) returns uuid
+  language sql immutable strict parallel safe
+  return (
+    select (
+      lpad(to_hex(microseconds / 1000), 12, '0') || '7'
+      || lpad(to_hex((microseconds % 1000 * 4096 + 999) / 1000), 3, '0') || '8000000000000000'
+    )::uuid
+    from (
+      select floor(least(greatest(extract(epoch from instant), 0), 281474976709) * 1000000)::bigint + 1 as microseconds
+    ) as after
+  );
+
+-- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
+-- the state binds these five anew, and only these (src/state/rebind-views.ts).
+create view analytics.stored_property as
+  select property_id, bucket, client_code, property_code from bellhop.property;
+create view analytics.stored_current as
+  select bucket, property_id, resource, key, source_time, request_id, record_index, content_hash, facts_source_time, status,
+    from_date, to_date
+  from bellhop_state.current_record;
+create view analytics.stored_inventory_version as
+  select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
+    change_no, status, from_date, to_date,
+    (typed.facts).occupancy_date, (typed.facts).room_type_code, (typed.facts).is_virtual,
+    (typed.facts).room_type_capacity, (typed.facts).rooms_not_available_maintenance,
+    (typed.facts).rooms_not_available_other, (typed.facts).rooms_sold, (typed.facts).transient_sold,
+    (typed.facts).group_sold
+  from bellhop_state.inventory_version
+  cross join lateral (select inventory_version.facts::bellhop.inventory_facts as facts offset 0) as typed;
+create view analytics.stored_reservation_version as
+  select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
+    change_no, status, from_date, to_date,
+    (typed.facts).confirmation_number, (typed.facts).booking_time, (typed.facts).cancellation_time,
+    (typed.facts).number_of_rooms, (typed.facts).multi_reservation_id, (typed.facts).share_id, (typed.facts).channel,
+    (typed.facts).nationality, (typed.facts).arrival_date, (typed.facts).departure_date, (typed.facts).room_type_code,
+    (typed.facts).booked_room_type_code, (typed.facts).market_segment_code, (typed.facts).group_block_code,
+    (typed.facts).source_booking_code, (typed.facts).rate_code, (typed.facts).currency_code,
+    (typed.facts).number_of_adults, (typed.facts).number_of_children, (typed.facts).rate_stay_index,
+    (typed.facts).rate_start_date, (typed.facts).rate_end_date, (typed.facts).rate_value,
+    (typed.facts).gross_rate_value, (typed.facts).revenue_date, (typed.facts).net_room_revenue,
+    (typed.facts).net_food_revenue, (typed.facts).net_beverage_revenue, (typed.facts).net_other_revenue,
+    (typed.facts).net_ticket_price, (typed.facts).ticket_price, (typed.facts).net_total_revenue,
+    (typed.facts).gross_total_revenue
+  from bellhop_state.reservation_version
+  cross join lateral (select reservation_version.facts::bellhop.reservation_facts as facts offset 0) as typed;
+create view analytics.stored_group_version as
+  select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
+    change_no, status, from_date, to_date,
+    (typed.facts).name, (typed.facts).master_group_code, (typed.facts).booking_date, (typed.facts).start_date,
+    (typed.facts).end_date, (typed.facts).cutoff_days, (typed.facts).cutoff_date, (typed.facts).group_type_code,
+    (typed.facts).pickup_type_code, (typed.facts).market_segment_code, (typed.facts).rate_code,
+    (typed.facts).occupancy_date, (typed.facts).room_type_code, (typed.facts).blocks, (typed.facts).pickup,
+    (typed.facts).original_blocks, (typed.facts).single_person_rate, (typed.facts).two_person_rate,
+    (typed.facts).currency_code
+  from bellhop_state.group_version
+  cross join lateral (select group_version.facts::bellhop.group_facts as facts offset 0) as typed;
+
+-- Each relation is written once, as a select over `property`, `record` (the version that counts, the current one or the
+-- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view
+-- of current state and as a function `…_as_of`, so that the two cannot differ. The functions are inlined by the planner;
+-- both start at the property, so a filter on the two codes reads that property's rows only.
+do $create$
+declare
+  relation record;
+  versions text;
+  current_record text;
+  record_as_of text;
+  facts text;
+begin
+  for relation in
+    select * from (values
+    ('room_type_inventory', 'i', 'inventory', 'Rooms of each room type, property and occupancy date.', $select$
+      select property.client_code, property.property_code, facts.occupancy_date,
+        room.room_type_code, room.is_virtual, room.room_type_capacity,
+        room.rooms_not_available_maintenance, room.rooms_not_available_other, room.rooms_sold,
+        room.transient_sold, room.group_sold,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral unnest(facts.room_type_code, facts.is_virtual, facts.room_type_capacity,
+        facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold,
+        facts.transient_sold, facts.group_sold
+      ) as room (room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance,
+        rooms_not_available_other, rooms_sold, transient_sold, group_sold)
+    $select$),
+    ('reservation', 'r', 'reservation', 'Reservations, one row each.', $select$
+      select property.client_code, property.property_code, record.key as reservation_id, record.status,
+        record.from_date as arrival_date, record.to_date as departure_date,
+        facts.confirmation_number, facts.booking_time, facts.cancellation_time, facts.number_of_rooms,
+        facts.multi_reservation_id, facts.share_id, facts.channel, facts.nationality,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+    $select$),
+    ('room_stay', 'r', 'reservation', 'Room stays of reservations, one row each.', $select$
+      select property.client_code, property.property_code, record.key as reservation_id,
+        stay.stay_number::integer as stay_number, record.status, facts.number_of_rooms,
+        stay.arrival_date, stay.departure_date, stay.departure_date - stay.arrival_date as nights,
+        stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code,
+        stay.source_booking_code, stay.rate_code, stay.currency_code, stay.number_of_adults, stay.number_of_children,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+        facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code,
+        facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children
+      ) with ordinality as stay (arrival_date, departure_date, room_type_code, booked_room_type_code,
+        market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+        number_of_children, stay_number)
+    $select$),
+    ('stay_night', 'r', 'reservation',
+      'Nights of room stays, one row each; the revenue of a date stands on the first stay that covers it.', $select$
+      select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
+        night.occupancy_date, record.status, facts.number_of_rooms,
+        record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
+        night.arrival_date, night.departure_date,
+        night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
+        night.source_booking_code, night.rate_code, night.currency_code, night.number_of_adults,
+        night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
+        night.net_food_revenue, night.net_beverage_revenue, night.net_other_revenue, night.net_ticket_price,
+        night.ticket_price, night.net_total_revenue, night.gross_total_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral (
+        -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
+        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue, day.net_food_revenue,
+          day.net_beverage_revenue, day.net_other_revenue, day.net_ticket_price, day.ticket_price,
+          day.net_total_revenue, day.gross_total_revenue
+        from (
+          select stay.*, stay.arrival_date + nights.passed as occupancy_date,
+            row_number() over (partition by stay.arrival_date + nights.passed order by stay.stay_number) = 1
+              as carries_revenue
+          from (
+            select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
+              unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
+              unnested.source_booking_code, unnested.rate_code, unnested.currency_code,
+              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number
+            from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+              facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
+              facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
+              facts.number_of_children
+            ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
+              market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+              number_of_children, stay_number)
+          ) as stay
+          cross join lateral generate_series(0, stay.departure_date - stay.arrival_date - 1) as nights (passed)
+        ) as stay_date
+        left join (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue,
+            sum(sent.net_food_revenue) as net_food_revenue, sum(sent.net_beverage_revenue) as net_beverage_revenue,
+            sum(sent.net_other_revenue) as net_other_revenue, sum(sent.net_ticket_price) as net_ticket_price,
+            sum(sent.ticket_price) as ticket_price, sum(sent.net_total_revenue) as net_total_revenue,
+            sum(sent.gross_total_revenue) as gross_total_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue,
+            facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue,
+            facts.gross_total_revenue
+          ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
+            net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+          group by sent.revenue_date
+        ) as day on day.revenue_date = stay_date.occupancy_date and stay_date.carries_revenue
+        left join lateral (
+          select sent.rate_value, sent.gross_rate_value
+          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value,
+            facts.gross_rate_value
+          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, gross_rate_value, place)
+          where sent.stay_index = stay_date.stay_number - 1
+            and stay_date.occupancy_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+          order by sent.place desc
+          limit 1
+        ) as rate on true
+      ) as night
+    $select$),
+    ('daily_revenue', 'r', 'reservation',
+      'Revenue of reservations by date, one row each, also of dates that are no night of a stay.', $select$
+      select property.client_code, property.property_code, record.key as reservation_id,
+        sent.revenue_date as occupancy_date, record.status, sent.net_room_revenue, sent.net_food_revenue,
+        sent.net_beverage_revenue, sent.net_other_revenue, sent.net_ticket_price, sent.ticket_price,
+        sent.net_total_revenue, sent.gross_total_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue,
+        facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price,
+        facts.net_total_revenue, facts.gross_total_revenue
+      ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
+        net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+    $select$),
+    ('group_block_master', 'g', 'group', 'Group block masters, one row each.', $select$
+      select property.client_code, property.property_code, record.key as group_code, record.status,
+        facts.name, facts.master_group_code, facts.booking_date, facts.start_date, facts.end_date, facts.cutoff_days,
+        facts.cutoff_date, facts.group_type_code, facts.pickup_type_code, facts.market_segment_code, facts.rate_code,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+    $select$),
+    ('group_block_night', 'g', 'group', 'Group blocks: rooms of a room type held for a group on a night.', $select$
+      select property.client_code, property.property_code, record.key as group_code, block.occupancy_date,
+        block.room_type_code, record.status, block.blocks, block.pickup, block.original_blocks,
+        block.single_person_rate, block.two_person_rate, block.currency_code,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral unnest(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup,
+        facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code
+      ) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate,
+        two_person_rate, currency_code)
+    $select$)
+    ) as relations (name, resource, stored, meaning, definition)
+  loop
+    versions := format('analytics.stored_%s_version', relation.stored);
+    current_record := format($text$analytics.stored_property as property
+      join analytics.stored_current as record
+        on record.bucket = property.bucket and record.property_id = property.property_id
+        and record.resource = %L$text$, relation.resource);
+    record_as_of := format($text$analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = %L
+      cross join lateral (
+        select version.*
+        from %s as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record$text$, relation.resource, versions);
+    facts := format($text$
+      join %s as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash$text$, versions);
+    execute format('create view analytics.%I as %s', relation.name,
+      replace(replace(relation.definition, '{record}', current_record), '{facts}', facts));
+    execute format('comment on view analytics.%I is %L', relation.name, relation.meaning || ' Current state.');
+    -- The body is text, so its names are looked up when it is planned; it names only views of this schema.
+    execute format(
+      'create function analytics.%I(instant timestamptz, clock analytics.clock default ''source'')
+        returns setof analytics.%I language sql stable parallel safe as %L',
+      relation.name || '_as_of', relation.name,
+      replace(replace(relation.definition, '{record}', record_as_of), '{facts}', facts));
+  end loop;
+end
+$create$;
