@@ -76,7 +76,7 @@ export interface AuthInternals {
   readonly sealer: Sealer;
   readonly directory: Directory;
   readonly readToken: TokenReader;
-  /** What cursors of the change feed are sealed with. */
+  /** What cursors are sealed with. */
   cursorKey(): Promise<Buffer>;
   parties(): Promise<TokenParties>;
   /** Deletes what has no effect any more, at most once an hour. */
@@ -90,7 +90,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { pool, config, log, addresses } = options;
   const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
-  const cursorKey = once(async () => readCursorKey(pool, sealer, await readOrMakePeppers(pool, sealer)));
+  const cursorKey = once(() => readCursorKey(pool, sealer));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
   let watchingExpired: ((clientId: string) => void) | undefined;
@@ -104,8 +104,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   async function prepare(): Promise<void> {
-    // Makes the first pepper, which the directory then knows.
     await cursorKey();
+    // Before the directory reads it.
+    await readOrMakePeppers(pool, sealer);
     await directory.renew();
     await ensureSigningKey(pool, sealer, directory);
     await removeWhatIsDead(pool);

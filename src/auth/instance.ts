@@ -1,13 +1,12 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { readStatement } from "../db/statement.ts";
-import { type Peppers, pepperOf } from "./peppers.ts";
 import type { Sealer } from "./seal.ts";
 
 const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
 const READ = readStatement(new URL("./sql/read-instance-value.sql", import.meta.url));
 
-const CURSOR_KEY = "feed.cursor-key";
+const CURSOR_KEY = "cursor-key";
 const ISSUER = "auth.issuer";
 const AUDIENCE = "auth.audience";
 
@@ -23,18 +22,12 @@ async function readOrDecide(pool: Pool, name: string, decide: () => string): Pro
 }
 
 /**
- * What cursors of the change feed are sealed with (32 bytes): the same on all nodes, of this installation alone, and for ever.
- * Until it was stored by itself it was derived from the first pepper: so it begins as that, and cursors from then stay good.
+ * What cursors are sealed with (32 bytes): the same on all nodes, of this installation alone, and for ever, so that a cursor which
+ * a client keeps stays good whatever else is rotated.
  */
-export async function readCursorKey(pool: Pool, sealer: Sealer, peppers: Peppers): Promise<Buffer> {
-  const derive = () =>
-    createHmac("sha256", pepperOf(peppers, Math.min(...peppers.keys.keys())))
-      .update("cursors of the change feed")
-      .digest();
-  return sealer.open(
-    CURSOR_KEY,
-    await readOrDecide(pool, CURSOR_KEY, () => sealer.seal(CURSOR_KEY, derive())),
-  );
+export async function readCursorKey(pool: Pool, sealer: Sealer): Promise<Buffer> {
+  const stored = await readOrDecide(pool, CURSOR_KEY, () => sealer.seal(CURSOR_KEY, randomBytes(32)));
+  return sealer.open(CURSOR_KEY, stored);
 }
 
 /** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-issuer.md). */

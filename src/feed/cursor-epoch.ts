@@ -3,7 +3,7 @@ import { apartFromReader } from "../db/readers.ts";
 import type { Queryable } from "../db/transaction.ts";
 
 /** Of an installation that was never restored. */
-export const FIRST_EPOCH = 0;
+const FIRST_EPOCH = 0;
 const EPOCH_MAX = 2 ** 32;
 
 /** Its name in bellhop.instance. */

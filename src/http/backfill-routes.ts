@@ -19,7 +19,7 @@ import { ServiceError } from "../errors/registry.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
 import type { HttpContext } from "./context.ts";
-import { readCursor, writeCursor } from "./read-cursor.ts";
+import { PageCursors } from "./page-cursors.ts";
 import { QueryParameters } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
 import { receiveForm, receiveFormBytes } from "./receive-form.ts";
@@ -131,10 +131,10 @@ async function list(context: HttpContext, request: FastifyRequest, reply: Fastif
   const { clientId } = principalOf(request);
   const query = new QueryParameters(request.raw.url ?? "", ["state", "limit", "cursor"]);
   const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
-  const question = { clientId, path: "backfills", filters: query.question() };
-  const start = readCursor(question, query.cursor(), BACKFILL_POSITION);
+  const cursors = new PageCursors(context, { clientId, path: "backfills", filters: query.question() });
+  const start = cursors.read(query.cursor(), BACKFILL_POSITION);
   const page = await listBackfills(context.pool, { clientId, state }, start, query.limit());
-  const nextCursor = page.next === null ? null : writeCursor(question, page.next);
+  const nextCursor = cursors.write(page.next);
   return sendJson(reply, JSON.stringify({ items: page.items.map(backfillItem), nextCursor }));
 }
 
@@ -143,8 +143,9 @@ async function gaps(context: HttpContext, request: FastifyRequest, reply: Fastif
   const { clientId } = principal;
   const backfillId = idOf(request).toLowerCase();
   const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
-  const question = { clientId, path: `backfills/${backfillId}/gaps`, filters: query.question() };
-  const start = readCursor(question, query.cursor(), GAP_POSITION);
+  const path = `backfills/${backfillId}/gaps`;
+  const cursors = new PageCursors(context, { clientId, path, filters: query.question() });
+  const start = cursors.read(query.cursor(), GAP_POSITION);
   const limit = query.limit();
   const backfill = await requireBackfill(context.pool, backfillId, clientId);
   const { page, recordsRead } = await onBackfill(
@@ -156,7 +157,7 @@ async function gaps(context: HttpContext, request: FastifyRequest, reply: Fastif
     }),
   );
   charge(context, principal, recordsRead);
-  const nextCursor = page.next === null ? null : writeCursor(question, page.next);
+  const nextCursor = cursors.write(page.next);
   return sendJson(reply, JSON.stringify({ items: page.items, nextCursor }));
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasScope, type Principal } from "../auth/principal.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
-import { type CursorOwner, readChangeCursor, writeChangeCursor } from "../feed/change-cursor.ts";
+import { ChangeCursors } from "../feed/change-cursor.ts";
 import { readChangeEnds } from "../feed/change-ends.ts";
 import { bucketsOf, type ChangeFilter } from "../feed/change-filter.ts";
 import { ChangeWatch } from "../feed/change-watch.ts";
@@ -18,24 +18,6 @@ import { invalidParameter } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
 
 const SCOPE = "read";
-
-/** Reads and writes the cursors of one question. */
-interface Cursors {
-  read(cursor: string): Positions | "former" | undefined;
-  write(positions: Positions): string;
-}
-
-/** Cursors are sealed with a key that is the same on all nodes, and of this installation alone. */
-async function cursorsOf({ authenticator, pool }: HttpContext, owner: CursorOwner): Promise<Cursors> {
-  const seal = {
-    key: await authenticator.internals.cursorKey(),
-    epoch: await readCursorEpoch(pool),
-  };
-  return {
-    read: (cursor) => readChangeCursor(seal, owner, cursor),
-    write: (positions) => writeChangeCursor(seal, owner, positions),
-  };
-}
 
 function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeFilter {
   const resource = parameters.textOf("resource") as Resource | undefined;
@@ -62,7 +44,7 @@ async function startOf(
   context: HttpContext,
   parameters: DefinedParameters,
   filter: ChangeFilter,
-  cursors: Cursors,
+  cursors: ChangeCursors,
 ): Promise<Positions> {
   const cursor = parameters.textOf("cursor");
   const isFromNow = parameters.givenText("from") === "now";
@@ -87,7 +69,8 @@ async function answer(
   const filter = filterOf(parameters, principal);
   if (!(await mayAsk(context, principal, filter))) return refuseForbidden(reply, "insufficient_scope");
   const filters = parameters.filtersWithout("cursor", "from", "limit", "wait");
-  const cursors = await cursorsOf(context, { clientId: principal.clientId, filters });
+  const seal = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
+  const cursors = new ChangeCursors(seal, { clientId: principal.clientId, filters });
   const limit = parameters.givenNumber("limit");
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
@@ -104,12 +87,16 @@ async function answer(
     },
   });
   if (start === undefined) return refuseForbidden(reply, "invalid_token");
-  return sendPage<FollowedEnd>(reply, followChanges(pool, start, limit, cursors.write), {
-    head: "",
-    asLines: true,
-    tail: ({ positions, caughtUp }) =>
-      `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
-  });
+  return sendPage<FollowedEnd>(
+    reply,
+    followChanges(pool, start, limit, (at) => cursors.write(at)),
+    {
+      head: "",
+      asLines: true,
+      tail: ({ positions, caughtUp }) =>
+        `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
+    },
+  );
 }
 
 /** `GET /api/public/v1/changes`: the change feed (docs/changes.md), with the scope `read`. */

@@ -27,6 +27,8 @@ export interface HttpContext {
   readonly tracer: Tracer | undefined;
   readonly batchMeters: BatchMeters;
   readonly authenticator: Authenticator;
+  /** What cursors are sealed with: the same on all nodes, of this installation alone. */
+  readonly cursorKey: Buffer;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;
   /** The log by way of lanes that appliers read after the others; opened with the first batch of a backfill. */

@@ -6,7 +6,7 @@ import { knownVersionsFrom } from "../insight/known-from.ts";
 import type { StayQuestion } from "../insight/question.ts";
 import { nothingOf, reconcileNight } from "../insight/reconcile-night.ts";
 import { onScene, type Scene } from "../insight/scene.ts";
-import type { Position, PositionShape } from "../read/position.ts";
+import type { PositionShape } from "../read/position.ts";
 import { findProperty } from "../read/property.ts";
 import { settingsOf } from "../settings/property-settings.ts";
 import { refuseForbidden } from "./authorize.ts";
@@ -16,7 +16,7 @@ import { InsightParameters } from "./insight-parameters.ts";
 import { FEED_LISTS } from "./openapi/insight-feed-schemas.ts";
 import { INSIGHTS } from "./openapi/insight-operations.ts";
 import { INSIGHT_ITEMS } from "./openapi/insight-schemas.ts";
-import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
+import { PageCursors } from "./page-cursors.ts";
 import { mayRead } from "./read-property.ts";
 
 /** How many of the night's reservations the pages before have told. */
@@ -61,8 +61,9 @@ export async function answerNight(
   const { name, parameters: definitions, itemName } = INSIGHTS.night;
   const parameters = new InsightParameters(request, definitions);
   const { codes, clock } = parameters;
-  const cursorOf: Question = { clientId: principal.clientId, path: name, filters: parameters.filters };
-  const start: Position | null = readCursor(cursorOf, parameters.textOf("cursor"), NIGHT_POSITION);
+  const { filters } = parameters;
+  const cursors = new PageCursors(context, { clientId: principal.clientId, path: name, filters });
+  const start = cursors.read(parameters.textOf("cursor"), NIGHT_POSITION);
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const stayDate = parameters.givenText("stayDate");
   const asOf = parameters.textOf("asOf") ?? null;
@@ -73,7 +74,7 @@ export async function answerNight(
   const [from, limit] = [Number(start?.[0] ?? 0), parameters.givenNumber("limit")];
   const { reservations = [], ...apart } = answer ?? nothingOf(stayDate);
   const items = reservations.slice(from, from + limit);
-  const next = from + limit < reservations.length ? writeCursor(cursorOf, [from + limit]) : null;
+  const next = cursors.write(from + limit < reservations.length ? [from + limit] : null);
   const known = await knownOf(context, codes.clientCode, asOf !== null);
   const whole = { ...apart, items, nextCursor: next, clock, asOf, ...of, ...known };
   return sendInsight(request, reply, whole, INSIGHT_ITEMS[itemName], ["late"], "reservations");

@@ -28,7 +28,7 @@ import { answerFeedHealth, answerNight, knownOf } from "./insight-night-routes.t
 import { InsightParameters } from "./insight-parameters.ts";
 import { INSIGHT_PATH, INSIGHTS, type InsightDefinition } from "./openapi/insight-operations.ts";
 import { INSIGHT_ITEMS } from "./openapi/insight-schemas.ts";
-import { readCursor, writeCursor } from "./read-cursor.ts";
+import { PageCursors } from "./page-cursors.ts";
 import { mayRead } from "./read-property.ts";
 import { type ReadingTime, readingFor } from "./reader.ts";
 
@@ -100,8 +100,9 @@ async function answer(
   const principal = request.principal as Principal;
   const parameters = new InsightParameters(request, definition.parameters);
   const { codes, by, clock } = parameters;
-  const cursorOf = { clientId: principal.clientId, path: definition.name, filters: parameters.filters };
-  const start = readCursor(cursorOf, parameters.textOf("cursor"), position);
+  const { filters } = parameters;
+  const cursors = new PageCursors(context, { clientId: principal.clientId, path: definition.name, filters });
+  const start = cursors.read(parameters.textOf("cursor"), position);
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const asOf = parameters.textOf("asOf") ?? null;
   const schema = INSIGHT_ITEMS[definition.itemName];
@@ -122,7 +123,7 @@ async function answer(
     route.answer(client, question, on, start, limit, parameters),
   );
   const { items, next } = page;
-  const nextCursor = next === null ? null : writeCursor(cursorOf, next);
+  const nextCursor = cursors.write(next);
   const { watermark, settings } = scene;
   const whole = { items, nextCursor, clock, asOf, watermark, settingsVersion: settings.version };
   const isOfPast = route.looksBack === true || asOf !== null;

@@ -8,7 +8,7 @@ import type { Position } from "../read/position.ts";
 import { findProperty, type Property } from "../read/property.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
-import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
+import { PageCursors } from "./page-cursors.ts";
 import { type Items, sendPage } from "./read-page.ts";
 import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
 import { mayRead, type PropertyCodes } from "./read-property.ts";
@@ -35,7 +35,7 @@ const HISTORY_PARAMETERS = ["clientCode", "propertyCode", "limit", "cursor"];
 /** What one request for a list comes to, once it was read: whose property, where to start, and how to list it. */
 interface Asked {
   readonly codes: PropertyCodes;
-  readonly question: Question;
+  readonly cursors: PageCursors;
   readonly list: (property: Property) => Items;
   /** The resource where it is asked for what is not current: of that something may be known no more. */
   readonly past: ResourceLetter | undefined;
@@ -50,9 +50,10 @@ function codesOf(query: QueryParameters): PropertyCodes {
   return { clientCode: query.requiredCode("clientCode"), propertyCode: query.requiredCode("propertyCode") };
 }
 
-function questionOf(request: FastifyRequest, query: QueryParameters): Question {
+function cursorsOf(context: HttpContext, request: FastifyRequest, query: QueryParameters): PageCursors {
   const { clientId } = request.principal as Principal;
-  return { clientId, path: request.routeOptions.url ?? "", filters: query.question() };
+  const path = request.routeOptions.url ?? "";
+  return new PageCursors(context, { clientId, path, filters: query.question() });
 }
 
 function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
@@ -71,11 +72,11 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
   };
   checkOrder(filter.from, filter.to);
   const limit = query.limit();
-  const question = questionOf(request, query);
-  const start = readCursor(question, query.cursor(), recordPositionShape(filter));
+  const cursors = cursorsOf(context, request, query);
+  const start = cursors.read(query.cursor(), recordPositionShape(filter));
   return {
     codes,
-    question,
+    cursors,
     list: (property) => listRecords(context.pool, property, filter, start, limit),
     past: filter.asOf === undefined ? undefined : filter.resource,
   };
@@ -88,12 +89,12 @@ function readHistoryQuestion(context: HttpContext, resource: Resource, request: 
   const key = keyOf(query, resource);
   if (key === undefined) throw invalidParameter(`${name} is required: it names the record.`);
   const limit = query.limit();
-  const question = questionOf(request, query);
-  const start = readCursor(question, query.cursor(), HISTORY_POSITION);
+  const cursors = cursorsOf(context, request, query);
+  const start = cursors.read(query.cursor(), HISTORY_POSITION);
   const letter = letterOf(resource);
   return {
     codes,
-    question,
+    cursors,
     list: (property) => listHistory(context.pool, property, letter, key, start, limit),
     past: letter,
   };
@@ -105,7 +106,7 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
 }
 
 async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
-  const { codes, question, list, past } = asked;
+  const { codes, cursors, list, past } = asked;
   const principal = request.principal as Principal;
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
@@ -113,8 +114,7 @@ async function answer(context: HttpContext, asked: Asked, request: FastifyReques
   const knownFrom = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
   return sendPage(reply, property === undefined ? nothing() : list(property), {
     head: '{"items":[',
-    tail: (next) =>
-      `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}${knownFrom}}`,
+    tail: (next) => `],"nextCursor":${JSON.stringify(cursors.write(next))}${knownFrom}}`,
   });
 }
 

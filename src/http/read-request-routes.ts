@@ -10,7 +10,7 @@ import { isUuid, type Position } from "../read/position.ts";
 import { readSummariesOf } from "../read/request-summary.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
-import { type Question, readCursor, writeCursor } from "./read-cursor.ts";
+import { PageCursors } from "./page-cursors.ts";
 import { sendPage } from "./read-page.ts";
 import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
@@ -27,9 +27,8 @@ const LIST_PARAMETERS = [
   "cursor",
 ];
 
-function tailOf(question: Question) {
-  return (next: Position | null) =>
-    `],"nextCursor":${next === null ? "null" : JSON.stringify(writeCursor(question, next))}}`;
+function tailOf(cursors: PageCursors) {
+  return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursors.write(next))}}`;
 }
 
 function codesOf(query: QueryParameters): { clientCode: string; propertyCode: string } | undefined {
@@ -55,13 +54,14 @@ async function answerList(context: HttpContext, request: FastifyRequest, reply: 
   };
   checkOrder(query.timestamp("from"), query.timestamp("to"));
   const limit = query.limit();
-  const question = { clientId: principal.clientId, path: "requests", filters: query.question() };
-  const start = readCursor(question, query.cursor(), REQUEST_POSITION);
+  const { clientId } = principal;
+  const cursors = new PageCursors(context, { clientId, path: "requests", filters: query.question() });
+  const start = cursors.read(query.cursor(), REQUEST_POSITION);
   if (codes !== undefined && !(await mayRead(context, principal, codes)))
     return refuseForbidden(reply, "insufficient_scope");
-  return sendPage(reply, listRequests(context.pool, principal.clientId, filter, start, limit), {
+  return sendPage(reply, listRequests(context.pool, clientId, filter, start, limit), {
     head: '{"items":[',
-    tail: tailOf(question),
+    tail: tailOf(cursors),
   });
 }
 
@@ -75,8 +75,9 @@ async function answerOne(
   const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
   const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
   const limit = query.limit();
-  const question = { clientId, path: `requests/${requestId}`, filters: query.question() };
-  const start = readCursor(question, query.cursor(), REQUEST_RECORDS_POSITION);
+  const path = `requests/${requestId}`;
+  const cursors = new PageCursors(context, { clientId, path, filters: query.question() });
+  const start = cursors.read(query.cursor(), REQUEST_RECORDS_POSITION);
   const ask = async () =>
     isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
   let found = await ask();
@@ -91,7 +92,7 @@ async function answerOne(
   const summary = JSON.stringify(found.summary);
   return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
     head: `${summary.slice(0, -1)},"records":[`,
-    tail: tailOf(question),
+    tail: tailOf(cursors),
   });
 }
 

@@ -23,7 +23,7 @@ export interface DelivererParts {
   readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
   readonly sealer: SecretSealer;
-  /** What cursors of the change feed are sealed with. */
+  /** What cursors are sealed with. */
   readonly cursorKey: () => Promise<Buffer>;
 }
 

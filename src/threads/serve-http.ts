@@ -104,7 +104,8 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const watch = tellSlowStatements(config.slowQueryMs, parts.log, metrics);
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch);
   stops.push(() => questions.end());
-  const context = createContext(parts, acceptLog, backfillLog, diskWatch, questions);
+  const cursorKey = await parts.authenticator.internals.cursorKey();
+  const context = createContext(parts, cursorKey, acceptLog, backfillLog, diskWatch, questions);
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
@@ -230,6 +231,7 @@ function openWireNotes({ pool, log, authenticator }: HttpParts): WireNotes {
 
 function createContext(
   parts: HttpParts,
+  cursorKey: Buffer,
   acceptLog: AcceptLog | undefined,
   backfillLog: BackfillLog,
   diskWatch: DiskWatch,
@@ -248,6 +250,7 @@ function createContext(
     slowRequestMs: config.slowRequestMs,
     batchMeters: createBatchMeters(metrics),
     authenticator,
+    cursorKey,
     rateLimiter: createRateLimiter(undefined, shared.rates),
     get acceptLog() {
       if (acceptLog === undefined) throw new Error("This node has not the role to accept.");

@@ -152,7 +152,10 @@ describe("the client and the service", () => {
       sent,
     );
     assert.ok(all.slice(25).every(({ change }) => change === "updated"));
-    for (const at of [0, 3, 17, 29]) assert.deepEqual(await follow(all[at]?.cursor), all.slice(at + 1));
+    // No cursor is written twice.
+    const told = (changes: readonly Change[]) => changes.map(({ cursor: _, ...change }) => change);
+    for (const at of [0, 3, 17, 29])
+      assert.deepEqual(told(await follow(all[at]?.cursor)), told(all.slice(at + 1)));
   });
 
   test("an error of the service is a BellhopError with its code, status and request id", async () => {

@@ -5,7 +5,7 @@ import { letterOf, type Resource } from "../../contract/resource.ts";
 import { readStatement } from "../../db/statement.ts";
 import { type Queryable, withTransaction } from "../../db/transaction.ts";
 import { ServiceError } from "../../errors/registry.ts";
-import { type CursorSeal, writeChangeCursor } from "../change-cursor.ts";
+import { ChangeCursors, type CursorSeal } from "../change-cursor.ts";
 import { bucketsOf, type ChangeFilter, type GrantedProperties } from "../change-filter.ts";
 import { changeObjects } from "../change-lines.ts";
 import type { Positions } from "../positions.ts";
@@ -187,13 +187,12 @@ export class ChangeNoticer {
       await this.#move(this.#pool, endpoint, positions);
       return false;
     }
-    const seal = await this.#cursorSeal();
-    const owner = { clientId, filters: filtersOf(endpoint) };
-    const from = writeChangeCursor(seal, owner, page.before);
+    const cursors = new ChangeCursors(await this.#cursorSeal(), { clientId, filters: filtersOf(endpoint) });
+    const from = cursors.write(page.before);
     const head = JSON.stringify({
       type: EVENT,
       timestamp: new Date().toISOString(),
-      data: { from, to: writeChangeCursor(seal, owner, positions), caughtUp },
+      data: { from, to: cursors.write(positions), caughtUp },
     });
     const body = `${head.slice(0, -2)},"changes":[${Buffer.concat(changes.flatMap((change, at) => (at === 0 ? [change] : [Buffer.from(","), change]))).toString("utf8")}]}}`;
     return withTransaction(this.#pool, async (on) => {

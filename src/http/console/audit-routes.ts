@@ -9,7 +9,7 @@ export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): voi
   const parameters = ["clientId", "who", "limit", "cursor"];
   addQuestion(scope, parts, "audit", parameters, async ({ query }): Promise<Page<AuditItem>> => {
     const filter = { clientId: query.code("clientId"), who: query.code("who") };
-    const { limit, start, cursorOf } = pagingOf("audit", query, AUDIT_POSITION);
+    const { limit, start, cursorOf } = pagingOf(parts, "audit", query, AUDIT_POSITION);
     const { items, next } = await listAudit(parts.context.pool, filter, start, limit);
     return { items, nextCursor: cursorOf(next) };
   });

@@ -75,7 +75,7 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   const listed = ["state", "clientId", "limit", "cursor"];
   addQuestion(scope, parts, "backfills", listed, async ({ query }): Promise<Page<BackfillListItem>> => {
     const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
-    const { limit, start, cursorOf } = pagingOf("backfills", query, BACKFILL_POSITION);
+    const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
     const filter = { clientId: query.code("clientId") ?? null, state };
     const { items, next } = await listBackfills(pool, filter, start, limit);
     return { items: items.map(itemOf), nextCursor: cursorOf(next) };
@@ -89,7 +89,7 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     ["limit", "cursor"],
     async ({ named, query }): Promise<Page<BackfillGap>> => {
       const backfill = await requireOne(parts, named);
-      const { limit, start, cursorOf } = pagingOf(`gaps/${backfill.backfillId}`, query, GAP_POSITION);
+      const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
       return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
         const { items, next } = await readGaps(client, asked, tally, start, limit);
         return { items, nextCursor: cursorOf(next) };

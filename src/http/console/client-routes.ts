@@ -105,7 +105,7 @@ async function rotate(parts: ConsoleParts, { body, operator, named }: Told): Pro
 /** The partners' clients: who there is, and everything that `bellhop client` can do with one. */
 export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   addQuestion(scope, parts, "clients", ["search", "limit", "cursor"], async ({ query }) => {
-    const { limit, start, cursorOf } = pagingOf("clients", query, CLIENT_POSITION);
+    const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
     const { items, next } = await listClientPage(parts.context.pool, query.code("search"), start, limit);
     return { items, nextCursor: cursorOf(next) } satisfies Page<ClientItem>;
   });

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../../auth/operator-session.ts";
 import { readFor } from "../../db/readers.ts";
 import type { Position, PositionShape } from "../../read/position.ts";
-import { readCursor, writeCursor } from "../read-cursor.ts";
+import { PageCursors } from "../page-cursors.ts";
 import { QueryParameters } from "../read-parameters.ts";
 import { readingFor } from "../reader.ts";
 import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
@@ -38,16 +38,17 @@ export interface Paging {
 
 /** How an operator's question is paged; `limitMax`: a page has never more, whatever was asked for. */
 export function pagingOf(
+  { context }: ConsoleParts,
   path: string,
   query: QueryParameters,
   shape: PositionShape,
   limitMax = 1_000,
 ): Paging {
-  const question = { clientId: "console", path, filters: query.question() };
+  const cursors = new PageCursors(context, { clientId: "console", path, filters: query.question() });
   return {
     limit: Math.min(query.limit(), limitMax),
-    start: readCursor(question, query.cursor(), shape),
-    cursorOf: (next) => (next === null ? null : writeCursor(question, next)),
+    start: cursors.read(query.cursor(), shape),
+    cursorOf: (next) => cursors.write(next),
   };
 }
 

@@ -20,7 +20,13 @@ export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     const clientCode = query.requiredCode("clientCode");
     const propertyCode = query.requiredCode("propertyCode");
     const key = query.requiredCode("key");
-    const { limit, start, cursorOf } = pagingOf("history", query, HISTORY_POSITION, VERSIONS_LIMIT_MAX);
+    const { limit, start, cursorOf } = pagingOf(
+      parts,
+      "history",
+      query,
+      HISTORY_POSITION,
+      VERSIONS_LIMIT_MAX,
+    );
     const { pool } = parts.context;
     const property = await findProperty(pool, clientCode, propertyCode);
     if (property === undefined) return { items: [], nextCursor: null };

@@ -43,7 +43,13 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   const listed = ["search", "clientCode", "limit", "cursor"];
   addQuestion(scope, parts, "properties", listed, async ({ query }): Promise<Page<PropertyItem>> => {
     const filter = { clientCode: query.code("clientCode"), search: query.code("search") };
-    const { limit, start, cursorOf } = pagingOf("properties", query, PROPERTY_POSITION, PROPERTIES_LIMIT_MAX);
+    const { limit, start, cursorOf } = pagingOf(
+      parts,
+      "properties",
+      query,
+      PROPERTY_POSITION,
+      PROPERTIES_LIMIT_MAX,
+    );
     const { rows, next } = await listProperties(pool, filter, start, limit);
     const feeds = await glanceAtFeeds(pool, rows);
     return {

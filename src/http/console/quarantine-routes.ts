@@ -63,7 +63,7 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
   const listed = ["clientCode", "propertyCode", "limit", "cursor"];
   addQuestion(scope, parts, "quarantine", listed, async ({ query }): Promise<Page<QuarantineItem>> => {
     const codes = { clientCode: query.code("clientCode"), propertyCode: query.code("propertyCode") };
-    const { limit, start, cursorOf } = pagingOf("quarantine", query, QUARANTINE_POSITION);
+    const { limit, start, cursorOf } = pagingOf(parts, "quarantine", query, QUARANTINE_POSITION);
     const { items, next } = await listQuarantine(pool, codes, start, limit);
     return { items, nextCursor: cursorOf(next) };
   });

@@ -42,7 +42,7 @@ function idPrefixOf(query: QueryParameters): string | undefined {
   return prefix;
 }
 
-async function answerList({ context }: ConsoleParts, { query }: Asked): Promise<Page<RequestItem>> {
+async function answerList(parts: ConsoleParts, { query }: Asked): Promise<Page<RequestItem>> {
   const codes = codesOf(query);
   const filter = {
     resource: query.word("resource", RESOURCES),
@@ -54,9 +54,9 @@ async function answerList({ context }: ConsoleParts, { query }: Asked): Promise<
       codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
   };
   checkOrder(query.timestamp("from"), query.timestamp("to"));
-  const { limit, start, cursorOf } = pagingOf("requests", query, REQUEST_POSITION);
+  const { limit, start, cursorOf } = pagingOf(parts, "requests", query, REQUEST_POSITION);
   const clientId = query.code("clientId") ?? null;
-  const { items, next } = await listRequestsOfAll(context.pool, clientId, filter, start, limit);
+  const { items, next } = await listRequestsOfAll(parts.context.pool, clientId, filter, start, limit);
   return { items, nextCursor: cursorOf(next) };
 }
 
@@ -72,7 +72,13 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
   const which = query.word("records", ["notable", "all"] as const) ?? "notable";
   const outcome = query.word("outcome", OUTCOMES);
   const path = `requests/${asked.named["requestId"]?.toLowerCase()}`;
-  const { limit, start, cursorOf } = pagingOf(path, query, REQUEST_RECORDS_POSITION, RECORDS_LIMIT_MAX);
+  const { limit, start, cursorOf } = pagingOf(
+    parts,
+    path,
+    query,
+    REQUEST_RECORDS_POSITION,
+    RECORDS_LIMIT_MAX,
+  );
   const request = await requireRequest(parts, asked);
   const { pool } = parts.context;
   const page = listRequestRecords(pool, request.clientId, request, start, limit, {

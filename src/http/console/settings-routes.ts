@@ -135,7 +135,7 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addQuestion(scope, parts, "labels", ["clientCode", "by", "limit", "cursor"], ({ query }) =>
     describeLabels(parts, query.requiredCode("clientCode"), {
       by: query.word("by", ["unmapped"]),
-      paging: pagingOf("labels", query, LABEL_POSITION),
+      paging: pagingOf(parts, "labels", query, LABEL_POSITION),
     }),
   );
   const settingFields = ["clientCode", "propertyCode", "name"];

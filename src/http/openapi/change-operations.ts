@@ -15,7 +15,7 @@ const WAIT_SECONDS_MAX = 30;
 const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = 10_000;
 
-const EXAMPLE_CURSOR = "AhHQhgPOQh3T0u2sqQ8j";
+const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
 
 /** The parameters of the change feed; they are read by these definitions. */
 export const CHANGE_PARAMETERS: readonly Parameter[] = [

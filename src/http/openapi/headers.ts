@@ -92,7 +92,9 @@ export const HEADERS = {
       type: "string",
       maxLength: 16_384,
       pattern: '^<[^<>]+>; rel="next"$',
-      examples: ['</api/insight/v1/on-the-books?cursor=WyJIVXgwN1dTT0dJX2YyX2Zt>; rel="next"'],
+      examples: [
+        '</api/insight/v1/on-the-books?cursor=b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6Pa>; rel="next"',
+      ],
     },
   },
   "X-Watermark": {

@@ -48,7 +48,9 @@ export const CURSOR_PARAMETER = query(
     minLength: 1,
     maxLength: 2048,
     pattern: "^[A-Za-z0-9_-]+$",
-    examples: ["WyJIVXgwN1dTT0dJX2YyX2ZtIiwiUi00ODIxMyJd"],
+    examples: [
+      "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
+    ],
   },
 );
 

@@ -144,7 +144,9 @@ export const NEXT_CURSOR: Schema = {
   maxLength: 2048,
   pattern: "^[A-Za-z0-9_-]+$",
   description: "The `cursor` of the next page; null at the end.",
-  examples: ["WyJIVXgwN1dTT0dJX2YyX2ZtIiwiUi00ODIxMyJd"],
+  examples: [
+    "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
+  ],
 };
 
 const VERSION: Readonly<Record<string, Schema>> = {
