@@ -18,10 +18,7 @@ export type ReadFact = string | null | readonly (string | null)[];
 
 /** The columns of the composite type of a resource, with their types, as the migration creates it. */
 export function factColumns(resource: Resource): ReadonlyMap<string, string> {
-  const sql = readFileSync(
-    new URL("../../sql/migrations/0005-store-facts-as-text.sql", import.meta.url),
-    "utf8",
-  );
+  const sql = readFileSync(new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url), "utf8");
   const [, columns = ""] =
     new RegExp(`create type bellhop\\.${TYPES[resource]} as \\(([\\s\\S]*?)\\n\\)`).exec(sql) ?? [];
   const lines = columns.split("\n").map((line) => /^ {2}([a-z_]+) (\w+(?:\[\])?)/.exec(line));

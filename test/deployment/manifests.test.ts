@@ -48,7 +48,7 @@ describe("the image", () => {
       "package-lock.json",
       "docs/console/a.png",
       "packages/console/build.ts",
-      "sql/migrations/0001-create-log-and-requests.sql",
+      "sql/migrations/0001-create-schema.sql",
     ])
       assert.ok(isTaken(path), path);
     for (const path of [
