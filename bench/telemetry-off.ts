@@ -10,9 +10,9 @@ import { readOptions } from "../scripts/read-options.ts";
 import { readStatement } from "../src/db/statement.ts";
 import { watchStatements } from "../src/db/watch-statements.ts";
 import { beginTrace } from "../src/http/request-trace.ts";
-import { packTraceContext } from "../src/observe/otlp/trace-context.ts";
-import type { Tracer } from "../src/observe/otlp/tracer.ts";
+import type { Tracer } from "../src/observe/opentelemetry.ts";
 import { noWaits, sumOfWaits } from "../src/observe/request-waits.ts";
+import { packTraceContext } from "../src/observe/telemetry.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
 import { Closers } from "./closers.ts";
 import { measureContestant } from "./contestant.ts";
@@ -63,7 +63,7 @@ function handleWithout(at: number): void {
   const tracer = tracers[0];
   const startedAtMs = at;
   const waits = noWaits(); // take-ahead.ts, take
-  const trace = beginTrace(tracer, request.headers["traceparent"]); // take-ahead.ts, letIn
+  const trace = beginTrace(tracer, request.headers["traceparent"], startedAtMs); // take-ahead.ts, letIn
   const receivingAt = performance.now(); // take-batch.ts, receiveAndAccept
   waits.body = performance.now() - receivingAt;
   const readingAt = performance.now(); // take-batch.ts, acceptBody
@@ -73,7 +73,7 @@ function handleWithout(at: number): void {
     trace.recordsAtMs = readingAt;
     trace.appendAtMs = appendingAt;
   }
-  const traceContext = trace ? packTraceContext(trace.context) : undefined;
+  const traceContext = trace ? packTraceContext(trace.span.spanContext()) : undefined;
   const row = JSON.stringify({ bucket: at, trace_context: traceContext }); // log-entry.ts
   const flushed = { result: request.result, flushedAt: appendingAt }; // accept-log.ts
   underWay[at % requests.length] = { waits, trace, flushed };

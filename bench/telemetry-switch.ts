@@ -7,76 +7,43 @@
  * once a minute, are sent on demand only, for what one sending takes.
  */
 import { createServer } from "node:http";
-import { registerHooks } from "node:module";
-import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { BroadcastChannel, isMainThread } from "node:worker_threads";
-import type { MetricExporter } from "../src/observe/otlp/metric-exporter.ts";
-import { PeriodicSending } from "../src/observe/otlp/periodic-sending.ts";
-import { OtlpSender } from "../src/observe/otlp/sender.ts";
-import { Tracer } from "../src/observe/otlp/tracer.ts";
-import { startMetricExporter as startSending } from "../src/threads/telemetry.ts";
+import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
+import { Tracer } from "../src/observe/opentelemetry.ts";
 
 /** What the threads tell each other. */
 type Told = { readonly isOn: boolean } | "here" | "turned";
 
-const REPLACED = new URL("../src/threads/telemetry.ts", import.meta.url).href;
-
 let isOn = false;
-let startExporter = async (): Promise<MetricExporter | undefined> => undefined;
-/** The sendings of this thread's spans, each known once it has looked whether there is something. */
-const sendings = new Set<PeriodicSending>();
-const underWay = new Set<Promise<void>>();
-let sent = 0;
-
-// What the service imports as its src/threads/telemetry.ts is this module.
-registerHooks({
-  resolve(specifier, context, next) {
-    const resolved = next(specifier, context);
-    const isOurs = context.parentURL === import.meta.url;
-    return resolved.url === REPLACED && !isOurs ? { ...resolved, url: import.meta.url } : resolved;
-  },
-});
-
-export { startTracer } from "../src/threads/telemetry.ts";
-
-/** In the place of the service's own: starts none until it is asked for one. */
-export async function startMetricExporter(...of: Parameters<typeof startSending>): Promise<undefined> {
-  startExporter = () => startSending(...of);
-}
+/** What sends this thread's spans, known once it has had one. */
+const processors = new Set<BatchSpanProcessor>();
+const readers = new Set<PeriodicExportingMetricReader>();
 
 const { begin } = Tracer.prototype;
-Tracer.prototype.begin = function (traceparent) {
-  return isOn ? begin.call(this, traceparent) : undefined;
+Tracer.prototype.begin = function (name, options, traceparent) {
+  return isOn ? begin.call(this, name, options, traceparent) : undefined;
 };
-const { sendNow } = PeriodicSending.prototype;
-PeriodicSending.prototype.sendNow = function () {
-  sendings.add(this);
-  sendNow.call(this);
+const { onEnd } = BatchSpanProcessor.prototype;
+BatchSpanProcessor.prototype.onEnd = function (span) {
+  processors.add(this);
+  onEnd.call(this, span);
 };
-const { send } = OtlpSender.prototype;
-OtlpSender.prototype.send = function (bytes, mediaType) {
-  sent += 1;
-  const sending = send.call(this, bytes, mediaType);
-  underWay.add(sending);
-  const over = () => void underWay.delete(sending);
-  sending.then(over, over);
-  return sending;
-};
+// In the place of the SDK's own, which starts to send them at an interval.
+Object.assign(PeriodicExportingMetricReader.prototype, {
+  onInitialized(this: PeriodicExportingMetricReader) {
+    readers.add(this);
+  },
+});
 
 /** What waits is sent before it is off: it belongs to what was measured. */
 async function turn(toOn: boolean): Promise<void> {
   isOn = toOn;
-  if (toOn) return;
-  for (let before = -1; before !== sent || underWay.size > 0; ) {
-    before = sent;
-    for (const sending of sendings) sending.sendNow();
-    await Promise.allSettled(underWay);
-    await turnOfLoop();
-  }
+  if (!toOn) await Promise.allSettled([...processors].map((processor) => processor.forceFlush()));
 }
 
 async function sendMetrics(count: number): Promise<void> {
-  for (let at = 0; at < count; at += 1) await (await startExporter())?.stop();
+  for (let at = 0; at < count; at += 1) await Promise.all([...readers].map((reader) => reader.forceFlush()));
 }
 
 const channel = new BroadcastChannel("telemetry-switch");

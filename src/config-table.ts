@@ -1,4 +1,4 @@
-import { TELEMETRY_SETTINGS } from "./observe/otlp/settings.ts";
+import { TELEMETRY_SETTINGS } from "./observe/telemetry-settings.ts";
 
 /** A setting of a service, as the environment names it. `docs/configuration.md` is the table for people; a test holds it to SETTINGS. */
 export interface Setting {

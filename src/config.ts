@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./db/presence.ts";
 import { NetworkError, readNetworks } from "./network/networks.ts";
-import { readTelemetry, type Telemetry } from "./observe/otlp/settings.ts";
+import { readTelemetry, type Telemetry } from "./observe/telemetry-settings.ts";
 
 const MIB = 1_048_576;
 

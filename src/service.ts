@@ -9,7 +9,8 @@ import { keepLedgersPacked } from "./insight/pack-ledger.ts";
 import { SharedCounter } from "./memory/shared-counter.ts";
 import type { Logger, LoggerOptions } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
-import type { Tracer } from "./observe/otlp/tracer.ts";
+import type { Tracer } from "./observe/opentelemetry.ts";
+import { startMetricSending, startTracer } from "./observe/telemetry.ts";
 import { keepRetention } from "./retention/windows/keep-retention.ts";
 import { VERSION_WINDOWS } from "./state/version-windows.ts";
 import { startSurvey } from "./survey/survey.ts";
@@ -29,7 +30,6 @@ import { ServiceThread, type ThreadParts } from "./threads/service-thread.ts";
 import { allocateSharedState, type SharedState } from "./threads/shared-state.ts";
 import { tellSlowStatements } from "./threads/slow-statements.ts";
 import { Stops } from "./threads/stops.ts";
-import { startMetricExporter, startTracer } from "./threads/telemetry.ts";
 import { threadLogOf } from "./threads/thread-log.ts";
 import { WholeProcess } from "./threads/whole-process.ts";
 
@@ -161,11 +161,11 @@ async function startInOrder(
     ? serveOnThisThread(start)
     : serveOnThreads(start, threads.http));
   addresses.set({ base: port, auth: authPort ?? port });
-  const exporter = await startMetricExporter(config.telemetry, { log, metrics }, () =>
+  const sending = await startMetricSending(config.telemetry, { log, metrics }, () =>
     threads.whole.readMetrics(),
   );
   // First of all: a thread that has stopped answers nothing.
-  stops.push(() => exporter?.stop());
+  stops.push(() => sending?.stop());
   return {
     address: addresses.base,
     authAddress: addresses.auth,

@@ -33,7 +33,7 @@ export interface Submission {
   readonly replyTo: string | null;
   /** The backfill that the batch belongs to. */
   readonly backfillId?: string | null;
-  /** The span that it is accepted in, packed (src/observe/otlp/trace-context.ts), where it is traced. */
+  /** The span that it is accepted in, packed (src/observe/telemetry.ts), where it is traced. */
   readonly traceContext?: string | undefined;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
   /**

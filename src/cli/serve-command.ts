@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import { hasOperators } from "../auth/operator-admin.ts";
 import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
-import { createLogger, type Logger } from "../observe/log.ts";
-import { allocateTurns } from "../observe/turn-taking.ts";
+import { allocateTurns, createLogger, type Logger } from "../observe/log.ts";
 import { type Service, startService } from "../service.ts";
 import { closeSandbox, openSandbox } from "./sandbox.ts";
 

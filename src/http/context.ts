@@ -9,7 +9,7 @@ import type { RateLimiter } from "../auth/rate-limiter.ts";
 import type { BackfillAdmission } from "../backfill/admission.ts";
 import type { WireNotes } from "../certify/wire-notes.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Tracer } from "../observe/otlp/tracer.ts";
+import type { Tracer } from "../observe/opentelemetry.ts";
 import type { BatchMeters } from "./batch-meters.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { BodyLimits } from "./body-collector.ts";

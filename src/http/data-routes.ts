@@ -36,7 +36,7 @@ function registerDataRoute(app: FastifyInstance, context: HttpContext, resource:
       const early = earlyRequestOf(raw)?.taken;
       const data: DataRequest = early?.request ?? {
         ...{ resource, raw, principal: request.principal as Principal, waits: request.waits ?? noWaits() },
-        trace: beginTrace(context.tracer, raw.headers["traceparent"]),
+        trace: beginTrace(context.tracer, raw.headers["traceparent"], request.startedAtMs),
       };
       request.trace = data.trace;
       let taken: TakenBatch;

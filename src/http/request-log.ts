@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { SpanShape } from "../observe/otlp/span-message.ts";
 import {
   longestWait,
   noWaits,
@@ -11,7 +10,7 @@ import {
 } from "../observe/request-waits.ts";
 import type { HttpContext } from "./context.ts";
 import { earlyRequestOf } from "./early-request.ts";
-import { beginTrace, endTrace, type MaybeTrace, shapeOfRequests } from "./request-trace.ts";
+import { beginTrace, endTrace, type MaybeTrace } from "./request-trace.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -48,9 +47,8 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
 
-/** Where requests are counted that were asked and answered alike, and what their spans have in common. */
+/** Where requests are counted that were asked and answered alike. */
 interface Meters {
-  readonly shape: SpanShape;
   count(): void;
   time(seconds: number): void;
 }
@@ -95,7 +93,7 @@ export class RequestLog {
     const meters = this.#metersOf(method, route, statusCode);
     meters.count();
     meters.time(elapsedMs / 1000);
-    const traceId = this.#trace(response, request, meters.shape, overAtMs);
+    const traceId = this.#trace(response, request, overAtMs);
     const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
     this.#context.log[level](
       {
@@ -120,17 +118,17 @@ export class RequestLog {
   #trace(
     { statusCode: status, writableFinished }: ServerResponse,
     request: LoggedRequest,
-    shape: SpanShape,
     endMs: number,
   ): string | undefined {
     const { tracer } = this.#context;
     if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
-    const { clientId, traceparent } = request;
+    const { clientId, traceparent, startedAtMs } = request;
     const trace =
-      request.trace ?? (request.trace === undefined && beginTrace(tracer, clientId && traceparent));
+      request.trace ??
+      (request.trace === undefined && beginTrace(tracer, clientId && traceparent, startedAtMs));
     if (!trace) return undefined;
-    endTrace(tracer, trace, request, shape, { endMs, status, isClientGone: !writableFinished });
-    return trace.context.traceId;
+    endTrace(tracer, trace, request, { endMs, status, isClientGone: !writableFinished });
+    return trace.span.spanContext().traceId;
   }
 
   /** What a request had asked to wait for does not make it slow. */
@@ -157,7 +155,6 @@ export class RequestLog {
       const requests = this.#context.metrics.requests.labels({ method, route, status });
       const seconds = this.#context.metrics.requestSeconds.labels({ route });
       meters = {
-        shape: shapeOfRequests(method, route, status),
         count: () => requests.inc(),
         time: (taken) => seconds.observe(taken),
       };

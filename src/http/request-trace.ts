@@ -1,10 +1,12 @@
-import type { Attributes } from "../observe/otlp/json.ts";
-import type { SpanShape } from "../observe/otlp/span-message.ts";
-import type { BegunSpan, Tracer } from "../observe/otlp/tracer.ts";
-import { noWaits, type RequestWaits, type Wait } from "../observe/request-waits.ts";
+import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
+import type { Tracer } from "../observe/opentelemetry.ts";
+import { noWaits, type RequestWaits } from "../observe/request-waits.ts";
 
 /** The span of a request, and when parts of it began, in milliseconds of `performance.now`; not a number for those that did not. */
-export interface RequestTrace extends BegunSpan {
+export interface RequestTrace {
+  readonly span: Span;
+  /** When `performance.now` was 0: one reading, so that the parts of a request lie within it. */
+  readonly epochMs: number;
   recordsAtMs: number;
   appendAtMs: number;
 }
@@ -19,37 +21,23 @@ export type MaybeTrace = RequestTrace | null | undefined;
 export function beginTrace(
   tracer: Tracer | undefined,
   traceparent: string | string[] | undefined,
+  startedAtMs: number,
 ): MaybeTrace {
   if (tracer === undefined) return undefined;
-  const begun = tracer.begin(typeof traceparent === "string" ? traceparent : undefined);
-  if (begun === undefined) return null;
-  const { context, parentSpanId } = begun;
-  return { context, parentSpanId, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
+  const epochMs = Date.now() - performance.now();
+  const options = { kind: SpanKind.SERVER, startTime: epochMs + startedAtMs };
+  const span = tracer.begin("request", options, typeof traceparent === "string" ? traceparent : undefined);
+  return span === undefined ? null : { span, epochMs, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
 }
 
-/** What is told of a request that is over. */
+/** What the span of a request says of it. */
 interface TracedRequest {
   readonly id: string;
-  readonly startedAtMs: number;
+  readonly method: string;
+  readonly route: string;
   readonly waits: RequestWaits | undefined;
   readonly clientId: string | undefined;
   readonly acceptedRequestId: string | undefined;
-}
-
-const JUDGE: SpanShape = { name: "judge records", kind: "internal" };
-const APPEND: SpanShape = { name: "append", kind: "internal" };
-
-/** What spans of requests have in common that were asked and answered alike. */
-export function shapeOfRequests(method: string, route: string, status: number): SpanShape {
-  return {
-    name: `${method} ${route}`,
-    kind: "server",
-    attributes: {
-      "http.request.method": method,
-      "http.route": route,
-      "http.response.status_code": status,
-    },
-  };
 }
 
 /** A wait that took less is no reason to look at it. */
@@ -59,14 +47,32 @@ function shown(waitMs: number): number | undefined {
   return waitMs >= SHOWN_WAIT_MS ? Math.round(waitMs) : undefined;
 }
 
-type RequestAttributes = Readonly<Record<`bellhop.wait.${Wait}_ms`, number | undefined>> & Attributes;
+/** When and how a request ended. */
+interface Ended {
+  readonly endMs: number;
+  readonly status: number;
+  readonly isClientGone: boolean;
+}
 
-/** What is a request's own. (All names at once: objects of one kind are made and read in a fraction of the time.) */
-function attributesOf(
-  { id, clientId, acceptedRequestId, waits = noWaits() }: TracedRequest,
-  isClientGone: boolean,
-): RequestAttributes {
-  return {
+/** Ends the span of a request, and of a batch the spans within it: how its records were judged and how it was appended. */
+export function endTrace(
+  tracer: Tracer,
+  { span, epochMs, recordsAtMs, appendAtMs }: RequestTrace,
+  { id, method, route, waits = noWaits(), clientId, acceptedRequestId }: TracedRequest,
+  { endMs, status, isClientGone }: Ended,
+): void {
+  const tellPart = (name: string, startMs: number, lastedMs: number) => {
+    if (Number.isNaN(startMs)) return;
+    const startTime = epochMs + startMs;
+    tracer.beginWithin(span.spanContext(), name, { startTime }).end(startTime + lastedMs);
+  };
+  tellPart("judge records", recordsAtMs, waits.records);
+  tellPart("append", appendAtMs, waits.lane + waits.flush);
+  span.updateName(`${method} ${route}`);
+  span.setAttributes({
+    "http.request.method": method,
+    "http.route": route,
+    "http.response.status_code": status,
     "bellhop.client_id": clientId,
     "bellhop.request_id": acceptedRequestId,
     "bellhop.http_request_id": id,
@@ -79,39 +85,7 @@ function attributesOf(
     "bellhop.wait.flush_ms": shown(waits.flush),
     "bellhop.wait.asked_ms": shown(waits.asked),
     "bellhop.wait.answer_ms": shown(waits.answer),
-  };
-}
-
-/** A request that is over: when, and how it was answered. */
-interface Ended {
-  readonly endMs: number;
-  readonly status: number;
-  readonly isClientGone: boolean;
-}
-
-/** Tells of a request that is over: its own span, and of a batch how its records were judged and how it was appended. */
-export function endTrace(
-  tracer: Tracer,
-  { context, parentSpanId, recordsAtMs, appendAtMs }: RequestTrace,
-  request: TracedRequest,
-  shape: SpanShape,
-  { endMs, status, isClientGone }: Ended,
-): void {
-  const { startedAtMs, waits = noWaits() } = request;
-  if (!Number.isNaN(recordsAtMs))
-    tracer.endWithin(context, { shape: JUDGE, startMs: recordsAtMs, endMs: recordsAtMs + waits.records });
-  if (!Number.isNaN(appendAtMs)) {
-    const appendedAtMs = appendAtMs + waits.lane + waits.flush;
-    tracer.endWithin(context, { shape: APPEND, startMs: appendAtMs, endMs: appendedAtMs });
-  }
-  tracer.end({
-    traceId: context.traceId,
-    spanId: context.spanId,
-    parentSpanId,
-    shape,
-    startMs: startedAtMs,
-    endMs,
-    attributes: attributesOf(request, isClientGone),
-    failure: status >= 500 ? String(status) : undefined,
   });
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: String(status) });
+  span.end(epochMs + endMs);
 }

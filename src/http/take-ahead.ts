@@ -101,7 +101,7 @@ export class AheadOfFramework {
         ? this.#rateOf(bearer.principal, scope)
         : undefined;
     if (bearer.kind === "ok" && rate?.allowed === true) {
-      const trace = beginTrace(this.#context.tracer, raw.headers["traceparent"]);
+      const trace = beginTrace(this.#context.tracer, raw.headers["traceparent"], startedAtMs);
       const request = { resource, raw, waits, trace, principal: bearer.principal };
       this.#finish({ route, startedAtMs, request, rate }, response);
     } else {

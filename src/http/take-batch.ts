@@ -7,8 +7,8 @@ import type { Admitted } from "../backfill/admission.ts";
 import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "../contract/read-batch.ts";
 import { letterOf, type Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
-import { packTraceContext } from "../observe/otlp/trace-context.ts";
 import { currentWaits, type RequestWaits } from "../observe/request-waits.ts";
+import { packTraceContext } from "../observe/telemetry.ts";
 import type { HttpContext } from "./context.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
@@ -158,7 +158,7 @@ async function acceptBody(
     correlationId: parameters.correlationId,
     replyTo: parameters.replyTo,
     backfillId: parameters.backfillId,
-    traceContext: trace ? packTraceContext(trace.context) : undefined,
+    traceContext: trace ? packTraceContext(trace.span.spanContext()) : undefined,
     idempotency,
     packed: (bytes) => received.keepOnly(bytes),
   });

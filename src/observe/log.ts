@@ -1,7 +1,6 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
-import { GatheredLines } from "./gathered-lines.ts";
-import { TurnTaking } from "./turn-taking.ts";
+import { SharedLock } from "../memory/shared-lock.ts";
 
 export type Logger = PinoLogger;
 
@@ -82,6 +81,70 @@ export function createLogger(options: LoggerOptions): Logger {
     : file;
   const inTurn = options.turns === undefined ? destination : new TurnTaking(destination, options.turns);
   return createLoggerTo(options.pretty ? inTurn : new GatheredLines(inTurn), options.level);
+}
+
+/** More than this is not kept waiting for the end of the turn. */
+const CHARACTERS_MAX = 65_536;
+
+/**
+ * Gathers the lines of one turn of the event loop and writes them at its end in one system call, which for a line by
+ * itself costs as much as making it. What is left when the process ends by itself or by an error is written then, and
+ * at once when a fatal line came (pino calls `flushSync`): only a kill can take the lines of the turn it falls into.
+ */
+class GatheredLines implements DestinationStream {
+  readonly #destination: DestinationStream;
+  #lines = "";
+  #scheduled = false;
+
+  constructor(destination: DestinationStream) {
+    this.#destination = destination;
+    process.on("exit", () => this.flushSync());
+  }
+
+  /** Takes one line. */
+  write(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length > CHARACTERS_MAX) this.flushSync();
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.flushSync();
+      });
+    }
+  }
+
+  /** Writes what was gathered. */
+  flushSync(): void {
+    const lines = this.#lines;
+    if (lines === "") return;
+    this.#lines = "";
+    this.#destination.write(lines);
+  }
+}
+
+/** Memory for the lock under which the threads of a process write to one place. */
+export function allocateTurns(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+}
+
+/**
+ * Writes while no other thread does, so that lines stay whole: a pipe whose reader is slow takes a write in pieces, and
+ * those of several threads would mix. Whoever waits for a slow reader holds up the others, as it holds up one thread alone.
+ */
+class TurnTaking implements DestinationStream {
+  readonly #destination: DestinationStream;
+  readonly #lock: SharedLock;
+
+  /** `destination` writes at once and whole. */
+  constructor(destination: DestinationStream, turns: SharedArrayBuffer) {
+    this.#destination = destination;
+    this.#lock = new SharedLock(new Int32Array(turns), 0, Number.POSITIVE_INFINITY);
+  }
+
+  write(lines: string): void {
+    this.#lock.run(() => this.#destination.write(lines));
+  }
 }
 
 /** So much of what cannot be written is kept; what comes after it is lost. */

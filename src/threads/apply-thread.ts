@@ -1,4 +1,6 @@
 import { hostname } from "node:os";
+import { SpanKind } from "@opentelemetry/api";
+import type { LogPart } from "../apply/backlog.ts";
 import { LeasesOfWorkers } from "../apply/leases-of-workers.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
@@ -9,16 +11,15 @@ import { DiskWatch } from "../db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
-import type { Telemetry } from "../observe/otlp/settings.ts";
-import type { Tracer } from "../observe/otlp/tracer.ts";
+import type { Tracer } from "../observe/opentelemetry.ts";
+import { startTracer, unpackTraceContext } from "../observe/telemetry.ts";
+import type { Telemetry } from "../observe/telemetry-settings.ts";
 import { outcomeName } from "../read/outcome.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import { giveWay, letGiveWay } from "./give-way.ts";
 import { openSealedPayloads } from "./payload-sealing.ts";
 import { tellSlowStatements } from "./slow-statements.ts";
-import { startTracer } from "./telemetry.ts";
 import type { ThreadContext } from "./thread-data.ts";
-import { traceApplied } from "./trace-applied.ts";
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
@@ -60,6 +61,26 @@ interface ApplyParts {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly tracer: Tracer | undefined;
+}
+
+/**
+ * Tells of an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
+ * the request that brought it, from whichever node that was.
+ */
+function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number, durationMs: number): void {
+  const endMs = Date.now();
+  for (const part of parts) {
+    const request = unpackTraceContext(part.traceContext);
+    if (request === undefined) continue;
+    const attributes = {
+      "bellhop.request_id": part.requestId,
+      "bellhop.bucket": part.bucket,
+      "bellhop.run.parts": parts.length,
+      "bellhop.run.records": records,
+    };
+    const options = { kind: SpanKind.CONSUMER, startTime: endMs - durationMs, attributes };
+    tracer.beginWithin(request, "apply", options).end(endMs);
+  }
 }
 
 function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {

@@ -10,7 +10,7 @@ import { standardPlan } from "../feed/webhooks/retry-plan.ts";
 import type { SecretSealer } from "../feed/webhooks/secrets.ts";
 import type { Logger } from "../observe/log.ts";
 import { createMetrics, type MetricValues } from "../observe/metrics.ts";
-import type { Tracer } from "../observe/otlp/tracer.ts";
+import type { Tracer } from "../observe/opentelemetry.ts";
 import { tellSlowStatements } from "./slow-statements.ts";
 
 /** Connections for what is noticed, loaded and settled; each statement takes some milliseconds. */

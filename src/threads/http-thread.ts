@@ -4,12 +4,12 @@ import { clientConfig, type SessionSource } from "../db/connection.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../db/pool.ts";
 import type { Role } from "../db/presence.ts";
 import { createMetrics, type MetricValues } from "../observe/metrics.ts";
+import { startTracer } from "../observe/telemetry.ts";
 import { ListeningAddresses } from "./listening-addresses.ts";
 import { type HttpServing, type Ports, prepareHttp } from "./serve-http.ts";
 import type { SharedState } from "./shared-state.ts";
 import { tellSlowStatements } from "./slow-statements.ts";
 import { Stops } from "./stops.ts";
-import { startTracer } from "./telemetry.ts";
 import type { ThreadContext } from "./thread-data.ts";
 
 /** What a thread that serves HTTP needs to know. */

@@ -38,7 +38,7 @@ import { registerWebhookRoutes } from "../http/webhook-routes.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Metrics, type MetricValues, readMetrics } from "../observe/metrics.ts";
-import type { Tracer } from "../observe/otlp/tracer.ts";
+import type { Tracer } from "../observe/opentelemetry.ts";
 import { BackfillLog } from "./backfill-log.ts";
 import { BucketHints } from "./bucket-hints.ts";
 import type { ListeningAddresses } from "./listening-addresses.ts";

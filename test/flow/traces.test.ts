@@ -31,6 +31,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
         OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=hotels, authorization=Bearer%20secret-of-ours",
         OTEL_SERVICE_NAME: name,
         OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+        OTEL_TRACES_SAMPLER: "parentbased_always_on",
         OTEL_METRIC_EXPORT_INTERVAL: "200",
       }).telemetry;
     applying = await startTestService(

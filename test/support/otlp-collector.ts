@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readTraces } from "./otlp-protobuf.ts";
 
 type AttributeValue = string | number | boolean;
 
@@ -46,10 +45,10 @@ const matching = (value: unknown, shape: RegExp): string => {
 };
 const NANOSECONDS = /^1[5-9]\d{17}$/;
 
-/** Of OTLP's AnyValue exactly one field is set; int64 travels as text (protobuf's JSON mapping). */
+/** Of OTLP's AnyValue exactly one field is set; an int64 is a number or text (protobuf's JSON mapping). */
 function plainValueOf(value: Json): AttributeValue {
   assert.equal(Object.keys(value).length, 1, JSON.stringify(value));
-  if ("intValue" in value) return Number(matching(value["intValue"], /^-?\d+$/));
+  if ("intValue" in value) return Number(matching(String(value["intValue"]), /^-?\d+$/));
   const { stringValue, boolValue, doubleValue } = value as Readonly<Record<string, AttributeValue>>;
   return stringValue ?? boolValue ?? doubleValue ?? assert.fail(JSON.stringify(value));
 }
@@ -88,17 +87,19 @@ function metricOf(service: string, metric: Json): CollectedMetric {
     matching(point["timeUnixNano"], NANOSECONDS);
     const labels = attributesOf(point["attributes"]);
     if (kind !== "histogram") return { labels, value: Number(point["asDouble"]) };
-    const counts = (point["bucketCounts"] as string[]).map((count) => Number(matching(count, /^\d+$/)));
+    const counts = (point["bucketCounts"] as unknown[]).map((count) =>
+      Number(matching(String(count), /^\d+$/)),
+    );
     // One bucket more than bounds, for what is beyond the last; together they are the count.
     assert.equal(counts.length, (point["explicitBounds"] as number[]).length + 1);
     const value = counts.reduce((sum, count) => sum + count, 0);
-    assert.equal(value, Number(matching(point["count"], /^\d+$/)));
+    assert.equal(value, Number(matching(String(point["count"]), /^\d+$/)));
     return { labels, value };
   });
   return { service, kind, points, name: String(metric["name"]), unit: String(metric["unit"]) };
 }
 
-/** An OpenTelemetry collector as far as OTLP/HTTP goes, spans in protobuf and metrics in JSON: it takes what is of the protocol's shape, and fails at all else. */
+/** An OpenTelemetry collector as far as OTLP/HTTP in JSON goes: it takes what is of the protocol's shape, and fails at all else. */
 export interface OtlpCollector {
   readonly endpoint: string;
   readonly spans: readonly CollectedSpan[];
@@ -116,10 +117,8 @@ async function bodyOf(request: IncomingMessage): Promise<Json> {
   assert.equal(request.method, "POST");
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  if (request.headers["content-type"] === "application/x-protobuf") return readTraces(bytes);
   assert.equal(request.headers["content-type"], "application/json");
-  return JSON.parse(bytes.toString("utf8")) as Json;
+  return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Json;
 }
 
 export async function startOtlpCollector(): Promise<OtlpCollector> {

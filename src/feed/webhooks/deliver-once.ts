@@ -1,13 +1,15 @@
+import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
 import { readStatement } from "../../db/statement.ts";
-import type { Tracer } from "../../observe/otlp/tracer.ts";
-import { beginDelivery, type DeliveryTrace } from "./delivery-trace.ts";
+import type { Tracer } from "../../observe/opentelemetry.ts";
+import { traceparentOf, unpackTraceContext } from "../../observe/telemetry.ts";
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
 import { type RetryPlan, secondsEndpointRests, secondsUntilNextTry } from "./retry-plan.ts";
 import { readLiveSecrets, type SecretSealer } from "./secrets.ts";
 import { type SendParts, sendMessage, type TryResult } from "./send-message.ts";
 import { signedHeaders } from "./signature.ts";
 
+const READ_CONTEXT = readStatement(new URL("./sql/read-trace-context.sql", import.meta.url));
 const LOAD = readStatement(new URL("./sql/load-message.sql", import.meta.url));
 const SETTLE_DELIVERED = readStatement(new URL("./sql/settle-delivered.sql", import.meta.url));
 const SETTLE_FAILED = readStatement(new URL("./sql/settle-failed.sql", import.meta.url));
@@ -60,11 +62,44 @@ interface LoadedMessage {
   readonly privacyVersion: string;
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Begins the span of a try: within the request that the message tells of, if that was traced, else a trace of its own. Undefined
+ * where it is not sampled. Rejects when the database cannot be asked.
+ */
+async function beginSpan(
+  { pool, tracer }: DeliveryParts,
+  { event, cause }: LoadedMessage,
+): Promise<Span | undefined> {
+  if (tracer === undefined) return undefined;
+  const request = event === "request.applied" && UUID.test(cause) ? await contextOf(pool, cause) : undefined;
+  const of = [`deliver ${event}`, { kind: SpanKind.CLIENT }] as const;
+  return request === undefined ? tracer.begin(...of) : tracer.beginWithin(request, ...of);
+}
+
+async function contextOf(pool: pg.Pool, requestId: string) {
+  const { rows } = await pool.query<{ trace_context: string }>({ ...READ_CONTEXT, values: [requestId] });
+  return unpackTraceContext(rows[0]?.trace_context);
+}
+
+function endSpan(span: Span, { status, failure }: TryResult, due: DueMessage, attempt: number): void {
+  span.setAttributes({
+    "http.request.method": "POST",
+    "http.response.status_code": status ?? undefined,
+    "http.request.resend_count": attempt > 1 ? attempt - 1 : undefined,
+    "bellhop.webhook.endpoint_id": due.endpointId,
+    "bellhop.webhook.message_id": due.messageId,
+  });
+  if (failure !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+  span.end();
+}
+
 async function send(
   { pool, sealer, send: parts }: DeliveryParts,
   due: DueMessage,
   { url, body, nowSeconds }: LoadedMessage,
-  trace: DeliveryTrace | undefined,
+  span: Span | undefined,
 ): Promise<TryResult> {
   let secrets: readonly string[];
   try {
@@ -75,7 +110,9 @@ async function send(
     return { status: null, failure: "SecretNotReadable", retryAfterSeconds: 0, answer: "" };
   }
   const signed = { id: webhookIdOf(due.messageId), timestampSeconds: Math.floor(nowSeconds), body };
-  const headers = { ...signedHeaders(signed, secrets), ...trace?.headers };
+  // Not signed: whoever passes a message on may trace it, too.
+  const traced = span === undefined ? {} : { traceparent: traceparentOf(span.spanContext()) };
+  const headers = { ...signedHeaders(signed, secrets), ...traced };
   return await sendMessage({ url, body, headers }, parts);
 }
 
@@ -89,12 +126,12 @@ export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promis
   const message = (await pool.query<LoadedMessage>({ ...LOAD, values: [messageId] })).rows[0];
   if (message === undefined) return undefined;
   const startedAt = performance.now();
-  const trace = await beginDelivery(parts, message);
-  const result = await send(parts, due, message, trace);
+  const span = await beginSpan(parts, message);
+  const result = await send(parts, due, message, span);
   if (result.failure === "Stopped") return undefined;
   const durationMs = Math.round(performance.now() - startedAt);
   const attempt = message.attempts + 1;
-  trace?.end(result, { endpointId, messageId, attempt });
+  if (span !== undefined) endSpan(span, result, due, attempt);
   const { event, url } = message;
   const { status, failure, answer, retryAfterSeconds } = result;
   // Receivers may answer with what they were told: the answer is noted only if nothing of that was erased meanwhile.

@@ -1,8 +1,18 @@
-import { SAMPLERS, type SamplerName } from "./sampler.ts";
+/** The values of OTEL_TRACES_SAMPLER (OpenTelemetry, "General SDK Configuration"). */
+export const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
+export type SamplerName = (typeof SAMPLERS)[number];
 
 /**
- * The settings of telemetry, under the names that OpenTelemetry has for them ("Environment Variable Specification"); read by
- * src/config.ts with all others.
+ * The settings of telemetry under OpenTelemetry's names ("Environment Variable Specification"), read by src/config.ts with all
+ * others: the SDK itself reports no error for a value that it cannot use.
  */
 export const TELEMETRY_SETTINGS = [
   {
@@ -34,14 +44,14 @@ export const TELEMETRY_SETTINGS = [
   {
     name: "OTEL_TRACES_SAMPLER",
     kind: "text",
-    fallback: "parentbased_always_on",
-    meaning: `Which traces are sent: ${SAMPLERS.join(", ")}.`,
+    fallback: "parentbased_traceidratio",
+    meaning: `Which traces are sent: ${SAMPLERS.join(", ")}. By default one in ten, and every trace whose caller is sampled.`,
   },
   {
     name: "OTEL_TRACES_SAMPLER_ARG",
     kind: "text",
-    fallback: "1",
-    meaning: "Of a sampler by ratio: how many, 0 to 1.",
+    fallback: "0.1",
+    meaning: "The share of traces that a sampler by ratio sends, 0 to 1.",
   },
   {
     name: "OTEL_METRIC_EXPORT_INTERVAL",
@@ -123,7 +133,7 @@ export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
   if (endpoint === undefined) return undefined;
   const sampler = SAMPLERS.find((name) => name === text("OTEL_TRACES_SAMPLER"));
   if (sampler === undefined) throw refusal(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}.`);
-  const ratio = text("OTEL_TRACES_SAMPLER_ARG") ?? "1";
+  const ratio = text("OTEL_TRACES_SAMPLER_ARG") ?? "";
   if (!/^\d+(\.\d+)?$/.test(ratio) || Number(ratio) > 1)
     throw refusal("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1.");
   const metricIntervalMs = number("OTEL_METRIC_EXPORT_INTERVAL", INTERVAL_MS_MAX);

@@ -1,0 +1,50 @@
+import { type SpanContext, TraceFlags } from "@opentelemetry/api";
+import type { MetricValues } from "./metrics.ts";
+import type { MetricSending, Reporter, Tracer } from "./opentelemetry.ts";
+import type { Telemetry } from "./telemetry-settings.ts";
+
+/** Starts tracing on this thread. Without a collector the answer is undefined and nothing is loaded. The caller stops it. */
+export async function startTracer(
+  telemetry: Telemetry | undefined,
+  reporter: Reporter,
+): Promise<Tracer | undefined> {
+  if (telemetry === undefined || telemetry.sampler === "always_off") return undefined;
+  const { Tracer } = await import("./opentelemetry.ts");
+  return new Tracer(telemetry, reporter);
+}
+
+/** Starts to send the metrics of the whole process; undefined where no collector is named or none are to be sent. */
+export async function startMetricSending(
+  telemetry: Telemetry | undefined,
+  reporter: Reporter,
+  read: () => Promise<MetricValues>,
+): Promise<MetricSending | undefined> {
+  if (telemetry === undefined || telemetry.metricIntervalMs === 0) return undefined;
+  const { MetricSending } = await import("./opentelemetry.ts");
+  return new MetricSending(telemetry, reporter, read);
+}
+
+const TRACE_ID_DIGITS = 32;
+const SPAN_ID_DIGITS = 16;
+const SAMPLED_DIGITS = "01";
+const PACKED_DIGITS = TRACE_ID_DIGITS + SPAN_ID_DIGITS + SAMPLED_DIGITS.length;
+
+/** The `traceparent` header that makes what is called part of this sampled span (W3C Trace Context). */
+export function traceparentOf({ traceId, spanId }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${SAMPLED_DIGITS}`;
+}
+
+/** A sampled span as it is stored with a batch in the log: trace id, span id and flags in hexadecimal digits, 25 bytes. */
+export function packTraceContext({ traceId, spanId }: SpanContext): string {
+  return `${traceId}${spanId}${SAMPLED_DIGITS}`;
+}
+
+/** The span that a part of the log was accepted in; undefined where it carries none, or one of another form. */
+export function unpackTraceContext(packed: string | null | undefined): SpanContext | undefined {
+  if (packed?.length !== PACKED_DIGITS) return undefined;
+  return {
+    traceId: packed.slice(0, TRACE_ID_DIGITS),
+    spanId: packed.slice(TRACE_ID_DIGITS, TRACE_ID_DIGITS + SPAN_ID_DIGITS),
+    traceFlags: TraceFlags.SAMPLED,
+  };
+}
