@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/registry.ts";
+import type { ServiceError } from "../errors/registry.ts";
 import { isDatabaseOutage } from "./database-outage.ts";
 import { OAuthError } from "./oauth-error.ts";
 
@@ -29,24 +29,17 @@ export function renderAuthError(
 
 function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
-  if (error instanceof ServiceError && error.code === "bellhop.http.BadRequest") {
-    return new OAuthError("invalid_request", error.message);
-  }
-  if (isDatabaseOutage(error)) {
+  if (isDatabaseOutage(error) || error.code === "bellhop.accept.Unavailable") {
     return new OAuthError("temporarily_unavailable", "The service cannot answer now. Try again later.", {
       status: 503,
       headers: { "retry-after": String(OUTAGE_RETRY_SECONDS) },
     });
   }
   switch (error.code) {
-    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new OAuthError("invalid_request", "Send the parameters as application/x-www-form-urlencoded.", {
-        status: 415,
-      });
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
+    case "bellhop.http.BadRequest":
+      return new OAuthError("invalid_request", error.message);
+    case "bellhop.http.PayloadTooLarge":
       return new OAuthError("invalid_request", "The form is larger than is allowed.", { status: 413 });
-    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new OAuthError("invalid_request", "The form is not as long as Content-Length says.");
     default:
       return undefined;
   }

@@ -26,22 +26,18 @@ export interface AuthRoutesOptions {
   /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
   readonly failures: FailureLimiter;
   readonly watch?: TokenWatch;
+  /** Receives the whole of a small body. */
+  readonly receiveBody: (request: FastifyRequest, bytesMax: number) => Promise<Buffer>;
   /** Whose request it is, for the limit of failures: another's than the connection's behind a proxy. */
   readonly clientAddress: (raw: IncomingMessage) => string;
 }
 
 /**
- * Registers the token endpoint, revocation, introspection, metadata and keys, in a scope of their own: their parser
- * takes forms alone, and their errors are those of OAuth. Everything is `no-store`; other methods are 405 with `Allow`.
+ * Registers the token endpoint, revocation, introspection, metadata and keys, in a scope of their own: they
+ * take forms alone, and their errors are those of OAuth. Everything is `no-store`; other methods are 405 with `Allow`.
  */
 export async function registerAuthRoutes(app: FastifyInstance, options: AuthRoutesOptions): Promise<void> {
   await app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      FORM_MEDIA_TYPE,
-      { parseAs: "buffer", bodyLimit: FORM_BYTES_MAX },
-      (_request, body, done) => done(null, body),
-    );
     scope.setErrorHandler(renderAuthError);
     scope.addHook("onRequest", async (_request, reply) => {
       reply.header("cache-control", "no-store").header("pragma", "no-cache");
@@ -52,8 +48,8 @@ export async function registerAuthRoutes(app: FastifyInstance, options: AuthRout
 }
 
 function addFormRoutes(scope: FastifyInstance, options: AuthRoutesOptions): void {
-  const { internals, failures, watch, clientAddress } = options;
-  const addFormRoute = (path: string, handle: FormHandler) => routeForm(scope, path, clientAddress, handle);
+  const { internals, failures, watch } = options;
+  const addFormRoute = (path: string, handle: FormHandler) => routeForm(scope, path, options, handle);
   addFormRoute(AUTH_PATHS.token, async (request, reply) => {
     const { token, allowance } = await grantToken(request, internals, failures, watch);
     reply.headers(rateLimitHeaders(allowance));
@@ -87,12 +83,13 @@ type FormHandler = (request: ClientRequest, reply: FastifyReply) => Promise<unkn
 function routeForm(
   scope: FastifyInstance,
   path: string,
-  clientAddress: AuthRoutesOptions["clientAddress"],
+  { clientAddress, receiveBody }: AuthRoutesOptions,
   handle: FormHandler,
 ): void {
-  scope.post(path, { bodyLimit: FORM_BYTES_MAX }, async (request, reply) => {
+  scope.post(path, async (request, reply) => {
     requireNothingInUri(request);
-    const body = requireFormBody(request);
+    requireFormType(request);
+    const body = await receiveBody(request, FORM_BYTES_MAX);
     const authorization = request.raw.headersDistinct["authorization"];
     const address = clientAddress(request.raw);
     return handle({ authorization, form: parseForm(body), address }, reply);
@@ -109,10 +106,10 @@ function requireNothingInUri(request: FastifyRequest): void {
   }
 }
 
-function requireFormBody(request: FastifyRequest): Buffer {
-  const encoding = request.headers["content-encoding"];
-  const plain = encoding === undefined || encoding.toLowerCase() === "identity";
-  if (plain && request.body instanceof Buffer) return request.body;
+function requireFormType({ headers }: FastifyRequest): void {
+  const plain = (headers["content-encoding"] ?? "identity").toLowerCase() === "identity";
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (plain && type === FORM_MEDIA_TYPE) return;
   throw new OAuthError("invalid_request", `Send the parameters as ${FORM_MEDIA_TYPE}.`, { status: 415 });
 }
 

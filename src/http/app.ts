@@ -5,8 +5,10 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
 import { asServiceError, sendError } from "./error-body.ts";
+import { PacedRequest, pacedRequests } from "./paced-request.ts";
 import { preparePages } from "./read-page.ts";
 import { ReaderGone } from "./reader.ts";
+import { leaveBodies } from "./receive-body.ts";
 import { faultOf, followsLast, isLast, noteRequest, refuseConnection } from "./refuse-connection.ts";
 import { logRequests, type RequestLog } from "./request-log.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -23,7 +25,6 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
   const app = fastify({
     logger: false,
     genReqId: () => randomUUID(),
-    bodyLimit: limits.bodyBytesMax,
     connectionTimeout: 0,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -37,6 +38,7 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
       return handleError(context, error, request, reply);
     },
     http: {
+      IncomingMessage: pacedRequests(),
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -45,9 +47,7 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
     },
   });
   configureServer(app);
-  // Bodies are received by the routes themselves, counted and inflated: no parser of the framework touches them.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  leaveBodies(app);
   app.decorateRequest("principal", undefined);
   app.decorateRequest("acceptedRequestId", undefined);
   preparePages(app);
@@ -80,6 +80,11 @@ function addHooks(app: FastifyInstance, context: HttpContext, requestLog: Reques
     reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
     if (isLast(request.raw)) reply.header("connection", "close");
     done(faultOf(request.raw) ?? encodedPathFault(request.url));
+  });
+  app.addHook("onSend", ({ raw }, _reply, payload, done) => {
+    // A body that nobody reads, or no further.
+    if (!raw.complete && raw instanceof PacedRequest) raw.drain();
+    done(null, payload);
   });
   closeWhenDraining(app, context);
 }

@@ -8,7 +8,6 @@ import type { HttpContext } from "./context.ts";
 import { type EarlyRequest, earlyRequestOf } from "./early-request.ts";
 import { sendError } from "./error-body.ts";
 import { waitAfterTooMany } from "./note-wire.ts";
-import { passOver } from "./pass-over.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -18,7 +17,6 @@ declare module "fastify" {
 }
 
 function refuseEmpty(reply: FastifyReply, status: 401 | 403, challenge: string): FastifyReply {
-  passOver(reply.request.raw);
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
 

@@ -2,7 +2,8 @@
 export const KEPT_BYTES_EACH_MAX = 4 * 1_048_576;
 /** What is kept of each thread that serves, beyond the bodies in flight. */
 const KEPT_BYTES_MAX = 8 * 1_048_576;
-const SMALLEST_BYTES = 131_072;
+/** Smaller ones are not worth keeping. */
+export const SMALLEST_BYTES = 131_072;
 
 /**
  * Buffers for bodies, used again by the next ones. A new buffer a body costs little by itself, but it lies outside the

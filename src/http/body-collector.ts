@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { freeBuffer, KEPT_BYTES_EACH_MAX, sizeFor } from "./body-buffers.ts";
+import { freeBuffer, KEPT_BYTES_EACH_MAX, SMALLEST_BYTES, sizeFor } from "./body-buffers.ts";
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;
@@ -17,12 +17,6 @@ export interface BodyPromise {
 
 const EMPTY = Buffer.alloc(0);
 const UNKNOWN: BodyPromise = { bytes: 0, windowBytes: 0 };
-
-/**
- * Each chunk costs about 2 µs whatever its size: 16 MiB by the byte would hold the event loop for half a minute. A
- * million leaves chunks of 17 bytes for the largest body.
- */
-const CHUNKS_MAX = 1_000_000;
 
 /** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
 const FREED_BYTES_MIN = 16_384;
@@ -48,13 +42,12 @@ export class BodyCollector {
   readonly #promise: BodyPromise;
   readonly #weigh: ((bytes: number) => void) | undefined;
   #bytes: Buffer = EMPTY;
-  /** `chunk`: as it came; `kept`: one of the budget's; `large`: of our own, whose pages are memory once they are written. */
-  #kind: "chunk" | "kept" | "large" = "chunk";
+  /** `chunk`: as it came; `kept`: one of the budget's; `own`: made for this body, whose pages are memory once they are written. */
+  #kind: "chunk" | "kept" | "own" = "chunk";
   #length = 0;
   /** What was taken beside a buffer of the budget's. */
   #taken = 0;
   #wireBytes = 0;
-  #chunks = 0;
 
   /**
    * Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. `weigh` is
@@ -77,12 +70,6 @@ export class BodyCollector {
   /** Counts a chunk's bytes on the wire. Throws ServiceError `bellhop.http.PayloadTooLarge`. */
   countWire(bytes: number): void {
     this.#wireBytes += bytes;
-    this.#chunks += 1;
-    if (this.#chunks > CHUNKS_MAX) {
-      throw new ServiceError("bellhop.http.PayloadTooLarge", {
-        message: `The body came in more than ${CHUNKS_MAX} chunks; send it in larger ones.`,
-      });
-    }
     if (this.#wireBytes > this.#limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
 
@@ -128,7 +115,7 @@ export class BodyCollector {
 
   #leave(bytesLeft: number): void {
     if (this.#kind === "kept") this.#budget.giveBackBuffer(this.#clientId, this.#bytes);
-    else if (this.#kind === "large") freeBuffer(this.#bytes);
+    else if (this.#kind === "own") freeBuffer(this.#bytes);
     this.#kind = "chunk";
     this.#bytes = EMPTY;
     this.#length = 0;
@@ -143,14 +130,14 @@ export class BodyCollector {
 
   /**
    * Moves to a larger buffer: at once to one for all that is promised, so that a body without room is refused when it
-   * begins; else to one twice as large. Beyond those that are kept it is one for the largest body there is, and counted as
-   * it is filled, so that none is copied a second time.
+   * begins; else to one twice as large. Smaller and larger than those that are kept it is one for the largest body there is, and
+   * counted as it is filled, so that none is copied a second time.
    */
   #grow(length: number): void {
     const { inflatedBytesMax } = this.#limits;
     const wanted = Math.min(inflatedBytesMax, Math.max(length, this.#promise.bytes, this.#bytes.length * 2));
     const [before, kindBefore] = [this.#bytes, this.#kind];
-    if (wanted <= KEPT_BYTES_EACH_MAX) {
+    if (inflatedBytesMax >= SMALLEST_BYTES && wanted <= KEPT_BYTES_EACH_MAX) {
       const buffer = this.#budget.takeBuffer(this.#clientId, sizeFor(wanted));
       if (buffer === undefined) throw noRoom();
       this.#kind = "kept";
@@ -160,7 +147,7 @@ export class BodyCollector {
       const room = Math.max(length, this.#promise.bytes);
       this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
       this.#bytes = Buffer.allocUnsafeSlow(this.#promise.bytes > 0 ? room : inflatedBytesMax);
-      this.#kind = "large";
+      this.#kind = "own";
     }
     before.copy(this.#bytes, 0, 0, this.#length);
     if (kindBefore === "kept") this.#budget.giveBackBuffer(this.#clientId, before);
@@ -194,7 +181,7 @@ export class BodyCollector {
 
 function noRoom(): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", {
-    message: "Too many large bodies are being received at once; nothing was accepted. Send it again later.",
+    message: "Too many bodies are being received at once; nothing was accepted. Send it again later.",
     retryAfterSeconds: 1,
   });
 }

@@ -2,7 +2,6 @@ import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
 import { isDatabaseOutage } from "../auth/database-outage.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
-import { passOver } from "./pass-over.ts";
 
 /** When a client may try again after the database was away: about as long as a lane takes to open again. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;
@@ -45,7 +44,6 @@ export function errorBody(error: PublicError): ErrorBody {
 export function sendError(reply: FastifyReply, error: PublicError): FastifyReply {
   if (error.retryAfterSeconds !== undefined)
     reply.header("retry-after", String(Math.ceil(error.retryAfterSeconds)));
-  passOver(reply.request.raw);
   return reply
     .code(error.status)
     .type("application/json; charset=utf-8")

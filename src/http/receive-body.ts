@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { BodyCollector, type BodyLimits, roomOfLargest } from "./body-collector.ts";
+import type { HttpContext } from "./context.ts";
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
-import { passOver } from "./pass-over.ts";
 
 /** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */
 export type ReceivedBody = Pick<BodyCollector, "keepOnly" | "release"> & { readonly bytes: Buffer };
@@ -40,10 +41,7 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
-  if (wireBytes > limits.bodyBytesMax) {
-    passOver(request);
-    throw new ServiceError("bellhop.http.PayloadTooLarge");
-  }
+  if (wireBytes > limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
   weigh?.(wireBytes);
   const promise =
     encoding === undefined
@@ -60,11 +58,35 @@ export async function receiveBody(
     };
   } catch (error) {
     collector.release();
-    passOver(request);
     if (error instanceof ServiceError) throw error;
     const message =
       encoding === undefined ? "The body ended early." : `The body is not valid ${encoding} data.`;
     throw new ServiceError("bellhop.http.BadRequest", { message, cause: error });
+  }
+}
+
+/** Leaves the bodies of these routes to their handlers: no parser of the framework reads what nobody counts. */
+export function leaveBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
+}
+
+/**
+ * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's. Throws
+ * ServiceError as `receiveBody` does.
+ */
+export async function receiveSmallBody(
+  { budget, clientAddress }: Pick<HttpContext, "budget" | "clientAddress">,
+  { raw, principal }: FastifyRequest,
+  bytesMax: number,
+): Promise<Buffer> {
+  const owner = principal?.clientId ?? clientAddress(raw);
+  const limits = { bodyBytesMax: bytesMax, inflatedBytesMax: bytesMax };
+  const received = await receiveBody(raw, owner, limits, budget);
+  try {
+    return Buffer.from(received.bytes);
+  } finally {
+    received.release();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import type { HttpContext } from "./context.ts";
-import { checkMediaType, receiveBody } from "./receive-body.ts";
+import { checkMediaType, receiveSmallBody } from "./receive-body.ts";
 
 /** What is not a batch is small. */
 const FORM_BYTES_MAX = 65_536;
@@ -11,20 +11,11 @@ function invalid(message: string, cause?: unknown): ServiceError {
 }
 
 /** The bytes of a small JSON body; none where no body came. Throws ServiceError. */
-export async function receiveFormBytes(
-  context: HttpContext,
-  { raw, headers, principal }: FastifyRequest,
-): Promise<Buffer> {
+export async function receiveFormBytes(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
+  const { headers } = request;
   const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (!isThere) return Buffer.alloc(0);
-  checkMediaType(headers["content-type"]);
-  const limits = { ...context.limits, bodyBytesMax: FORM_BYTES_MAX, inflatedBytesMax: FORM_BYTES_MAX };
-  const received = await receiveBody(raw, principal?.clientId ?? "", limits, context.budget);
-  try {
-    return Buffer.from(received.bytes);
-  } finally {
-    received.release();
-  }
+  if (isThere) checkMediaType(headers["content-type"]);
+  return receiveSmallBody(context, request, FORM_BYTES_MAX);
 }
 
 /**

@@ -3,11 +3,13 @@ import type { Socket } from "node:net";
 import { type ErrorCode, ServiceError } from "../errors/registry.ts";
 import { findFramingFault } from "./check-framing.ts";
 import { errorBody } from "./error-body.ts";
+import { COMMON_HEADERS } from "./security-headers.ts";
 
 /** How long a refused client may take to read its answer before the connection is cut. */
 const LINGER_MS = 1_000;
 
-const JSON_TYPE = "application/json; charset=utf-8";
+/** Beside the codes of Node's parser: a body of more chunks than are allowed. */
+export const TOO_MANY_CHUNKS = "TOO_MANY_CHUNKS";
 
 /** `reason` is one of the parser's own fixed texts, such as "Missing expected CR after header value". */
 interface ParserError {
@@ -87,9 +89,7 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
   const { status, body } = refusalOf(error);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `Content-Type: ${JSON_TYPE}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    "Connection: close",
+    ...Object.entries(refusalHeaders(body)).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -97,27 +97,37 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
 
 function refuseRequest(error: ParserError, response: ServerResponse, socket: Socket): void {
   const { status, body } = refusalOf(error);
-  const headers = {
-    "content-type": JSON_TYPE,
+  // Node forgets the request with its answer: whoever still reads its body would wait for ever, and keep its bytes.
+  socket.once("close", () => response.req.destroy());
+  response.writeHead(status, refusalHeaders(body)).end(body);
+}
+
+function refusalHeaders(body: string) {
+  return {
+    ...COMMON_HEADERS,
+    "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),
     connection: "close",
   };
-  // Node forgets the request with its answer: whoever still reads its body would wait for ever, and keep its bytes.
-  socket.once("close", () => response.req.destroy());
-  response.writeHead(status, headers).end(body);
 }
 
 function refusalOf(error: ParserError): { status: number; body: string } {
   const code = codeOf(error);
-  const explained = code === "bellhop.http.BadRequest" && typeof error.reason === "string";
-  const refusal = new ServiceError(
-    code,
-    explained ? { message: `The request is not HTTP/1.1 as RFC 9112 defines it: ${error.reason}.` } : {},
-  );
+  const message = messageOf(error, code);
+  const refusal = new ServiceError(code, message === undefined ? {} : { message });
   return { status: refusal.status, body: JSON.stringify(errorBody(refusal)) };
 }
 
+function messageOf(error: ParserError, code: ErrorCode): string | undefined {
+  if (code === "bellhop.http.PayloadTooLarge")
+    return "The body has more than a million chunks. Send it again in larger chunks.";
+  if (code === "bellhop.http.BadRequest" && typeof error.reason === "string")
+    return `The request is not HTTP/1.1 as RFC 9112 defines it: ${error.reason}.`;
+  return undefined;
+}
+
 function codeOf(error: ParserError): ErrorCode {
+  if (error.code === TOO_MANY_CHUNKS) return "bellhop.http.PayloadTooLarge";
   if (error.code === "HPE_HEADER_OVERFLOW") return "bellhop.http.HeadersTooLarge";
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "bellhop.http.RequestTimeout";
   return "bellhop.http.BadRequest";

@@ -32,7 +32,7 @@ import { registerInsightRoutes } from "../http/insight-routes.ts";
 import { registerMetricsRoute } from "../http/metrics-route.ts";
 import { tokenWatchOf } from "../http/note-wire.ts";
 import { registerReadRoutes } from "../http/read-routes.ts";
-import { roomOfLargestBody } from "../http/receive-body.ts";
+import { receiveSmallBody, roomOfLargestBody } from "../http/receive-body.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { registerWebhookRoutes } from "../http/webhook-routes.ts";
 import { SharedCounter } from "../memory/shared-counter.ts";
@@ -142,6 +142,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       addresses,
       failures: createFailureLimiter(undefined, parts.shared.failures),
       clientAddress: context.clientAddress,
+      receiveBody: (request, bytesMax) => receiveSmallBody(context, request, bytesMax),
       watch: tokenWatchOf(context.wireNotes),
     });
   }

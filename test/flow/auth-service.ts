@@ -9,9 +9,13 @@ import { createClient } from "../../src/auth/client-admin.ts";
 import type { ClientSettings } from "../../src/auth/client-input.ts";
 import { createFailureLimiter } from "../../src/auth/failure-limiter.ts";
 import { registerAuthRoutes } from "../../src/auth/routes.ts";
+import { BodyBudget } from "../../src/http/body-budget.ts";
 import { clientAddressReader } from "../../src/http/client-address.ts";
+import { leaveBodies, receiveSmallBody } from "../../src/http/receive-body.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const MIB = 1_048_576;
 
 const TEST_CONFIG: AuthConfig = {
   keyEncryptionKey: undefined,
@@ -45,11 +49,14 @@ export async function startAuthNode(
     addresses,
   });
   await authenticator.prepare();
+  leaveBodies(app);
+  const bodies = { budget: new BodyBudget(MIB, MIB), clientAddress: clientAddressReader([]) };
   await registerAuthRoutes(app, {
     internals: authenticator.internals,
     addresses,
     failures: createFailureLimiter(),
-    clientAddress: clientAddressReader([]),
+    clientAddress: bodies.clientAddress,
+    receiveBody: (request, bytesMax) => receiveSmallBody(bodies, request, bytesMax),
   });
   app.get("/protected", async (request, reply) => {
     const result = await authenticator.verifyBearer(request.raw.headersDistinct["authorization"]);

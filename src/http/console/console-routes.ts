@@ -5,11 +5,15 @@ import type { Position, PositionShape } from "../../read/position.ts";
 import { PageCursors } from "../page-cursors.ts";
 import { QueryParameters } from "../read-parameters.ts";
 import { readingFor } from "../reader.ts";
+import { checkMediaType, receiveSmallBody } from "../receive-body.ts";
 import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
 
 export const CONSOLE_API = "/console/api";
+
+/** A form with 20,000 grants has less. */
+const FORM_BYTES_MAX = 2 * 1_048_576;
 
 /** A question of an operator, read. */
 export interface Asked {
@@ -86,7 +90,7 @@ export function addChange(
   };
   // Before the body is read: what is refused is not worth its memory.
   scope.post(`${CONSOLE_API}/${path}`, { onRequest: guard }, async (request, reply) => {
-    const body = new JsonBody(bodyOf(request), fields);
+    const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
     const named = request.params as Record<string, string>;
     const operator = request.operator as OperatorSession;
     const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
@@ -94,7 +98,13 @@ export function addChange(
   });
 }
 
-/** The bytes of a form; none where no body came. */
-export function bodyOf(request: FastifyRequest): Buffer {
-  return request.body instanceof Buffer ? request.body : Buffer.alloc(0);
+/** Receives the JSON form of a change, with these fields and no others. */
+export async function receiveJson(
+  { context }: ConsoleParts,
+  request: FastifyRequest,
+  bytesMax: number,
+  fields: readonly string[],
+): Promise<JsonBody> {
+  checkMediaType(request.headers["content-type"]);
+  return new JsonBody(await receiveSmallBody(context, request, bytesMax), fields);
 }

@@ -23,8 +23,6 @@ import { addSessionRoutes } from "./session-routes.ts";
 import { addSettingsRoutes } from "./settings-routes.ts";
 import { addWebhookRoutes } from "./webhook-routes.ts";
 
-/** A form with 20,000 grants has less. */
-const FORM_BYTES_MAX = 2 * 1_048_576;
 /** Questions answered at once on one thread; the pool has connections for others beside them. */
 const QUESTIONS_AT_ONCE = 3;
 const QUESTIONS_WAITING_MAX = 60;
@@ -70,12 +68,6 @@ export async function registerConsole(
     cookie: () => sessionCookieOf(baseUrl()),
   };
   await app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      "application/json",
-      { parseAs: "buffer", bodyLimit: FORM_BYTES_MAX },
-      (_request, body, done) => done(null, body),
-    );
     scope.decorateRequest("operator", undefined);
     scope.setErrorHandler(renderConsoleError);
     addSessionRoutes(scope, parts, CODE_VERSION);

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AuthInputError } from "../../auth/admin.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
+import { ServiceError } from "../../errors/registry.ts";
 import { GateFull } from "../../memory/gate.ts";
 import { sendError } from "../error-body.ts";
 
@@ -22,11 +23,11 @@ function asConsoleError(error: unknown): ConsoleError | undefined {
   if (error instanceof GateFull) {
     return new ConsoleError("bellhop.console.Busy", { cause: error, retryAfterSeconds: BUSY_RETRY_SECONDS });
   }
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
+  const code = error instanceof ServiceError ? error.code : undefined;
+  if (code === "bellhop.http.UnsupportedMediaType") {
     return new ConsoleError("bellhop.console.UnsupportedMediaType", { cause: error });
   }
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+  if (code === "bellhop.http.PayloadTooLarge") {
     return new ConsoleError("bellhop.console.PayloadTooLarge", { cause: error });
   }
   return undefined;

@@ -11,12 +11,13 @@ import {
 } from "../../auth/operator-session.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
-import { addChange, bodyOf, CONSOLE_API, type Told } from "./console-routes.ts";
+import { addChange, CONSOLE_API, receiveJson, type Told } from "./console-routes.ts";
 import { cookieOf, endedCookieOf, type SessionCookie } from "./cookie.ts";
 import { requireOwnOrigin, sessionOf } from "./guard.ts";
-import { JsonBody } from "./json-body.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
+/** Anybody may send one: it is bounded before anything else is known of its sender. */
+const LOGIN_BYTES_MAX = 4_096;
 
 async function describe(
   parts: ConsoleParts,
@@ -50,7 +51,7 @@ async function answerLogin(
   reply: FastifyReply,
 ) {
   const cookie = requireCookie(parts);
-  const body = new JsonBody(bodyOf(request), ["name", "password"]);
+  const body = await receiveJson(parts, request, LOGIN_BYTES_MAX, ["name", "password"]);
   const name = body.requiredText("name");
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   const result = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password);

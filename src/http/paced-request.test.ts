@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterEach, describe, test } from "node:test";
+import { PacedRequest, pacedRequests } from "./paced-request.ts";
+
+const started: (Server | Socket)[] = [];
+afterEach(() => {
+  for (const each of started.splice(0)) "destroy" in each ? each.destroy() : each.close();
+});
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+async function serve(handler: Handler): Promise<Server> {
+  const server = createServer({ IncomingMessage: pacedRequests() }, handler);
+  started.push(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return server;
+}
+
+function connectTo(server: Server): Socket {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  started.push(socket);
+  socket.on("error", () => undefined);
+  return socket;
+}
+
+const HEAD = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
+
+describe("the chunks of a body", () => {
+  test("cost their bytes, also while nobody reads them: small ones come as few buffers", async () => {
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+    const server = await serve(resolve);
+    const count = 50_000;
+    connectTo(server).write(`${HEAD}${chunk("x").repeat(count)}0\r\n\r\n`);
+    const request = await promise;
+    let [buffers, bytes] = [0, 0];
+    request.on("data", (part: Buffer) => {
+      buffers += 1;
+      bytes += part.length;
+    });
+    await once(request, "end");
+    assert.equal(bytes, count);
+    // A buffer for each read of the socket, of some 10,900 chunks.
+    assert.ok(buffers < 100, String(buffers));
+  });
+
+  test("keep their bytes and their order, small and large", async () => {
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+    const server = await serve(resolve);
+    const parts = Array.from({ length: 400 }, (_, at) =>
+      String.fromCharCode(97 + (at % 26)).repeat((at * 37) % 1_500),
+    );
+    const body = parts.filter((part) => part !== "");
+    connectTo(server).write(`${HEAD}${body.map(chunk).join("")}0\r\n\r\n`);
+    const received: Buffer[] = [];
+    for await (const part of await promise) received.push(part as Buffer);
+    assert.equal(Buffer.concat(received).toString(), body.join(""));
+  });
+});
+
+describe("the rest of a body that nobody wants", () => {
+  const BYTES = 4 * 1_048_576;
+  const large = Buffer.concat([
+    Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${BYTES}\r\n\r\n`),
+    Buffer.alloc(BYTES),
+    Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+  ]);
+
+  /** Answers each request before its body has come. */
+  const refusing: Handler = (request, response) => {
+    if (request instanceof PacedRequest) request.drain();
+    response.end(request.method);
+  };
+
+  /** Waits for the answer to the request behind a body. */
+  async function answered(socket: Socket): Promise<void> {
+    let text = "";
+    for await (const part of socket) {
+      text += String(part);
+      if (text.endsWith("GET")) return;
+    }
+    assert.fail(`closed after ${text}`);
+  }
+
+  test("is read to its end, so that the next request on the connection is answered", async () => {
+    const server = await serve(refusing);
+    const sockets = Array.from({ length: 3 }, () => connectTo(server));
+    for (const socket of sockets) socket.write(large);
+    await Promise.all(sockets.map(answered));
+  });
+
+  test("does not hold up the others when one that waits for its turn is gone", async () => {
+    const server = await serve(refusing);
+    const [gone, stays] = [connectTo(server), connectTo(server)];
+    gone.write(large.subarray(0, BYTES));
+    await once(gone, "data");
+    gone.resetAndDestroy();
+    stays.write(large);
+    await answered(stays);
+  });
+});
