@@ -136,16 +136,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     });
   }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
-  if (roles.has("accept")) {
-    await registerAuthRoutes(authApp, {
-      internals: parts.authenticator.internals,
-      addresses,
-      failures: createFailureLimiter(undefined, parts.shared.failures),
-      clientAddress: context.clientAddress,
-      receiveBody: (request, bytesMax) => receiveSmallBody(context, request, bytesMax),
-      watch: tokenWatchOf(context.wireNotes),
-    });
-  }
+  if (roles.has("accept")) await registerAuth(authApp, parts, context);
   stops.push(() =>
     Promise.race([
       Promise.all([...new Set([app, authApp])].map((listener) => listener.close())),
@@ -174,6 +165,17 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       return readMetrics(metrics, parts.thread);
     },
   };
+}
+
+async function registerAuth(app: FastifyInstance, parts: HttpParts, context: HttpContext): Promise<void> {
+  await registerAuthRoutes(app, {
+    internals: parts.authenticator.internals,
+    addresses: parts.addresses.read,
+    failures: createFailureLimiter(undefined, parts.shared.failures),
+    clientAddress: context.clientAddress,
+    receiveBody: (request, bytesMax) => receiveSmallBody(context, request, bytesMax),
+    watch: tokenWatchOf(context.wireNotes),
+  });
 }
 
 /** Has sealed parts open on this thread, and answers what new ones are sealed with. */
