@@ -71,48 +71,64 @@ export async function rotateKey(
   checkAnnounceSeconds(announceSeconds);
   // A leaked key is replaced whoever is left behind by it.
   if (!leaked) await requireOpenable(internals);
-  const rotation = await changeAuth(internals.pool, (change) =>
-    replaceKey(change, { internals, who }, announceSeconds, leaked),
-  );
+  const rotation = await changeAuth(internals.pool, async (change) => {
+    if (!leaked) await refuseWhileAnnounced(change);
+    return replaceKey(change, { internals, who }, announceSeconds, leaked ? "leaked" : "asked");
+  });
   await internals.directory.renew();
   return rotation;
+}
+
+async function refuseWhileAnnounced({ connection }: AuthChange): Promise<void> {
+  const keys = await connection.query<KeySummary>(LIST_ALL);
+  const announced = keys.rows.find((key) => key.state === "announced");
+  if (announced === undefined) return;
+  throw new AuthInputError(
+    `The key ${announced.kid} is announced already and becomes active at ${announced.activateAt.toISOString()}.`,
+  );
 }
 
 async function replaceKey(
   change: AuthChange,
   { internals, who }: AuthAdmin,
   announceSeconds: number,
-  leaked: boolean,
+  because: "asked" | "leaked" | RotationCause,
 ): Promise<KeyRotation> {
-  const keys = await change.connection.query<KeySummary>(LIST_ALL);
-  const announced = keys.rows.find((key) => key.state === "announced");
-  if (announced !== undefined && !leaked) {
-    throw new AuthInputError(
-      `The key ${announced.kid} is announced already and becomes active at ${announced.activateAt.toISOString()}.`,
-    );
-  }
+  const leaked = because === "leaked";
   await change.connection.query(WIPE_RETIRED_KEYS);
   const { kid, activateAt } = await addSigningKey(change, internals.sealer, announceSeconds);
   const values = [kid, leaked ? 0 : KEY_RETIRE_SECONDS];
   const retired = await change.connection.query<{ kid: string }>({ ...RETIRE_OTHERS, values });
   const retiring = retired.rows.map((row) => row.kid);
-  await change.audit({ who, what: "rotate-key", detail: { kid, activateAt, retiring, leaked } });
+  await change.audit({ who, what: "rotate-key", detail: { kid, activateAt, retiring, leaked, because } });
   return { kid, activateAt, retiring };
 }
 
+/** Why the service replaces the signing key: for its age, or because it lies readable although KEY_ENCRYPTION_KEY is set. */
+type RotationCause = "old" | "readable";
+
 /**
- * Replaces the signing key, as `rotateKey` does, if the newest was made more than `days` ago. Undefined where it was not. Of
- * several nodes that ask at once, one does it.
+ * Replaces the signing key, as `rotateKey` does, if the newest was made more than `days` ago (0: however old it is, not), or one
+ * lies readable that would be encrypted today. Undefined where neither is so. Of several nodes that ask at once, one does it.
  */
-export async function rotateKeyWhenDue(admin: AuthAdmin, days: number): Promise<KeyRotation | undefined> {
-  const { pool, directory } = admin.internals;
-  const isDue = async (on: Queryable) =>
-    (await on.query<{ isDue: boolean }>({ ...IS_DUE, values: [days] })).rows[0]?.isDue === true;
+export async function rotateKeyWhenDue(
+  admin: AuthAdmin,
+  days: number,
+): Promise<(KeyRotation & { readonly because: RotationCause }) | undefined> {
+  const { pool, directory, sealer } = admin.internals;
+  const findCause = async (on: Queryable): Promise<RotationCause | undefined> => {
+    const values = [days, sealer.encrypts];
+    const { rows } = await on.query<{ isOld: boolean; isReadable: boolean }>({ ...IS_DUE, values });
+    if (rows[0]?.isReadable === true) return "readable";
+    return rows[0]?.isOld === true ? "old" : undefined;
+  };
   // Without the lock first: this is asked for ever and hardly ever so.
-  if (!(await isDue(pool))) return undefined;
-  const rotation = await changeAuth(pool, async (change) =>
-    (await isDue(change.connection)) ? replaceKey(change, admin, KEY_ANNOUNCE_SECONDS, false) : undefined,
-  );
+  if ((await findCause(pool)) === undefined) return undefined;
+  const rotation = await changeAuth(pool, async (change) => {
+    const because = await findCause(change.connection);
+    if (because === undefined) return undefined;
+    return { ...(await replaceKey(change, admin, KEY_ANNOUNCE_SECONDS, because)), because };
+  });
   await directory.renew();
   return rotation;
 }

@@ -1,5 +1,5 @@
 import { AuthInputError } from "../auth/admin.ts";
-import { type KeySummary, listKeys, revokeKey, rotateKey } from "../auth/key-admin.ts";
+import { type KeySummary, listKeys, revokeKey, rotateKey, rotateKeyWhenDue } from "../auth/key-admin.ts";
 import { whoCannotOpen } from "../auth/node-knowledge.ts";
 import { reseal } from "../auth/reseal.ts";
 import { momentText, tableLines } from "./text-output.ts";
@@ -94,14 +94,20 @@ const resealVerb: Verb = {
       json: { type: "boolean", default: false },
     } as const;
     const { values } = readArgs({ args: [...args], options });
-    return withAdmin(async ({ internals, who }) => {
-      const { pool, sealer, config } = internals;
+    return withAdmin(async (admin) => {
+      const { pool, sealer, config } = admin.internals;
       if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
       const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
       if (refusal !== undefined && !values.force) throw new AuthInputError(refusal);
-      const { resealed, unopened } = await reseal(pool, sealer, who);
-      if (values.json) out(JSON.stringify({ resealed, unopened }));
+      // As the service does at its start: the signing key that lies readable is replaced, and its successor announced.
+      const rotated = await rotateKeyWhenDue(admin, 0);
+      const { resealed, unopened } = await reseal(pool, sealer, admin.who);
+      if (values.json) out(JSON.stringify({ resealed, unopened, announced_kid: rotated?.kid ?? null }));
       else out(`Sealed anew: ${resealed}.`);
+      if (rotated !== undefined && !values.json)
+        out(
+          `The signing key lay readable: ${rotated.kid} signs from ${rotated.activateAt.toISOString()} on.`,
+        );
       for (const name of unopened) err(`bellhop: ${name} opens with neither key and stays as it is.`);
       return unopened.length === 0 ? 0 : 1;
     });

@@ -76,15 +76,14 @@ export class KeyKeeper {
   async #look(): Promise<void> {
     const { config, log, internals } = this.#parts;
     if (!(await this.#canAllOpen())) return;
-    if (!this.#isResealed) await this.#reseal();
-    if (config.signingKeyRotationDays > 0) {
-      const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
-      if (rotated !== undefined)
-        log.info(
-          { kid: rotated.kid, activateAt: rotated.activateAt },
-          "the signing key was old: a new one is announced",
-        );
+    // Before anything is sealed anew: that a key lies readable says that it is to be replaced.
+    const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
+    if (rotated !== undefined) {
+      const { kid, activateAt, because } = rotated;
+      const what = because === "old" ? "was old" : "lay readable in the database";
+      log.info({ kid, activateAt }, `the signing key ${what}: a new one is announced`);
     }
+    if (!this.#isResealed) await this.#reseal();
     if (config.encryptPayloads) await this.#keepPayloadKey();
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { rotateKey } from "../../src/auth/key-admin.ts";
+import { listKeys, rotateKey } from "../../src/auth/key-admin.ts";
 import { knowledgeOfKey, nodesWithout } from "../../src/auth/node-knowledge.ts";
 import { readSealedState } from "../../src/auth/reseal.ts";
 import { createSealer } from "../../src/auth/seal.ts";
@@ -63,6 +63,25 @@ describe("what the database keeps sealed", () => {
   const behind = async (key: string, ...former: string[]) =>
     (await readSealedState(database.pool, createSealer(key, former))).behind.length;
 
+  /** Runs `bellhop key …` on the node's database with another KEY_ENCRYPTION_KEY, and those before it. */
+  const runKeyCommand = async (
+    { service }: TestService,
+    [key = "", ...former]: readonly string[],
+    ...args: string[]
+  ) => {
+    const [out, err]: [string[], string[]] = [[], []];
+    const { internals } = service.authenticator;
+    const config = { ...internals.config, keyEncryptionKey: key, keyEncryptionKeysPrevious: former };
+    const admin = { internals: { ...internals, config, sealer: createSealer(key, former) }, who: "cli:test" };
+    const context = {
+      out: (line: string) => void out.push(line),
+      err: (line: string) => void err.push(line),
+      withAdmin: (work: (of: typeof admin) => Promise<number>) => work(admin),
+    };
+    const code = await keyCommand(args, {}, context);
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  };
+
   const [first, second, third] = [newKey(), newKey(), newKey()];
 
   test("lies in these places and no other: what is in another column, a change of the key would lose", async (t) => {
@@ -82,19 +101,77 @@ describe("what the database keeps sealed", () => {
     assert.deepEqual([values, left], [[...texts.values()].flat().length, []]);
   });
 
-  test("is sealed by the start that has a key for it, secrets of webhooks among it", async (t) => {
-    const readable = await start(t, {});
+  test("is sealed by the start that has a key for it, secrets of webhooks among it, and the signing key replaced", async (t) => {
+    const plain = await createTestDatabase();
+    t.after(() => plain.drop());
+    const readable = await start(t, {}, plain);
     await addWebhook(readable.node);
+    const token = await readable.node.token();
     await readable.stop();
-    assert.equal(await behind(first), 4);
-    await start(t, { keyEncryptionKey: first });
-    assert.equal(await behind(first), 0);
-    for (const values of (await sealedTexts(database)).values())
+    const left = async () => (await readSealedState(plain.pool, createSealer(first))).behind.length;
+    assert.equal(await left(), 4);
+    const one = await start(t, { keyEncryptionKey: first, signingKeyRotationDays: 0 }, plain);
+    assert.equal(await left(), 0);
+    for (const values of (await sealedTexts(plain)).values())
       for (const value of values) assert.match(value, /^aes256gcm:/);
-    const { rows } = await database.pool.query<{ detail: Record<string, number> }>(
-      "select detail from bellhop.audit_entry where what = 'reseal-values'",
+    const detailsOf = async (what: string) => {
+      const { rows } = await plain.pool.query<{ detail: Record<string, unknown> }>(
+        "select detail from bellhop.audit_entry where what = $1",
+        [what],
+      );
+      return rows.map(({ detail }) => detail);
+    };
+    assert.deepEqual(await detailsOf("reseal-values"), [{ instance: 2, signing_key: 1, webhook_secret: 1 }]);
+    const states = async () => (await listKeys(one.node.service.authenticator)).map(({ state }) => state);
+    assert.deepEqual(await states(), ["announced", "active"]);
+    const [rotated, ...more] = await detailsOf("rotate-key");
+    assert.deepEqual([rotated?.["because"], more], ["readable", []]);
+    assert.ok(
+      one.node.logLines().some((line) => line.includes("the signing key lay readable in the database")),
     );
-    assert.deepEqual(rows, [{ detail: { instance: 2, signing_key: 1, webhook_secret: 1 } }]);
+    // What it had signed stays good, on this node and on one that starts then, which finds nothing more to do.
+    const two = await start(t, { keyEncryptionKey: first }, plain);
+    for (const { node } of [one, two]) {
+      const headers = { authorization: `Bearer ${token}` };
+      assert.equal((await node.get("/api/public/v1/requests", { as: null, headers })).status, 200);
+    }
+    assert.deepEqual(await states(), ["announced", "active"]);
+  });
+
+  test("has its readable signing key replaced also where a readable one is announced", async (t) => {
+    const plain = await createTestDatabase();
+    t.after(() => plain.drop());
+    const readable = await start(t, {}, plain);
+    await rotateKey({ internals: readable.node.service.authenticator.internals, who: "test" });
+    await readable.stop();
+    const sealed = await start(t, { keyEncryptionKey: first }, plain);
+    const keys = await listKeys(sealed.node.service.authenticator);
+    assert.deepEqual(
+      keys.map(({ state, removeAt }) => [state, removeAt === null]),
+      [
+        ["announced", true],
+        ["announced", false],
+        ["active", false],
+      ],
+    );
+  });
+
+  test("has its readable signing key replaced by the command that seals, too, and once", async (t) => {
+    const plain = await createTestDatabase();
+    t.after(() => plain.drop());
+    const { node } = await start(t, {}, plain);
+    const seal = async () => {
+      const { code, out, err } = await runKeyCommand(node, [first], "reseal", "--force", "--json");
+      assert.equal(code, 0, err);
+      return JSON.parse(out) as { announced_kid: string | null };
+    };
+    const { announced_kid } = await seal();
+    const [newest] = await listKeys(node.service.authenticator);
+    assert.deepEqual(
+      [newest?.kid, newest?.state, newest?.privatePart],
+      [announced_kid, "announced", "encrypted"],
+    );
+    assert.equal((await seal()).announced_kid, null);
   });
 
   test("changes its key node by node: sealed anew once every node knows the new one, and no token is refused", async (t) => {
@@ -125,22 +202,7 @@ describe("what the database keeps sealed", () => {
 
   test("is not sealed by the command either with a key that a running node does not know, unless it is told to", async (t) => {
     const { node, stop } = await start(t, { keyEncryptionKey: second });
-    const run = async (...args: string[]) => {
-      const [out, err]: [string[], string[]] = [[], []];
-      const { internals } = node.service.authenticator;
-      const config = { ...internals.config, keyEncryptionKey: third, keyEncryptionKeysPrevious: [second] };
-      const admin = {
-        internals: { ...internals, config, sealer: createSealer(third, [second]) },
-        who: "cli:test",
-      };
-      const context = {
-        out: (line: string) => void out.push(line),
-        err: (line: string) => void err.push(line),
-        withAdmin: (work: (of: typeof admin) => Promise<number>) => work(admin),
-      };
-      const code = await keyCommand(args, {}, context);
-      return { code, out: out.join("\n"), err: err.join("\n") };
-    };
+    const run = (...args: string[]) => runKeyCommand(node, [third, second], ...args);
     const refused = await run("reseal");
     assert.equal(refused.code, 1);
     assert.match(refused.err, /do not know this KEY_ENCRYPTION_KEY/);
