@@ -41,6 +41,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
         "no: a record replaces the whole night. An empty array is accepted: the night then has no room types",
     },
     {
+      fields: ["roomTypeInventories", "virtualRoomTypeInventories"],
+      open: "how many there may be",
+      answer:
+        "up to 100,000 each. Beyond 1,000 together the record has the warning `inventory.too-many-room-types`, and [insight leaves it out](contract.md#what-insight-counts-of-a-record)",
+    },
+    {
       fields: ["roomTypeInventories[].roomTypeCapacity"],
       open: "whether it includes rooms that are not available",
       answer: "it does: `roomsNotAvailable…` are taken off it where available rooms are meant",
@@ -113,6 +119,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       answer: "yes: day use, which has no night. Before the arrival it is refused",
     },
     {
+      fields: ["roomStays[].arrivalDate", "roomStays[].departureDate"],
+      open: "how many nights a reservation may have",
+      answer:
+        "any number. Beyond 1,100 of a room stay, or 11,000 of all its stays together, it has the warning `reservation.too-many-nights`, and [insight leaves it out](contract.md#what-insight-counts-of-a-record)",
+    },
+    {
       fields: ["roomStays[].rates[].endDate"],
       open: "whether its own night is included",
       answer: "it is; of several rates that cover a night the last in the array counts",
@@ -167,6 +179,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       open: "which of the two counts",
       answer:
         "`cutoffDate`; where it is not told, `cutoffDays` before `startDate`. Nothing is given back by itself",
+    },
+    {
+      fields: ["groupBlocks"],
+      open: "how many there may be",
+      answer:
+        "up to 100,000. Beyond 11,000 the record has the warning `group.too-many-blocks`, and [insight leaves them out](contract.md#what-insight-counts-of-a-record)",
     },
     {
       fields: ["groupBlocks[].occupancyDate"],

@@ -1,3 +1,9 @@
+import {
+  GROUP_BLOCKS_MAX,
+  RESERVATION_NIGHTS_MAX,
+  ROOM_TYPES_MAX,
+  STAY_NIGHTS_MAX,
+} from "./insight-bounds.ts";
 import { type NotedKind, SLOT } from "./noted-fields.ts";
 
 // Compiled code knows what a module's own constants are, and has to look at those of others each time.
@@ -5,6 +11,7 @@ const {
   first,
   last,
   days,
+  stayNights,
   dayFirst,
   dayLast,
   netTickets,
@@ -51,6 +58,7 @@ export function forgetSlots(first: number, last: number): void {
 export function forgetRecord(): void {
   forgetSlots(first, totalTicketRevenue);
   noted[days] = 0;
+  noted[stayNights] = 0;
   noted[netTickets] = 0;
   noted[tickets] = 0;
 }
@@ -86,24 +94,40 @@ export function isQuiet(kind: NotedKind): boolean {
     case "stay":
       widen(first, last, at(arrivalDate));
       widen(first, last, at(departureDate));
-      // Days of several stays are looked at again when all are known.
-      return !(at(periodFirst) < at(arrivalDate) || at(periodLast) > at(departureDate));
+      return isStayQuiet();
     case "day":
       return isDayQuiet();
     case "reservation":
       return isReservationQuiet();
     case "block":
+      noted[days] = at(days) + 1;
       widen(dayFirst, dayLast, at(occupancyDate));
       return !(at(pickup) > countAt(blocks));
     case "group":
-      return !(at(dayFirst) < at(startDate) || at(dayLast) > at(endDate));
+      return !(at(dayFirst) < at(startDate) || at(dayLast) > at(endDate) || at(days) > GROUP_BLOCKS_MAX);
     case "inventory":
+      return at(days) <= ROOM_TYPES_MAX;
     case "other":
       return true;
   }
 }
 
+/** The place of a date, as YYYYMMDD, in a calendar whose months all have 31 days: two are never less apart than in days. */
+function placeOf(date: number): number {
+  return Math.floor(date / 10_000) * 372 + (Math.floor(date / 100) % 100) * 31 + (date % 100);
+}
+
+function isStayQuiet(): boolean {
+  const nights = placeOf(at(departureDate)) - placeOf(at(arrivalDate));
+  noted[stayNights] = at(stayNights) + Math.max(0, nights);
+  // Days of several stays are looked at again when all are known.
+  return (
+    nights <= STAY_NIGHTS_MAX && !(at(periodFirst) < at(arrivalDate) || at(periodLast) > at(departureDate))
+  );
+}
+
 function isRoomQuiet(): boolean {
+  noted[days] = at(days) + 1;
   const sold = countAt(roomsSold);
   const unavailable = countAt(roomsNotAvailableMaintenance) + countAt(roomsNotAvailableOther);
   if (sold > countAt(roomTypeCapacity) - unavailable) return false;
@@ -131,6 +155,7 @@ function isDayQuiet(): boolean {
 }
 
 function isReservationQuiet(): boolean {
+  if (at(stayNights) > RESERVATION_NIGHTS_MAX) return false;
   if (at(dayFirst) < at(first) || at(dayLast) > at(last)) return false;
   const dayCount = at(days);
   if (dayCount === 0) return true;

@@ -321,7 +321,7 @@ test("a hostile record of many stays and many days is read in time and its warni
   assert.deepEqual(warnings.at(-1), {
     pointer: "",
     code: "warnings.more",
-    message: "59900 more warnings are not listed",
+    message: "59901 more warnings are not listed",
   });
 });
 

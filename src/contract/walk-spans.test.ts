@@ -298,7 +298,74 @@ test("records that lie end to end are read each as by itself, though what was re
 });
 
 test("a record of more items than are kept together is read alike", () => {
-  const [block] = leastRecord("groups")["groupBlocks"] as object[];
-  const many = { ...fullRecord("groups"), groupBlocks: Array(30_000).fill(block) };
-  assert.equal(sameEitherWay("groups", JSON.stringify(many)), true);
+  const rates = Array(60_000).fill({ rateValue: "80.00" });
+  const many = changed(leastRecord("reservations"), "/roomStays/0/rates", rates);
+  assert.equal(sameEitherWay("reservations", JSON.stringify(many)), true);
+});
+
+/** A record of so many of what insight counts, and the code that it is warned with. */
+const COUNTED = {
+  "nights of a stay": { resource: "reservations", most: 1_100, make: (count) => staysOf([count]) },
+  "nights of all stays": {
+    resource: "reservations",
+    most: 11_000,
+    make: (count) => staysOf([...Array(10).fill(1_000), count - 10_000]),
+  },
+  "group blocks": {
+    resource: "groups",
+    most: 11_000,
+    make: (count) => listOf("groups", "groupBlocks", count),
+  },
+  "room types": {
+    resource: "inventories",
+    most: 1_000,
+    make: (count) => listOf("inventories", "roomTypeInventories", count),
+  },
+} as const satisfies Record<
+  string,
+  { readonly resource: Resource; readonly most: number; make(count: number): Record<string, unknown> }
+>;
+
+function listOf(resource: Resource, name: string, count: number): Record<string, unknown> {
+  const [item] = leastRecord(resource)[name] as object[];
+  const code = (at: number) => (name === "groupBlocks" ? {} : { roomTypeCode: `T${at}` });
+  return {
+    ...leastRecord(resource),
+    [name]: Array.from({ length: count }, (_, at) => ({ ...item, ...code(at) })),
+  };
+}
+
+function staysOf(nights: readonly number[]): Record<string, unknown> {
+  const [stay] = leastRecord("reservations")["roomStays"] as object[];
+  const departureOf = (count: number) => new Date(Date.UTC(2026, 1, 27 + count)).toISOString().slice(0, 10);
+  return {
+    ...leastRecord("reservations"),
+    roomStays: nights.map((count) => ({
+      ...stay,
+      arrivalDate: "2026-02-27",
+      departureDate: departureOf(count),
+    })),
+  };
+}
+
+test("a record of more than insight counts has a warning, read either way, and none has that is of as many", () => {
+  for (const [name, { resource, most, make }] of Object.entries(COUNTED)) {
+    const codesOf = (count: number) => {
+      const text = JSON.stringify(make(count));
+      sameEitherWay(resource, text);
+      return readRecord(resource, Buffer.from(text))
+        .content()
+        .warnings.map(({ code }) => code);
+    };
+    assert.deepEqual(codesOf(most), [], name);
+    const codes = codesOf(most + 1);
+    assert.equal(codes.length, 1, name);
+    assert.match(String(codes), /\.too-many-/, name);
+  }
+});
+
+test("a stay of some years and a group of some thousand blocks are still read from their bytes", () => {
+  assert.equal(sameEitherWay("reservations", JSON.stringify(staysOf([1_000]))), true);
+  assert.equal(sameEitherWay("reservations", JSON.stringify(staysOf(Array(100).fill(21)))), true);
+  assert.equal(sameEitherWay("groups", JSON.stringify(listOf("groups", "groupBlocks", 11_000))), true);
 });

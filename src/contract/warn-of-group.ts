@@ -1,4 +1,5 @@
 import { integerValue } from "./decimal.ts";
+import { GROUP_BLOCKS_MAX } from "./insight-bounds.ts";
 import type { Group, GroupBlock } from "./schema/group.ts";
 import { warnOfNegative } from "./warn-of-negative.ts";
 import type { WarningList } from "./warning.ts";
@@ -15,6 +16,11 @@ const COUNTS = [
 
 /** Warns of what is doubtful in a group: pickup above its block, blocks outside the group's dates. */
 export function warnOfGroup(record: Group, warnings: WarningList): void {
+  const { length } = record.groupBlocks;
+  if (length > GROUP_BLOCKS_MAX) {
+    const message = `the group has ${length} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
+    warnings.add("group.too-many-blocks", ["groupBlocks"], message);
+  }
   for (let at = 0; at < record.groupBlocks.length; at += 1) {
     const block = record.groupBlocks[at] as GroupBlock;
     const path = ["groupBlocks", at] as const;

@@ -1,4 +1,5 @@
 import { integerValue } from "./decimal.ts";
+import { ROOM_TYPES_MAX } from "./insight-bounds.ts";
 import type { Inventory, RoomTypeInventory } from "./schema/inventory.ts";
 import { warnOfNegative } from "./warn-of-negative.ts";
 import type { WarningList } from "./warning.ts";
@@ -14,6 +15,11 @@ const COUNTS = [
 
 /** Warns of what is doubtful in an inventory record: oversold, a split that does not add up, repeated room types. */
 export function warnOfInventory(record: Inventory, warnings: WarningList): void {
+  const count = record.roomTypeInventories.length + (record.virtualRoomTypeInventories?.length ?? 0);
+  if (count > ROOM_TYPES_MAX) {
+    const message = `the record has ${count} room types, and insight counts up to ${ROOM_TYPES_MAX}: it leaves the record out`;
+    warnings.add("inventory.too-many-room-types", ["roomTypeInventories"], message);
+  }
   const seen = new Set<string>();
   for (const field of ["roomTypeInventories", "virtualRoomTypeInventories"] as const) {
     const rooms = record[field] ?? [];

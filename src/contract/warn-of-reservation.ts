@@ -1,4 +1,6 @@
+import { dayOfText } from "./day-number.ts";
 import { DecimalSum, decimalText } from "./decimal.ts";
+import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "./insight-bounds.ts";
 import type { DailyRevenue, Reservation, RoomStay } from "./schema/reservation.ts";
 import { StayDates } from "./stay-dates.ts";
 import { warnOfNegative } from "./warn-of-negative.ts";
@@ -9,6 +11,7 @@ const STAY_COUNTS = ["numberOfAdults", "numberOfChildren", "numberOfInfants"] as
 
 /** Warns of what is doubtful in a reservation: revenue that does not add up, dates outside the stay, negative counts. */
 export function warnOfReservation(record: Reservation, warnings: WarningList): void {
+  warnOfNights(record, warnings);
   warnOfNegative(record, ["numberOfRooms"], [], warnings);
   for (let at = 0; at < record.roomStays.length; at += 1) {
     warnOfStay(record.roomStays[at] as RoomStay, ["roomStays", at], warnings);
@@ -20,6 +23,24 @@ export function warnOfReservation(record: Reservation, warnings: WarningList): v
   }
   warnOfSummary(record, "netTotalTicketRevenue", "netTicketPrice", warnings);
   warnOfSummary(record, "totalTicketRevenue", "ticketPrice", warnings);
+}
+
+/** Nights of a room stay; day use has none. */
+function nightsOf({ arrivalDate, departureDate }: RoomStay): number {
+  return Math.max(0, dayOfText(departureDate) - dayOfText(arrivalDate));
+}
+
+function warnOfNights({ roomStays }: Reservation, warnings: WarningList): void {
+  const nights = roomStays.map(nightsOf);
+  const all = nights.reduce((sum, ofStay) => sum + ofStay, 0);
+  const longest = nights.findIndex((ofStay) => ofStay > STAY_NIGHTS_MAX);
+  if (longest !== -1) {
+    const message = `the stay has ${nights[longest]} nights, and insight counts stays of up to ${STAY_NIGHTS_MAX}: it leaves the reservation out`;
+    warnings.add("reservation.too-many-nights", ["roomStays", longest, "departureDate"], message);
+  } else if (all > RESERVATION_NIGHTS_MAX) {
+    const message = `the room stays have ${all} nights together, and insight counts up to ${RESERVATION_NIGHTS_MAX}: it leaves the reservation out`;
+    warnings.add("reservation.too-many-nights", ["roomStays"], message);
+  }
 }
 
 /** Rates and services belong to their own stay; its day of departure counts as within it (a service may be taken then). */

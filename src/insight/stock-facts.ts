@@ -1,3 +1,4 @@
+import { ROOM_TYPES_MAX } from "../contract/insight-bounds.ts";
 import { elementsOf, fieldsOfRow } from "../ledger/read-facts.ts";
 import { compareCodes } from "./books-position.ts";
 
@@ -16,15 +17,17 @@ const COLUMN = { roomType: 1, isVirtual: 2, capacity: 3, maintenance: 4, other: 
 
 /**
  * What the facts of a night's inventory record tell, in the order of room types, or of all together. Virtual room types are not rooms
- * of their own; a room type that is named twice has the sum.
+ * of their own; a room type that is named twice has the sum. Nothing where there are more than insight counts.
  */
 export function stockOfFacts(night: string, facts: string, isByRoomType: boolean): Stock[] {
   const fields = fieldsOfRow(facts);
   const column = (name: keyof typeof COLUMN) => elementsOf(fields[COLUMN[name]]);
+  const roomTypes = column("roomType");
+  if (roomTypes.length > ROOM_TYPES_MAX) return [];
   const [isVirtual, capacity, sold] = [column("isVirtual"), column("capacity"), column("sold")];
   const [maintenance, other] = [column("maintenance"), column("other")];
   const byUnit = new Map<string | null, Stock>();
-  for (const [at, roomType] of column("roomType").entries()) {
+  for (const [at, roomType] of roomTypes.entries()) {
     if (isVirtual[at] === "t") continue;
     const unit = isByRoomType ? roomType : null;
     const before = byUnit.get(unit);

@@ -1,4 +1,5 @@
-import { dayOfText } from "./day-number.ts";
+import { dayOfText } from "../contract/day-number.ts";
+import { GROUP_BLOCKS_MAX } from "../contract/insight-bounds.ts";
 import { type BlockRun, boundedCount, type DimensionCodes } from "./night-run.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
 
@@ -26,17 +27,20 @@ function goesOn(run: BlockRun, night: Night): boolean {
 
 /**
  * The nights of a group block master as its facts, its label and its code tell them, in runs that are alike: of one room type
- * and currency. A night that is named twice counts twice. Blocks are of the group that the master names.
+ * and currency. A night that is named twice counts twice. Blocks are of the group that the master names. A master of more than insight
+ * counts has none (`contract/insight-bounds.ts`).
  */
 export function groupNights(facts: string, status: string | null, groupCode: string): BlockRun[] {
   const fields = fieldsOfRow(facts);
   const column = (name: keyof typeof COLUMN) => elementsOf(fields[COLUMN[name]]);
+  const dates = column("date");
+  if (dates.length > GROUP_BLOCKS_MAX) return [];
   const types = { roomType: column("roomType"), currency: column("currency") };
   const counts = {
     ...{ blocks: column("blocks"), pickup: column("pickup"), originalBlocks: column("originalBlocks") },
   };
   const kinds = new Map<string, { readonly codes: DimensionCodes; readonly nights: Night[] }>();
-  column("date").forEach((date, at) => {
+  dates.forEach((date, at) => {
     const [roomTypeCode, currencyCode] = [types.roomType[at] ?? null, types.currency[at] ?? null];
     const kind = JSON.stringify([roomTypeCode, currencyCode]);
     let known = kinds.get(kind);

@@ -1,8 +1,8 @@
+import { dayAt } from "../contract/day-number.ts";
 import { LIST, NOTED } from "../contract/noted-fields.ts";
 import { HEAD_NUMBERS, ITEM_NUMBERS } from "../contract/span-plan.ts";
 import { TextMemory } from "../contract/text-memory.ts";
 import { HEAD, type RecordSpans } from "../contract/walk-spans.ts";
-import { dayAt } from "./day-number.ts";
 import { tenThousandthsAt } from "./money.ts";
 import { boundedCount, type DimensionCodes, type ReservationNights } from "./night-run.ts";
 import { NOT_TOLD, PlainStay } from "./plain-stay.ts";

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { groupFacts } from "../contract/group-facts.ts";
 import { reservationFacts } from "../contract/reservation-facts.ts";
+import type { Group } from "../contract/schema/group.ts";
 import type { Reservation } from "../contract/schema/reservation.ts";
+import { groupNights } from "./block-runs.ts";
 import { type Money, textOfMoney } from "./money.ts";
 import type { NightRun } from "./night-run.ts";
 import { reservationNights } from "./stay-runs.ts";
@@ -117,12 +120,38 @@ test("the runs of a reservation, laid out, are its nights one by one", () => {
   );
 });
 
+test("a reservation of more nights than insight counts has none, whichever of its stays they are of", () => {
+  const nightsOf = (...stays: readonly number[]) => {
+    const roomStays = stays.map((nights) => ({
+      ...{ arrivalDate: dateOf(FIRST), departureDate: dateOf(FIRST + nights), roomTypeCode: "DLX" },
+    }));
+    const record = { shareId: "S-1", roomStays } as unknown as Reservation;
+    const { shareId, runs } = reservationNights(reservationFacts(record), null);
+    assert.equal(shareId, "S-1");
+    return runs.reduce((sum, { nights }) => sum + nights, 0);
+  };
+  const ten = Array(10).fill(1_100);
+  assert.equal(nightsOf(1_100), 1_100);
+  assert.equal(nightsOf(2, 1_101), 0);
+  assert.equal(nightsOf(...ten), 11_000);
+  assert.equal(nightsOf(...ten, 1), 0);
+});
+
+test("a group of more blocks than insight counts has none", () => {
+  const blocksOf = (count: number) => {
+    const groupBlocks = Array(count).fill({ occupancyDate: dateOf(FIRST), roomTypeCode: "DLX", blocks: 1 });
+    return groupNights(groupFacts({ groupBlocks } as unknown as Group), "DEFINITE", "G1").length;
+  };
+  assert.equal(blocksOf(11_000), 11_000);
+  assert.equal(blocksOf(11_001), 0);
+});
+
 test("nights that are alike make one run, however long", () => {
   const record = {
     roomStays: [
       {
         arrivalDate: "2026-01-01",
-        departureDate: "9999-12-31",
+        departureDate: "2029-01-05",
         roomTypeCode: "DLX",
         rates: [{ rateValue: "80.0" }, { startDate: "2026-02-01", rateValue: "80.00" }],
       },
@@ -131,6 +160,6 @@ test("nights that are alike make one run, however long", () => {
   const { runs } = reservationNights(reservationFacts(record), null);
   assert.deepEqual(
     runs.map(({ nights, roomRevenue }) => [nights, textOfMoney(roomRevenue ?? 0)]),
-    [[2_912_442, "80"]],
+    [[1_100, "80"]],
   );
 });

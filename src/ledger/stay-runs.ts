@@ -1,4 +1,5 @@
-import { dayOfText } from "./day-number.ts";
+import { dayOfText } from "../contract/day-number.ts";
+import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "../contract/insight-bounds.ts";
 import { type Money, moneyOf, sumOf, timesWhole } from "./money.ts";
 import { boundedCount, type NightRun, type ReservationNights } from "./night-run.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
@@ -113,16 +114,23 @@ function stretchesOf(
 /**
  * The nights of a reservation as its facts and its label tell them, in runs of nights that are alike. A night's net room
  * revenue is the daily revenue of its date, on the first stay that covers it; where none is told of the date, the rate times
- * the rooms. Gross is the gross rate times the rooms. Rooms not told are one; day use has no night.
+ * the rooms. Gross is the gross rate times the rooms. Rooms not told are one; day use has no night. A reservation of more nights than
+ * insight counts has none (`contract/insight-bounds.ts`).
  */
 export function reservationNights(facts: string, status: string | null): ReservationNights {
   const fields = fieldsOfRow(facts);
   const column: Column = (name) => elementsOf(fields[COLUMN[name]]);
+  const shareId = fields[COLUMN.shareId] || null;
+  const departures = column("departure");
+  const spans = column("arrival").map((arrivalDate, stay) => ({
+    arrival: dayOfText(arrivalDate as string),
+    departure: dayOfText(departures[stay] as string),
+  }));
+  if (hasTooMany(spans)) return { shareId, runs: [] };
   const rooms = boundedCount(wholeOf(fields[COLUMN.numberOfRooms]) ?? 1);
   const rates = ratesByStay(column);
   const { dates, revenue } = revenueByDate(column);
   const leftDates = new Unclaimed(dates.length);
-  const departures = column("departure");
   const stays = {
     ...{ roomType: column("roomType"), bookedRoomType: column("bookedRoomType"), segment: column("segment") },
     ...{ group: column("group"), rateCode: column("rateCode"), currency: column("currency") },
@@ -130,8 +138,7 @@ export function reservationNights(facts: string, status: string | null): Reserva
   };
   const channel = fields[COLUMN.channel] ?? null;
   const runs: NightRun[] = [];
-  column("arrival").forEach((arrivalDate, stay) => {
-    const [arrival, departure] = [dayOfText(arrivalDate as string), dayOfText(departures[stay] as string)];
+  spans.forEach(({ arrival, departure }, stay) => {
     if (departure <= arrival) return;
     const days = leftDates
       .claim(placeOf(dates, arrival), placeOf(dates, departure))
@@ -153,7 +160,17 @@ export function reservationNights(facts: string, status: string | null): Reserva
     };
     addRuns(runs, about, stretchesOf(arrival, departure, rates.get(stay) ?? [], days));
   });
-  return { shareId: fields[COLUMN.shareId] || null, runs };
+  return { shareId, runs };
+}
+
+function hasTooMany(spans: readonly { readonly arrival: number; readonly departure: number }[]): boolean {
+  let all = 0;
+  for (const { arrival, departure } of spans) {
+    const nights = Math.max(0, departure - arrival);
+    if (nights > STAY_NIGHTS_MAX) return true;
+    all += nights;
+  }
+  return all > RESERVATION_NIGHTS_MAX;
 }
 
 type AboutStay = Pick<NightRun, "rooms" | "adults" | "children" | "codes">;

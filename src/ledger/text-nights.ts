@@ -1,5 +1,5 @@
+import { dayAt } from "../contract/day-number.ts";
 import { TextMemory } from "../contract/text-memory.ts";
-import { dayAt } from "./day-number.ts";
 import { tenThousandthsAt } from "./money.ts";
 import { boundedCount, type DimensionCodes, type ReservationNights } from "./night-run.ts";
 import { NOT_TOLD, PlainStay } from "./plain-stay.ts";

@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const BUCKET = 7;
 const TIMES = 5;
-const CONTENTS = 5;
+const CONTENTS = 6;
 const PLACES = 14;
 
 /** A record of one key, and the place in the order of receipt at which it was released, where it was held. */
@@ -65,8 +65,8 @@ const countsFrom = ({ place, releasedAt }: Received) =>
   releasedAt === null ? requestOf(place) : releaseOf(releasedAt);
 
 /**
- * What the contents of a reservation say, and the nights of each: of the last but one none, it is day use. The last one is the first at other
- * numbers.
+ * What the contents of a reservation say, and the nights of each: none of day use, nor of a stay of more nights than insight counts. The
+ * fifth is the first at other numbers.
  */
 const RESERVATIONS = [
   { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10" },
@@ -74,6 +74,7 @@ const RESERVATIONS = [
   { status: "CANCELLED", numberOfRooms: 2, departureDate: "2026-05-03", rate: "100.10", shareId: "S" },
   { status: "CONFIRMED", numberOfRooms: 1, departureDate: "2026-05-01", rate: "1" },
   { status: "CONFIRMED", numberOfRooms: 3, departureDate: "2026-05-03", rate: "70.05" },
+  { status: "CONFIRMED", numberOfRooms: 2, departureDate: "2029-05-06", rate: "100.10" },
 ] as const;
 const NIGHTS_OF_RESERVATION = [
   ["2026-05-01 CONFIRMED - 2 4 200.2", "2026-05-02 CONFIRMED - 2 4 200.2"],
@@ -85,6 +86,7 @@ const NIGHTS_OF_RESERVATION = [
   ["2026-05-01 CANCELLED S 2 4 200.2", "2026-05-02 CANCELLED S 2 4 200.2"],
   [],
   ["2026-05-01 CONFIRMED - 3 6 210.15", "2026-05-02 CONFIRMED - 3 6 210.15"],
+  [],
 ] as const;
 const GROUPS = [
   {
@@ -104,6 +106,7 @@ const GROUPS = [
   { status: "TENTATIVE", blocks: [["2026-05-01", 5, 1]] },
   { status: "DEFINITE", blocks: [] },
   { status: "DEFINITE", blocks: [["2026-05-02", 7, 3]] },
+  { status: "DEFINITE", blocks: [["2026-05-03", 7, 3]] },
 ] as const;
 const NIGHTS_OF_GROUP = GROUPS.map(({ status, blocks }) =>
   blocks.map(([date, held, picked]) => `${date} ${status} ${held} ${picked}`),

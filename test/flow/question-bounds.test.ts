@@ -8,7 +8,16 @@ import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { apply, group, inventory, LISBON, parameterMessage, reservation } from "./read-fixture.ts";
+import { insightItems } from "./insight-fixture.ts";
+import {
+  apply,
+  group,
+  inventory,
+  LISBON,
+  parameterMessage,
+  readRequest,
+  reservation,
+} from "./read-fixture.ts";
 
 /** Far less than a statement may take where nobody stops it. */
 const STOPPED_MS_MAX = 5_000;
@@ -167,3 +176,65 @@ async function running(pattern: string): Promise<number> {
   );
   return rows.length;
 }
+
+describe("a record of more than insight counts", () => {
+  const LONG = { clientCode: "ACME", propertyCode: "LONG" };
+  const july = { ...LONG, from: "2026-07-01", to: "2026-07-31" };
+  const stay = (departureDate: string) => ({ arrivalDate: "2026-07-14", departureDate, roomTypeCode: "DLX" });
+  const blocksOf = (count: number) =>
+    Array.from({ length: count }, () => ({ occupancyDate: "2026-07-14", roomTypeCode: "DLX", blocks: 1 }));
+  const roomsOf = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ roomTypeCode: `T${at}`, roomTypeCapacity: 1, roomsSold: 1 }));
+  const warningsOf = async (resource: string, record: object) => {
+    const { records } = await readRequest(service, await apply(service, resource, [record]));
+    return records.flatMap(({ outcome, warnings }) =>
+      (warnings as { code: string }[]).map(({ code }) => `${outcome} ${code}`),
+    );
+  };
+
+  test("is applied with a warning, read back whole, and left out until a version that is not replaces it", async () => {
+    const of = (modified: string, departure: string) =>
+      reservation("r1", modified, { ...LONG, roomStays: [stay("2026-07-16"), stay(departure)] });
+    assert.deepEqual(await warningsOf("reservations", of("2026-01-02T00:00:00Z", "9999-12-31")), [
+      "applied reservation.too-many-nights",
+    ]);
+    const read = await service.get(`/api/public/v1/reservations?${new URLSearchParams(LONG)}`);
+    assert.equal((read.json()["items"] as object[]).length, 1);
+    assert.deepEqual(await insightItems(service, "on-the-books", july), []);
+    await apply(service, "reservations", [of("2026-01-03T00:00:00Z", "2026-07-15")]);
+    const books = async () =>
+      (await insightItems(service, "on-the-books", july)).map((item) => item["rooms"]);
+    assert.deepEqual(await books(), [2, 1]);
+    // Late: it is not what counts.
+    await apply(service, "reservations", [of("2026-01-01T00:00:00Z", "2030-07-15")]);
+    assert.deepEqual(await books(), [2, 1]);
+    await apply(service, "reservations", [of("2026-01-04T00:00:00Z", "2030-07-15")]);
+    assert.deepEqual(await books(), []);
+  });
+
+  test("so are a group of more blocks, and an inventory record of more room types", async () => {
+    const groupOf = (groupBlocks: object[]) =>
+      group("G1", "2026-01-01T00:00:00Z", {
+        ...LONG,
+        startDate: "2026-07-14",
+        endDate: "2026-07-14",
+        groupBlocks,
+      });
+    assert.deepEqual(await warningsOf("groups", groupOf(blocksOf(11_001))), [
+      "applied group.too-many-blocks",
+    ]);
+    assert.deepEqual(await insightItems(service, "blocks", july), []);
+    const inventoryOf = (created: string, count: number) =>
+      inventory("2026-07-14", created, { ...LONG, roomTypeInventories: roomsOf(count) });
+    assert.deepEqual(await warningsOf("inventories", inventoryOf("2026-01-02T00:00:00Z", 1_001)), [
+      "applied inventory.too-many-room-types",
+    ]);
+    const told = async () => [
+      ...(await insightItems(service, "on-the-books", july)).map((item) => item["capacity"]),
+      ...(await insightItems(service, "reconciliation", july)).map((item) => item["reported"]),
+    ];
+    assert.deepEqual(await told(), []);
+    await apply(service, "inventories", [inventoryOf("2026-01-03T00:00:00Z", 1_000)]);
+    assert.deepEqual(await told(), [1_000, 1_000]);
+  });
+});

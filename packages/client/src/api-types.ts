@@ -470,7 +470,7 @@ export interface Warning {
   /** JSON pointer (RFC 6901) into the batch as sent. */
   pointer: string;
   /** A stable code. */
-  code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "group.pickup-above-blocks" | "group.outside-dates" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
+  code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "inventory.too-many-room-types" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "reservation.too-many-nights" | "group.pickup-above-blocks" | "group.outside-dates" | "group.too-many-blocks" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
   /** What is doubtful. */
   message: string;
 }

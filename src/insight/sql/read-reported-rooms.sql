@@ -31,9 +31,20 @@ cross join lateral (
     limit 1
   )
 ) as version
+-- More room types are left out (src/contract/insight-bounds.ts): the text of a thousand is never longer than this, and how long one
+-- is, is known without reading it.
+join lateral (
+  select 1
+  from bellhop_state.inventory_version as stored
+  where stored.bucket = $1 and stored.property_id = $2 and stored.key = known.key
+    and stored.source_time = version.facts_source_time and stored.content_hash = version.content_hash
+    and octet_length(stored.facts) <= 1000000
+  limit 1
+) as short on true
 join analytics.stored_inventory_version as facts
   on facts.bucket = $1 and facts.property_id = $2 and facts.key = known.key
   and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
+  and cardinality(facts.room_type_code) <= 1000
 cross join lateral (
   select told.room_type, sum(told.capacity) as capacity, sum(told.maintenance) + sum(told.other) as out_of_order,
     sum(told.sold) as sold, sum(told.transient) as transient, sum(told.grouped) as grouped
