@@ -1,6 +1,8 @@
 import { ExactNumber, isUnsafeLiteral, needsExactNumber } from "./decimal.ts";
-import { isWhitespace } from "./scan-element.ts";
+import { isShortNumber, isWhitespace } from "./scan-element.ts";
+import { TextMemory } from "./text-memory.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
+import { standsAt } from "./walk-value.ts";
 
 /** Field names that are ways into an object's prototype in JavaScript. No partner needs them. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
@@ -21,15 +23,20 @@ export interface InspectionOrder {
   /** The element's place in the batch: the first step of every pointer. */
   readonly index: number;
   readonly violationsMax: number;
-  /** The element as `JSON.parse` gave it. Numbers in it that need it are replaced by their ExactNumber. */
-  readonly value?: unknown;
-  /** No name is repeated or forbidden: the parsed members were counted. Names then need no decoding. */
+  /** Names of the members that the value is to have, at any depth; without it no value is made. */
+  readonly keeps?: { has(name: string): boolean };
+  /** No name is repeated or forbidden: the parsed members were counted. */
   readonly namesAreSound?: boolean;
 }
+
+/** Keeps all members. */
+export const ALL_NAMES = { has: () => true };
 
 /** What the close look at one element found. At most `violationsMax` violations are kept; `total` counts all. */
 export interface Inspection {
   readonly fault: SyntaxFault | undefined;
+  /** As `JSON.parse` gives it, but that numbers that need it are ExactNumbers, and members that are not kept are left out. */
+  readonly value: unknown;
   readonly violations: readonly Violation[];
   readonly total: number;
 }
@@ -43,41 +50,84 @@ class SyntaxFaultError extends Error {
   }
 }
 
-/**
- * Looks closely at one element (the body's bytes from `start` up to `end`): strict RFC 8259 syntax with the place of the
- * first fault, and what `JSON.parse` hides (repeated and forbidden names, numbers that a double changes, unpaired
- * surrogates, NUL). Several times slower than the scan, so it runs only on elements that the scan or the parse doubts.
- * Recursion is bounded by the depth that the scan allowed.
- */
+/** Looks closely at one element (the body's bytes from `start` up to `end`), in one go: see `CloseLook`. */
 export function inspectElement(body: Buffer, start: number, end: number, order: InspectionOrder): Inspection {
   const look = new CloseLook(body, start, end, order);
-  let fault: SyntaxFault | undefined;
-  try {
-    look.element();
-  } catch (error) {
-    if (!(error instanceof SyntaxFaultError)) throw error;
-    fault = error.fault;
-  }
-  return { fault, violations: look.violations, total: look.total };
+  look.run(Number.POSITIVE_INFINITY);
+  return look;
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const LITERALS = ["true", "false", "null"] as const;
+const LITERALS: readonly (readonly [bytes: Buffer, value: boolean | null])[] = [
+  [Buffer.from("true"), true],
+  [Buffer.from("false"), false],
+  [Buffer.from("null"), null],
+];
 const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 const NUMBER_BYTE = new Uint8Array(256);
 for (const byte of Buffer.from("-+.eE0123456789")) NUMBER_BYTE[byte] = 1;
+/** The bytes of a text that stand for themselves. */
+const PLAIN = new Uint8Array(256).fill(1, 0x20);
+PLAIN[0x22] = 0;
+PLAIN[0x5c] = 0;
 
-class CloseLook {
+/** Names of one object that are compared one by one; more go into a set. */
+const NAMES_COMPARED_MAX = 8;
+
+/** What is to come next. */
+const VALUE = 0;
+const FIRST_ITEM = 1;
+const FIRST_NAME = 2;
+const NAME = 3;
+const AFTER_VALUE = 4;
+const IN_NAME = 5;
+const IN_TEXT = 6;
+const COLON = 7;
+
+type Holder = unknown[] | Record<string, unknown>;
+
+/** An array or object that is not over yet. */
+interface Open {
+  readonly isArray: boolean;
+  /** What is kept of it; undefined where nothing is. */
+  readonly holder: Holder | undefined;
+  /** Where its names begin among those that are compared one by one, and the set of them once they are many. */
+  readonly namesFrom: number;
+  names: Set<string> | undefined;
+}
+
+/**
+ * A close look at one element: strict RFC 8259 syntax with the place of the first fault, and what `JSON.parse` hides (repeated and
+ * forbidden names, numbers that a double changes, unpaired surrogates, NUL). Several times slower than the scan and the parse, so it
+ * is for elements that these doubt, and for large ones: it goes on where it paused, so that one element does not hold the event loop.
+ */
+export class CloseLook implements Inspection {
   readonly violations: Violation[] = [];
   total = 0;
+  fault: SyntaxFault | undefined;
+  value: unknown;
   readonly #body: Buffer;
   readonly #end: number;
   readonly #order: InspectionOrder;
-  /** The steps to the current value; a name that nobody has asked for yet is undefined, and its text stands in #names. */
+  /** The steps to the current value; a name that nobody has asked for yet is undefined, and its text stands in #nameAt. */
   readonly #path: (string | number | undefined)[];
-  readonly #names: number[] = [0];
+  readonly #nameAt: number[] = [0];
+  readonly #open: Open[] = [];
+  readonly #seen: string[] = [];
+  readonly #texts = new TextMemory();
   #at: number;
+  #pauseAt = 0;
+  #next = VALUE;
+  #isKept: boolean;
+  /** The name of the member whose value comes next, where it is kept. */
+  #name = "";
+  /** Of the text that is being gone over. */
+  #textFrom = 0;
+  #hasEscape = false;
+  #isUnpaired = false;
+  #isHighOpen = false;
+  #hasNul = false;
 
   constructor(body: Buffer, start: number, end: number, order: InspectionOrder) {
     this.#body = body;
@@ -85,139 +135,257 @@ class CloseLook {
     this.#end = end;
     this.#order = order;
     this.#path = [order.index];
+    this.#isKept = order.keeps !== undefined;
   }
 
-  element(): void {
-    this.#value();
-    this.#whitespace();
-    if (this.#at < this.#end) this.#fail("',' or ']' after a record");
+  /** Where it is. */
+  get at(): number {
+    return this.#at;
   }
 
-  #value(): void {
-    this.#whitespace();
+  /** Looks at about `bytes` bytes more; true when the element is over or at fault. */
+  run(bytes: number): boolean {
+    this.#pauseAt = Math.min(this.#end, this.#at + bytes);
+    try {
+      do this.#step();
+      while (this.#at < this.#pauseAt);
+      if (this.#at < this.#end) return false;
+      // What is still to come is not there.
+      while (this.#next !== AFTER_VALUE || this.#open.length > 0) this.#step();
+    } catch (error) {
+      if (!(error instanceof SyntaxFaultError)) throw error;
+      this.fault = error.fault;
+    }
+    return true;
+  }
+
+  #step(): void {
+    if (this.#next === IN_NAME || this.#next === IN_TEXT) {
+      this.#text();
+      return;
+    }
+    while (this.#at < this.#pauseAt && isWhitespace(this.#body[this.#at] as number)) this.#at += 1;
+    if (this.#at === this.#pauseAt && this.#at < this.#end) return;
     const byte = this.#peek();
-    if (byte === 0x7b) this.#object();
-    else if (byte === 0x5b) this.#array();
-    else if (byte === 0x22) this.#text("text");
+    switch (this.#next) {
+      case FIRST_ITEM:
+        if (byte === 0x5d) this.#close();
+        else this.#value(byte);
+        return;
+      case FIRST_NAME:
+        if (byte === 0x7d) this.#close();
+        else this.#beginName(byte);
+        return;
+      case NAME:
+        this.#beginName(byte);
+        return;
+      case COLON:
+        if (byte !== 0x3a) this.#fail("':' after a field name");
+        this.#at += 1;
+        this.#next = VALUE;
+        return;
+      case AFTER_VALUE:
+        this.#afterValue(byte);
+        return;
+      default:
+        this.#value(byte);
+    }
+  }
+
+  #value(byte: number | undefined): void {
+    if (byte === 0x22) this.#beginText(IN_TEXT);
+    else if (byte === 0x7b || byte === 0x5b) this.#openHolder(byte === 0x5b);
     else if (byte === 0x2d || (byte !== undefined && byte >= 0x30 && byte <= 0x39)) this.#number();
     else this.#literal();
   }
 
-  #object(): void {
-    const seen = this.#order.namesAreSound === true ? undefined : new Set<string>();
+  #openHolder(isArray: boolean): void {
+    const holder: Holder | undefined = this.#isKept ? (isArray ? [] : {}) : undefined;
+    if (holder !== undefined) this.#keep(holder);
+    this.#open.push({ isArray, holder, namesFrom: this.#seen.length, names: undefined });
     this.#at += 1;
-    this.#whitespace();
-    if (this.#take(0x7d)) return;
-    const depth = this.#path.length;
-    for (;;) {
-      this.#whitespace();
-      if (this.#peek() !== 0x22) this.#fail("a field name in double quotes");
-      this.#path[depth] = undefined;
-      this.#names[depth] = this.#at;
-      this.#text("name");
-      if (seen !== undefined) this.#judgeName(seen);
-      this.#whitespace();
-      if (!this.#take(0x3a)) this.#fail("':' after a field name");
-      this.#value();
-      this.#whitespace();
-      if (this.#take(0x7d)) break;
-      if (!this.#take(0x2c)) this.#fail("',' or '}' after a field's value");
-    }
-    this.#path.length = depth;
+    this.#next = isArray ? FIRST_ITEM : FIRST_NAME;
+    if (isArray) this.#path.push(0);
+    else this.#path.push(undefined);
   }
 
-  #judgeName(seen: Set<string>): void {
-    const name = this.#steps().at(-1) as string;
-    if (seen.has(name)) this.#report("name.duplicate", () => `${quoted(name)} occurs twice in one object`);
+  #close(): void {
+    this.#seen.length = this.#open.pop()?.namesFrom ?? 0;
+    this.#path.pop();
+    this.#at += 1;
+    this.#next = AFTER_VALUE;
+  }
+
+  #afterValue(byte: number | undefined): void {
+    const open = this.#open.at(-1);
+    if (open === undefined) {
+      if (byte === undefined) return;
+      this.#fail("',' or ']' after a record");
+    }
+    if (byte === (open.isArray ? 0x5d : 0x7d)) {
+      this.#close();
+      return;
+    }
+    if (byte !== 0x2c)
+      this.#fail(open.isArray ? "',' or ']' after an array's value" : "',' or '}' after a field's value");
+    this.#at += 1;
+    if (!open.isArray) {
+      this.#next = NAME;
+      return;
+    }
+    this.#next = VALUE;
+    this.#isKept = open.holder !== undefined;
+    this.#path[this.#path.length - 1] = (this.#path.at(-1) as number) + 1;
+  }
+
+  /** Puts a value that is kept where it belongs. */
+  #keep(value: unknown): void {
+    const holder = this.#open.at(-1)?.holder;
+    if (holder === undefined) this.value = value;
+    else if (Array.isArray(holder)) holder.push(value);
+    else holder[this.#name] = value;
+  }
+
+  #beginName(byte: number | undefined): void {
+    if (byte !== 0x22) this.#fail("a field name in double quotes");
+    this.#path[this.#path.length - 1] = undefined;
+    this.#nameAt[this.#path.length - 1] = this.#at;
+    this.#beginText(IN_NAME);
+  }
+
+  /** The name that begins at `from` is over. */
+  #endName(from: number): void {
+    const open = this.#open.at(-1) as Open;
+    const isSound = this.#order.namesAreSound === true;
+    this.#isKept = false;
+    if (!isSound || open.holder !== undefined) {
+      const name = this.#hasEscape
+        ? nameAt(this.#body, from)
+        : this.#texts.textAt(this.#body, from + 1, this.#at - 1);
+      if (!isSound) this.#judgeName(open, name);
+      // Assigned, that name would set the prototype.
+      this.#isKept =
+        open.holder !== undefined && name !== "__proto__" && this.#order.keeps?.has(name) === true;
+      this.#name = name;
+    }
+    this.#next = COLON;
+  }
+
+  #judgeName(open: Open, name: string): void {
+    const isRepeated = open.names?.has(name) ?? this.#seen.includes(name, open.namesFrom);
+    if (isRepeated) this.#report("name.duplicate", () => `${quoted(name)} occurs twice in one object`);
     if (isForbiddenName(name)) {
       this.#report("name.forbidden", () => `${quoted(name)} is not allowed as a field name`);
     }
-    seen.add(name);
-  }
-
-  #array(): void {
-    this.#at += 1;
-    this.#whitespace();
-    if (this.#take(0x5d)) return;
-    const depth = this.#path.length;
-    for (let index = 0; ; index += 1) {
-      this.#path[depth] = index;
-      this.#value();
-      this.#whitespace();
-      if (this.#take(0x5d)) break;
-      if (!this.#take(0x2c)) this.#fail("',' or ']' after an array's value");
+    if (isRepeated) return;
+    if (open.names !== undefined) open.names.add(name);
+    else {
+      this.#seen.push(name);
+      if (this.#seen.length - open.namesFrom > NAMES_COMPARED_MAX)
+        open.names = new Set(this.#seen.slice(open.namesFrom));
     }
-    this.#path.length = depth;
   }
 
   #number(): void {
+    const body = this.#body;
     const from = this.#at;
     let to = from;
-    while (to < this.#end && NUMBER_BYTE[this.#body[to] as number] === 1) to += 1;
-    const source = this.#body.toString("latin1", from, to);
-    // What was parsed already is JSON.
-    if (this.#order.value === undefined) this.#checkNumber(source);
+    while (to < this.#end && NUMBER_BYTE[body[to] as number] === 1) to += 1;
+    if (!isNumber(body, from, to)) this.#failInNumber(from, to);
     this.#at = to;
-    if (!needsExactNumber(source)) return;
+    this.#next = AFTER_VALUE;
+    const isShort = isShortNumber(body, from, to);
+    if (isShort && !this.#isKept) return;
+    const source = body.toString("latin1", from, to);
+    // One that is unsafe needs its text in any case.
+    if (isShort || (this.#isKept && !needsExactNumber(source))) {
+      this.#keep(Number(source));
+      return;
+    }
     if (isUnsafeLiteral(source)) {
       const message = () =>
         `${this.#place()} is a number that JSON readers cannot keep exactly; a text is kept as sent; got ${quoted(source)}`;
       this.#report("number.unsafe", message);
     }
-    this.#keepExactly(source);
+    if (this.#isKept) this.#keep(new ExactNumber(source));
   }
 
-  #checkNumber(source: string): void {
+  #failInNumber(from: number, to: number): never {
     NUMBER.lastIndex = 0;
-    const valid = NUMBER.test(source) ? NUMBER.lastIndex : 0;
-    if (valid === source.length) return;
-    this.#at += valid;
+    this.#at = from + (NUMBER.test(this.#body.toString("latin1", from, to)) ? NUMBER.lastIndex : 0);
     this.#fail("a number as JSON writes it (no leading zero or plus, digits around the point)");
   }
 
-  /** Puts the number's text in its place in the parsed value; where a repeated name hid it, there is no such place. */
-  #keepExactly(source: string): void {
-    const steps = this.#steps();
-    let holder = this.#order.value;
-    for (let depth = 1; depth < steps.length; depth += 1) {
-      if (typeof holder !== "object" || holder === null) return;
-      const of = holder as Record<string | number, unknown>;
-      const step = steps[depth] as string | number;
-      if (depth < steps.length - 1) holder = of[step];
-      else if (typeof of[step] === "number") of[step] = new ExactNumber(source);
-    }
-  }
-
   #literal(): void {
-    for (const literal of LITERALS) {
-      const to = this.#at + literal.length;
-      if (to <= this.#end && this.#body.toString("latin1", this.#at, to) === literal) {
-        this.#at = to;
-        return;
-      }
+    for (const [bytes, value] of LITERALS) {
+      if (this.#body[this.#at] !== bytes[0] || this.#at + bytes.length > this.#end) continue;
+      if (!standsAt(this.#body, this.#at, bytes)) continue;
+      this.#at += bytes.length;
+      this.#next = AFTER_VALUE;
+      if (this.#isKept) this.#keep(value);
+      return;
     }
     this.#fail("a value: an object, array, text in double quotes, number, true, false or null");
   }
 
-  /** Goes over the text at the position. Raw UTF-8 has no surrogates and no text has a raw NUL, so only escapes can. */
-  #text(what: "text" | "name"): void {
-    let isUnpaired = false;
-    let isHighOpen = false;
-    let hasNul = false;
-    for (this.#at += 1; ; this.#at += 1) {
+  #beginText(next: typeof IN_NAME | typeof IN_TEXT): void {
+    this.#next = next;
+    this.#textFrom = this.#at;
+    this.#hasEscape = false;
+    this.#isUnpaired = false;
+    this.#isHighOpen = false;
+    this.#hasNul = false;
+    this.#at += 1;
+    this.#text();
+  }
+
+  /** Goes on over a text. Raw UTF-8 has no surrogates and no text has a raw NUL, so only escapes can. */
+  #text(): void {
+    const body = this.#body;
+    for (;;) {
+      const from = this.#at;
+      let at = from;
+      while (at < this.#pauseAt && PLAIN[body[at] as number] === 1) at += 1;
+      this.#at = at;
+      if (this.#isHighOpen && at > from) {
+        this.#isUnpaired = true;
+        this.#isHighOpen = false;
+      }
+      if (at >= this.#pauseAt && at < this.#end) return;
       const byte = this.#peek();
-      if (byte === undefined) this.#fail("'\"' at the end of a text");
       if (byte === 0x22) break;
-      if (byte < 0x20) this.#fail("an escape: control characters must be escaped in a text");
-      const unit = byte === 0x5c ? this.#escape() : -1;
+      if (byte === undefined) this.#fail("'\"' at the end of a text");
+      if (byte !== 0x5c) this.#fail("an escape: control characters must be escaped in a text");
+      const unit = this.#escape();
       const isLow = unit >= 0xdc00 && unit <= 0xdfff;
-      if (isHighOpen !== isLow) isUnpaired = true;
-      isHighOpen = unit >= 0xd800 && unit <= 0xdbff;
-      if (unit === 0) hasNul = true;
+      if (this.#isHighOpen !== isLow) this.#isUnpaired = true;
+      this.#isHighOpen = unit >= 0xd800 && unit <= 0xdbff;
+      this.#hasEscape = true;
+      if (unit === 0) this.#hasNul = true;
+      this.#at += 1;
     }
     this.#at += 1;
-    if (isUnpaired || isHighOpen) this.#reportText("text.surrogate", what, "has an unpaired surrogate");
-    if (hasNul) this.#reportText("text.nul", what, "has the character NUL");
+    this.#endText();
+  }
+
+  #endText(): void {
+    const isName = this.#next === IN_NAME;
+    const from = this.#textFrom;
+    if (this.#isUnpaired || this.#isHighOpen)
+      this.#reportText("text.surrogate", isName, "has an unpaired surrogate");
+    if (this.#hasNul) this.#reportText("text.nul", isName, "has the character NUL");
+    if (isName) {
+      this.#endName(from);
+      return;
+    }
+    this.#next = AFTER_VALUE;
+    if (!this.#isKept) return;
+    const body = this.#body;
+    this.#keep(
+      this.#hasEscape
+        ? JSON.parse(body.toString("utf8", from, this.#at))
+        : this.#texts.textAt(body, from + 1, this.#at - 1),
+    );
   }
 
   /** Reads what follows a backslash up to its last byte: the code unit of a `\u` escape, -1 for any other. */
@@ -238,14 +406,14 @@ class CloseLook {
     return unit;
   }
 
-  #reportText(code: ViolationCode, what: "text" | "name", message: string): void {
-    this.#report(code, () => `${what === "name" ? "a field name" : this.#place()} ${message}`);
+  #reportText(code: ViolationCode, isName: boolean, message: string): void {
+    this.#report(code, () => `${isName ? "a field name" : this.#place()} ${message}`);
   }
 
   /** The path with all its names. */
   #steps(): (string | number)[] {
     for (let depth = 0; depth < this.#path.length; depth += 1) {
-      this.#path[depth] ??= nameAt(this.#body, this.#names[depth] as number);
+      this.#path[depth] ??= nameAt(this.#body, this.#nameAt[depth] as number);
     }
     return this.#path as (string | number)[];
   }
@@ -266,19 +434,36 @@ class CloseLook {
     return this.#at < this.#end ? this.#body[this.#at] : undefined;
   }
 
-  #take(byte: number): boolean {
-    if (this.#peek() !== byte) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #whitespace(): void {
-    while (this.#at < this.#end && isWhitespace(this.#body[this.#at] as number)) this.#at += 1;
-  }
-
   #fail(expected: string): never {
     throw new SyntaxFaultError(Math.min(this.#at, this.#end), expected);
   }
+}
+
+/** Whether the bytes are a number as RFC 8259 section 6 has it. */
+function isNumber(body: Uint8Array, from: number, to: number): boolean {
+  let at = body[from] === 0x2d ? from + 1 : from;
+  const whole = at;
+  at = skipDigits(body, at, to);
+  if (at === whole || (body[whole] === 0x30 && at > whole + 1)) return false;
+  if (at < to && body[at] === 0x2e) {
+    const fraction = at + 1;
+    at = skipDigits(body, fraction, to);
+    if (at === fraction) return false;
+  }
+  if (at < to && ((body[at] as number) | 0x20) === 0x65) {
+    at += 1;
+    if (at < to && (body[at] === 0x2b || body[at] === 0x2d)) at += 1;
+    const exponent = at;
+    at = skipDigits(body, exponent, to);
+    if (at === exponent) return false;
+  }
+  return at === to;
+}
+
+function skipDigits(body: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && (body[at] as number) >= 0x30 && (body[at] as number) <= 0x39) at += 1;
+  return at;
 }
 
 /** The name whose opening quote stands at `start`; it was gone over already, so it ends. */

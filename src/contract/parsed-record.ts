@@ -1,7 +1,7 @@
 import { microsecondTimestamp } from "./calendar.ts";
 import { contentHash } from "./content-hash.ts";
 import { groupFacts } from "./group-facts.ts";
-import { inspectElement } from "./inspect-element.ts";
+import { ALL_NAMES, inspectElement } from "./inspect-element.ts";
 import { inventoryFacts } from "./inventory-facts.ts";
 import {
   type FactsText,
@@ -88,10 +88,7 @@ class MadeFacts implements FactsText {
 
 function readContent(resource: Resource, bytes: Buffer, doubts: number): RecordContent {
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    if ((doubts & HAS_LONG_NUMBER) !== 0) {
-      inspectElement(bytes, 0, bytes.length, { index: 0, violationsMax: 0, value, namesAreSound: true });
-    }
+    const value = parsedValue(bytes, doubts);
     switch (resource) {
       case "inventories":
         return inventoryContent(value as Inventory);
@@ -103,6 +100,14 @@ function readContent(resource: Resource, bytes: Buffer, doubts: number): RecordC
   } catch (cause) {
     throw new UnreadableRecord("An accepted record cannot be read again.", { cause });
   }
+}
+
+function parsedValue(bytes: Buffer, doubts: number): unknown {
+  if ((doubts & HAS_LONG_NUMBER) === 0) return JSON.parse(bytes.toString("utf8"));
+  const order = { index: 0, violationsMax: 0, keeps: ALL_NAMES, namesAreSound: true };
+  const { fault, value } = inspectElement(bytes, 0, bytes.length, order);
+  if (fault !== undefined) throw new Error(`Expected ${fault.expected} at byte ${fault.offset}.`);
+  return value;
 }
 
 function inventoryContent(record: Inventory): RecordContent {

@@ -147,6 +147,93 @@ test("reading in turns lets other work run", async () => {
   assert.ok(turns > 10, `${turns} turns`);
 });
 
+/** Kinds of one large record, each of which took between 10 and 700 ms in one go. */
+const LARGE_RECORDS: Readonly<Record<string, string>> = {
+  "numbers with exponents": `{"a":[${Array(240_000).fill("1e5").join(",")}]}`,
+  "numbers that are unsafe": `{"a":[${Array(240_000).fill("1e400").join(",")}]}`,
+  members: `{${Array.from({ length: 240_000 }, (_, at) => `"${at.toString(36)}":1`).join(",")}}`,
+  "one text": `{"a":"${"\\ud83d\\ude00".repeat(600_000)}"}`,
+  whitespace: `{"a":${" ".repeat(8_000_000)}1}`,
+  "a name": `{"${"a".repeat(8_000_000)}":1}`,
+};
+
+for (const [what, record] of Object.entries(LARGE_RECORDS))
+  test(`reading one large record lets other work run: ${what}`, async () => {
+    let turns = 0;
+    let done = false;
+    const count = () => {
+      turns += 1;
+      if (!done) setImmediate(count);
+    };
+    setImmediate(count);
+    const refusal = await readBatchInTurns(Buffer.from(`[${record}]`), LIMITS, "groups", () => undefined);
+    done = true;
+    assert.equal(refusal, undefined);
+    // One for each 128 KiB that are scanned, and more for what is looked at closely.
+    assert.ok(turns > 10, `${turns} turns`);
+  });
+
+test("a large record is read as a small one is: values, violations and codes, and faults with their place", () => {
+  const filler = (count: number) => `"filler":[${Array(count).fill("0").join(",")}]`;
+  const read2 = (text: string) => {
+    const [small, large] = [text.replace("FILLER", filler(0)), text.replace("FILLER", filler(2_000))];
+    return [read(`[${small}]`), read(`[${large}]`)].map((reading) => {
+      if (!reading.ok) return reading.message.replace(/byte \d+/, "byte");
+      const { value, lexical, lexicalTotal, clientCode, propertyCode } = reading.records[0] as BatchRecord;
+      const { filler: _, ...rest } = value as Record<string, unknown>;
+      return { rest, lexical, lexicalTotal, clientCode, propertyCode };
+    });
+  };
+  const values = fc.oneof(
+    fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value)),
+    fc.constantFrom(
+      ...[
+        "1e400",
+        "-0",
+        "1e5",
+        "0.12345678901234567890",
+        "9007199254740993",
+        "1E-400",
+        "12e",
+        "01",
+        "+1",
+        "-",
+      ],
+      ...[
+        '"\\u0000"',
+        '"\\ud800"',
+        '"\\ud83d\\ude00"',
+        '"\\x"',
+        '"a',
+        "nul",
+        "tru e",
+        "[1,]",
+        '{"a":1,}',
+        "{1:1}",
+      ],
+      ...[
+        '{"a":1,"a":[2]}',
+        '{"\\u0061":1,"a":2}',
+        '{"__proto__":{"a":1}}',
+        '{"constructor":1}',
+        "[[[[]]]]",
+        "]",
+      ],
+      ...['{"a" :1}', '{"a"\n: 1 , "b":[ ] }', "{ }", "truefalse", "1 1", '{"a"}', '{"a":}'],
+    ),
+  );
+  const member = fc.tuple(fc.constantFrom("clientCode", "propertyCode", "é", "\\u0061"), values);
+  fc.assert(
+    fc.property(fc.array(member, { maxLength: 4 }), fc.nat(4), (members, place) => {
+      const parts = members.map(([name, value]) => `"${name}":${value}`);
+      parts.splice(Math.min(place, parts.length), 0, "FILLER");
+      const [small, large] = read2(`{${parts.join(",")}}`);
+      assert.deepEqual(large, small);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test("a hundred thousand brackets are refused at the depth limit, without recursion", () => {
   for (const text of [
     "[".repeat(100_000),

@@ -1,5 +1,12 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { inspectElement, isForbiddenName } from "./inspect-element.ts";
+import {
+  ALL_NAMES,
+  CloseLook,
+  type Inspection,
+  inspectElement,
+  isForbiddenName,
+  type SyntaxFault,
+} from "./inspect-element.ts";
 import { firstInvalidUtf8 } from "./malformed.ts";
 import type { Resource } from "./resource.ts";
 import {
@@ -11,6 +18,7 @@ import {
   scanElement,
   skipWhitespace,
 } from "./scan-element.ts";
+import { FIELD_NAMES } from "./schema/record-schemas.ts";
 import { NO_VIOLATIONS, type Violation, type ViolationCode } from "./violation.ts";
 import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-record.ts";
 
@@ -23,9 +31,11 @@ export interface BatchRecord {
   readonly end: number;
   /**
    * As `JSON.parse` gives it, except that a number a double may not hold exactly is an ExactNumber. Of a record that was
-   * found valid it is parsed when it is asked for, every time.
+   * found valid it is parsed when it is asked for, every time. Of a large one it has only fields that the contract names somewhere.
    */
   readonly value: unknown;
+  /** How many values it has, itself and all within it counted. */
+  readonly values: number;
   /** The resource of which it is known to be a valid record already; undefined where that is yet to be checked. */
   readonly validAs: Resource | undefined;
   /** Where they can be read: texts that are not empty, stand once, and have neither NUL nor an unpaired surrogate. */
@@ -66,8 +76,7 @@ export type BatchReading = { readonly ok: true; readonly records: readonly Batch
 // Messages for a hundred are more than a developer reads at once; a hostile batch of a million must not cost their memory.
 const LEXICAL_KEPT_MAX = 100;
 
-// One record is parsed in one go, so its bounds are those of the time for which it holds the event loop: a quarter of a
-// second for the worst that fits. A group of a year, thirty room types and twenty fields each has 220,000 values in 5 MB.
+// Bounds of the memory and the time that one record takes. A group of a year, thirty room types and twenty fields each has 220,000 values in 5 MB.
 const RECORD_BYTES_MAX = 8_388_608;
 const VALUES_PER_RECORD_MAX = 250_000;
 // Values cost time that their bytes do not show: 64 MiB of `{},` parse for 13 s. A full body of records with their field
@@ -80,8 +89,14 @@ const SMALL_BODY_BYTES = 65_536;
 // The byte at fault is sought in records up to this size; in a larger one the search itself would hold the event loop.
 const FAULT_SOUGHT_BYTES = 1_048_576;
 
-// About a millisecond of work on a slow core.
+// About a millisecond of work on a slow core: of what is walked or scanned. A byte that is parsed counts as several.
 const TURN_BYTES = 131_072;
+const PARSED_BYTE_COUNTS = 8;
+
+// A larger record is not walked or parsed in one go, which would hold the event loop.
+const WALKED_BYTES_MAX = 4_194_304;
+const PARSED_BYTES_MAX = 65_536;
+const PARSED_VALUES_MAX = 1_024;
 
 /**
  * Reads a body as a batch: a JSON array (RFC 8259, UTF-8 without a byte order mark) of at least one element.
@@ -121,8 +136,8 @@ async function finishInTurns(run: BatchRun): Promise<BatchRefusal | undefined> {
   return run.refusal;
 }
 
-/** Four numbers an element: start, end, members, doubts. The members of a record that was walked are not counted. */
-const SPAN_NUMBERS = 4;
+/** Five numbers an element: start, end, members, doubts, values. The members of a record that was walked are not counted. */
+const SPAN_NUMBERS = 5;
 const WALKED = -1;
 /** What the visit of a record that was walked takes of a turn: it was read in the turn in which it was found. */
 const WALKED_TURN_BYTES = 256;
@@ -138,6 +153,7 @@ class WalkedRecord implements BatchRecord {
   readonly index: number;
   readonly start: number;
   readonly end: number;
+  readonly values: number;
   readonly clientCode: string;
   readonly propertyCode: string;
   readonly validAs: Resource;
@@ -148,7 +164,7 @@ class WalkedRecord implements BatchRecord {
 
   constructor(
     body: Buffer,
-    [index, start, end, sourceTimeAt]: readonly [number, number, number, number],
+    [index, start, end, values, sourceTimeAt]: readonly [number, number, number, number, number],
     [clientCode, propertyCode]: readonly [string, string],
     validAs: Resource,
   ) {
@@ -156,6 +172,7 @@ class WalkedRecord implements BatchRecord {
     this.index = index;
     this.start = start;
     this.end = end;
+    this.values = values;
     this.clientCode = clientCode;
     this.propertyCode = propertyCode;
     this.#sourceTimeAt = sourceTimeAt;
@@ -189,6 +206,8 @@ class BatchRun {
   #values = 0;
   #scanned = false;
   #lexicalKept = 0;
+  /** At the record that is looked at in turns. */
+  #look: CloseLook | undefined;
   #walkMisses = 0;
   #walkedVisited = 0;
   #refusal: BatchRefusal | undefined;
@@ -212,11 +231,9 @@ class BatchRun {
     let left = bytes;
     while (left > 0 && this.#refusal === undefined) {
       if (!this.#scanned) {
-        const from = this.#at;
-        this.#refusal = this.#findElement();
-        left -= this.#at - from;
+        left -= this.#findElement(left);
       } else if (this.#visited * SPAN_NUMBERS < this.#spans.length) {
-        left -= this.#readElement();
+        left -= this.#readElement(left);
       } else {
         return true;
       }
@@ -263,8 +280,20 @@ class BatchRun {
     );
   }
 
-  /** Finds one element and what follows it. */
-  #findElement(): BatchRefusal | undefined {
+  /** Finds one element and what follows it, or goes on with that for about so many bytes; gives the work of it in bytes. */
+  #findElement(bytes: number): number {
+    const scan = this.#scan;
+    const start = this.#at;
+    const goesOn = scan.outcome === "paused";
+    const from = goesOn ? scan.end : start;
+    if (goesOn || !this.#walkElement(start))
+      scanElement(this.#body, start, this.#limits.depthMax, scan, RECORD_BYTES_MAX, bytes);
+    if (scan.outcome !== "paused") this.#refusal = this.#endElement();
+    return Math.max(scan.end, this.#at) - from;
+  }
+
+  /** Notes the element that was found, and what follows it. */
+  #endElement(): BatchRefusal | undefined {
     const body = this.#body;
     const scan = this.#scan;
     const index = this.#spans.length / SPAN_NUMBERS;
@@ -276,7 +305,6 @@ class BatchRun {
       );
     }
     const start = this.#at;
-    if (!this.#walkElement(start)) scanElement(body, start, depthMax, scan, RECORD_BYTES_MAX);
     if (scan.outcome === "too-long") return tooManyBytes(start, index);
     if (scan.outcome === "too-deep") {
       return malformed(
@@ -294,7 +322,7 @@ class BatchRun {
     let end = scan.end;
     while (end > start && isWhitespace(body[end - 1] as number)) end -= 1;
     if (end === start) return malformed(scan.end, "expected a record", index);
-    this.#spans.push(start, end, scan.members, scan.doubts);
+    this.#spans.push(start, end, scan.members, scan.doubts, scan.values);
     if (body[scan.end] === 0x5d) {
       this.#at = scan.end;
       this.#scanned = true;
@@ -309,10 +337,10 @@ class BatchRun {
     if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return false;
     const body = this.#body;
     const walk = this.#walk;
-    const isValid = walkRecord(this.#resource, body, start, RECORD_BYTES_MAX, walk);
+    const isValid = walkRecord(this.#resource, body, start, WALKED_BYTES_MAX, walk);
     const end = isValid ? skipWhitespace(body, walk.end) : -1;
     const isElement = body[end] === 0x2c || body[end] === 0x5d;
-    if (!isElement || end - start > RECORD_BYTES_MAX) {
+    if (!isElement) {
       this.#walkMisses += 1;
       return false;
     }
@@ -341,22 +369,30 @@ class BatchRun {
     if (end - start > FAULT_SOUGHT_BYTES)
       return malformed(start, "the record that begins here is not JSON", index);
     const { fault } = inspectElement(this.#body, start, end, { index, violationsMax: 0 });
-    return malformed(
-      fault?.offset ?? end,
-      `expected ${fault?.expected ?? "',' or ']' after a record"}`,
-      index,
-    );
+    return this.#faultAt(fault ?? { offset: end, expected: "',' or ']' after a record" }, index);
   }
 
-  /** Has the next element visited, parsed where that is needed; gives the work of it in bytes. */
-  #readElement(): number {
+  #faultAt({ offset, expected }: SyntaxFault, index: number): BatchRefusal {
+    return malformed(offset, `expected ${expected}`, index);
+  }
+
+  /**
+   * Has the next element visited, parsed where that is needed, or goes on looking at it for about so many bytes; gives the work of it
+   * in bytes.
+   */
+  #readElement(bytes: number): number {
     const index = this.#visited;
     const span = index * SPAN_NUMBERS;
     const start = this.#spans[span] as number;
     const end = this.#spans[span + 1] as number;
     const members = this.#spans[span + 2] as number;
-    if (members !== WALKED)
-      return this.#parseElement(index, start, end, members, this.#spans[span + 3] as number);
+    const values = this.#spans[span + 4] as number;
+    if (members !== WALKED) {
+      if (end - start > PARSED_BYTES_MAX || values > PARSED_VALUES_MAX)
+        return this.#lookAtElement(index, start, end, values, bytes);
+      this.#parseElement(index, start, end, members, this.#spans[span + 3] as number, values);
+      return PARSED_BYTE_COUNTS * (end - start);
+    }
     const codes = [this.#codes[this.#walkedVisited], this.#codes[this.#walkedVisited + 1]];
     const sourceTimeAt = this.#times[this.#walkedVisited / 2] as number;
     this.#walkedVisited += 2;
@@ -364,7 +400,7 @@ class BatchRun {
     this.#visit(
       new WalkedRecord(
         this.#body,
-        [index, start, end, sourceTimeAt],
+        [index, start, end, values, sourceTimeAt],
         codes as [string, string],
         this.#resource as Resource,
       ),
@@ -372,40 +408,71 @@ class BatchRun {
     return WALKED_TURN_BYTES;
   }
 
-  /** Parses an element and has it visited; gives its size in bytes. */
-  #parseElement(index: number, start: number, end: number, members: number, doubts: number): number {
+  /** Parses an element and has it visited. */
+  #parseElement(
+    index: number,
+    start: number,
+    end: number,
+    members: number,
+    doubts: number,
+    values: number,
+  ): void {
     const text = this.#body.toString(this.#ascii ? "latin1" : "utf8", start, end);
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
       this.#refusal = this.#faultIn(start, end, index);
-      return end - start;
+      return;
     }
-    let lexical = NO_VIOLATIONS;
-    let lexicalTotal = 0;
     const namesAreSound = countMembers(value) === members;
-    if (!namesAreSound || isSuspicious(text, doubts)) {
-      const violationsMax = Math.max(1, LEXICAL_KEPT_MAX - this.#lexicalKept);
-      const found = inspectElement(this.#body, start, end, { index, violationsMax, value, namesAreSound });
-      lexical = found.violations;
-      lexicalTotal = found.total;
-      this.#lexicalKept += lexical.length;
+    if (namesAreSound && !isSuspicious(text, doubts)) {
+      this.#visitParsed({ index, start, end, values, value, lexical: NO_VIOLATIONS, lexicalTotal: 0 });
+      return;
     }
-    const read = {
+    const order = { index, violationsMax: this.#violationsMax(), keeps: ALL_NAMES, namesAreSound };
+    this.#visitLookedAt(inspectElement(this.#body, start, end, order), { index, start, end, values });
+  }
+
+  /** Goes on with the close look at a large element, and has it visited once that is over; gives the work of it in bytes. */
+  #lookAtElement(index: number, start: number, end: number, values: number, bytes: number): number {
+    const keeps = this.#resource === undefined ? ALL_NAMES : FIELD_NAMES[this.#resource];
+    this.#look ??= new CloseLook(this.#body, start, end, {
       index,
-      start,
-      end,
-      value,
+      violationsMax: this.#violationsMax(),
+      keeps,
+    });
+    const look = this.#look;
+    const from = look.at;
+    if (look.run(Math.ceil(bytes / PARSED_BYTE_COUNTS))) {
+      this.#look = undefined;
+      if (look.fault === undefined) this.#visitLookedAt(look, { index, start, end, values });
+      else this.#refusal = this.#faultAt(look.fault, index);
+    }
+    return PARSED_BYTE_COUNTS * (look.at - from);
+  }
+
+  #violationsMax(): number {
+    return Math.max(1, LEXICAL_KEPT_MAX - this.#lexicalKept);
+  }
+
+  #visitLookedAt(
+    { value, violations, total }: Inspection,
+    of: Pick<BatchRecord, "index" | "start" | "end" | "values">,
+  ): void {
+    this.#lexicalKept += violations.length;
+    this.#visitParsed({ ...of, value, lexical: violations, lexicalTotal: total });
+  }
+
+  #visitParsed(parsed: Omit<BatchRecord, "clientCode" | "propertyCode" | "validAs" | "sourceSecond">): void {
+    this.#visited += 1;
+    this.#visit({
+      ...parsed,
       validAs: undefined,
       sourceSecond: undefined,
-      lexical,
-      lexicalTotal,
-    };
-    const [clientCode, propertyCode] = [codeIn(read, "clientCode"), codeIn(read, "propertyCode")];
-    this.#visited += 1;
-    this.#visit({ ...read, clientCode, propertyCode });
-    return end - start;
+      clientCode: codeIn(parsed, "clientCode"),
+      propertyCode: codeIn(parsed, "propertyCode"),
+    });
   }
 }
 
@@ -438,7 +505,10 @@ function countMembers(value: unknown): number {
 }
 
 /** A code that can be read: a text that is not empty, stands once, and has neither NUL nor an unpaired surrogate. */
-function codeIn(record: Omit<BatchRecord, "clientCode" | "propertyCode">, name: string): string | undefined {
+function codeIn(
+  record: Pick<BatchRecord, "index" | "value" | "lexical" | "lexicalTotal">,
+  name: string,
+): string | undefined {
   const { index, value, lexical, lexicalTotal } = record;
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   const code = (value as Record<string, unknown>)[name];

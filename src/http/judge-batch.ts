@@ -5,6 +5,7 @@ import type { Resource } from "../contract/resource.ts";
 import { isAhead, latestSourceTime } from "../contract/source-time.ts";
 import type { Violation } from "../contract/violation.ts";
 import { ServiceError } from "../errors/registry.ts";
+import type { SeenRecords } from "./weigh-batch.ts";
 
 /** Most violations one answer lists. */
 const VIOLATIONS_MAX = 100;
@@ -24,23 +25,17 @@ export class BatchJudge {
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
   readonly #latest = latestSourceTime(Date.now());
+  readonly #useless = { records: 0, values: 0 };
   #total = 0;
-  #invalid = 0;
-  #ahead = 0;
 
   constructor(resource: Resource, lenient: boolean) {
     this.#resource = resource;
     this.#lenient = lenient;
   }
 
-  /** How many of the records that were seen are invalid. */
-  get invalid(): number {
-    return this.#invalid;
-  }
-
-  /** How many of them are valid, and of a time so far ahead that they will be held aside. */
-  get ahead(): number {
-    return this.#ahead;
+  /** Those of the records that were seen that are invalid, or of a time so far ahead that they will be quarantined. */
+  get useless(): SeenRecords {
+    return this.#useless;
   }
 
   /** Checks the next record. */
@@ -50,16 +45,21 @@ export class BatchJudge {
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
       this.#records.push({ index, start, end, clientCode, propertyCode });
-      if (isAhead(this.#resource, record, this.#latest)) this.#ahead += 1;
+      if (isAhead(this.#resource, record, this.#latest)) this.#countUseless(record);
       return;
     }
-    this.#invalid += 1;
+    this.#countUseless(record);
     this.#total += found.total;
     this.#listed.push(...found.violations.slice(0, VIOLATIONS_MAX - this.#listed.length));
     if (this.#lenient) {
       const kept = found.violations.slice(0, VIOLATIONS_KEPT_MAX);
       this.#rejected.push({ index, start, end, violations: kept, violationTotal: found.total });
     }
+  }
+
+  #countUseless({ values }: BatchRecord): void {
+    this.#useless.records += 1;
+    this.#useless.values += values;
   }
 
   /**

@@ -81,7 +81,7 @@ async function receiveAndAccept(context: HttpContext, request: DataRequest): Pro
   try {
     const receivingAt = performance.now();
     const body = await receiveBody(raw, principal.clientId, context.limits, context.budget, (bytes) => {
-      request.rate = weight.count(bytes, 0, 0) ?? request.rate;
+      request.rate = weight.count(bytes) ?? request.rate;
     });
     request.waits.body = performance.now() - receivingAt;
     try {
@@ -110,10 +110,11 @@ async function acceptBody(
   const judge = new BatchJudge(resource, parameters.lenient);
   let misplaced: number | undefined;
   let foreign: ForeignRecord | undefined;
-  let seen = 0;
+  const seen = { records: 0, values: 0 };
   const readingAt = performance.now();
   const reading = readBatchInTurns(body, context.limits, resource, (record) => {
-    seen += 1;
+    seen.records += 1;
+    seen.values += record.values;
     if (foreign !== undefined) return;
     if (isForeign(record)) {
       const { index, clientCode, propertyCode } = record;
@@ -126,7 +127,7 @@ async function acceptBody(
   // What is known at once is not waited for, here and below: with one record a request each wait shows.
   const refusal = reading instanceof Promise ? await reading : reading;
   waits.records = performance.now() - readingAt;
-  request.rate = weight.count(bodyBytes, seen, judge.invalid + judge.ahead) ?? request.rate;
+  request.rate = weight.count(bodyBytes, seen, judge.useless) ?? request.rate;
   if (refusal !== undefined) throw refusalError(refusal);
   if (foreign !== undefined) {
     await auditForeign(context, principal, resource, foreign);

@@ -3,13 +3,18 @@ import type { RateResult } from "../auth/rate-limiter.ts";
 import type { HttpContext } from "./context.ts";
 
 /**
- * What one request of a client's rate may bring: with each more so many records, or bytes, a batch counts as one request
+ * What one request of a client's rate may bring: with each more so many records, bytes or values, a batch counts as one request
  * more. Measured (npm run noisy, docs/decisions/0017): a rate of 50 requests a second let a client of batches of 10,000
  * records take all there is; now it is a rate of 5,000 records a second as well. A full batch counts as a hundred.
  */
 const RECORDS_PER_REQUEST = 100;
 /** A hundred reservations of the usual size. */
 const BYTES_PER_REQUEST = 262_144;
+/**
+ * Numbers, texts, arrays and so on. So many in 256 KiB would be 13 bytes each with their names; records of the contract have 15 to 22.
+ * What a batch costs beyond its bytes, it costs by its values (npm run token-cost).
+ */
+const VALUES_PER_REQUEST = 20_000;
 
 /**
  * A useless record counts as so many. An invalid one is parsed, and each fault of it said, which takes 40 µs where to walk over a
@@ -18,10 +23,23 @@ const BYTES_PER_REQUEST = 262_144;
  */
 const USELESS_RECORD_COUNTS = 4;
 
-/** As how many requests a batch counts; `records` are those that were looked at, `useless` those of them that are. */
-function weightOf(bytes: number, records: number, useless: number): number {
-  const counted = records + useless * (USELESS_RECORD_COUNTS - 1);
-  return Math.max(1, Math.ceil(bytes / BYTES_PER_REQUEST), Math.ceil(counted / RECORDS_PER_REQUEST));
+/** What was seen of a batch's records. */
+export interface SeenRecords {
+  readonly records: number;
+  readonly values: number;
+}
+
+const NONE: SeenRecords = { records: 0, values: 0 };
+
+/** As how many requests a batch counts; `useless` are those of `all` that are. */
+function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords): number {
+  const counted = (of: keyof SeenRecords) => all[of] + useless[of] * (USELESS_RECORD_COUNTS - 1);
+  return Math.max(
+    1,
+    Math.ceil(bytes / BYTES_PER_REQUEST),
+    Math.ceil(counted("records") / RECORDS_PER_REQUEST),
+    Math.ceil(counted("values") / VALUES_PER_REQUEST),
+  );
 }
 
 /**
@@ -40,8 +58,8 @@ export class BatchWeight {
   }
 
   /** Answers how the client's rate stands, where the batch weighs more than was counted before. */
-  count(bytes: number, records: number, useless: number): RateResult | undefined {
-    const more = weightOf(bytes, records, useless) - this.#counted;
+  count(bytes: number, all = NONE, useless = NONE): RateResult | undefined {
+    const more = weightOf(bytes, all, useless) - this.#counted;
     if (more <= 0) return undefined;
     this.#counted += more;
     const { nodes, rateLimiter } = this.#context;

@@ -182,6 +182,20 @@ describe("what a batch weighs in its client's rate", () => {
     assert.ok(Math.abs(within - ahead - 32) <= 4, `${within - ahead}`);
   });
 
+  test("and for each 20,000 values begun, however few bytes they have, and those of an invalid record as four", async () => {
+    const as = await newClient(100_000);
+    const numbers = (token: string) =>
+      `${record.slice(0, -1)},"ours":[${Array(200_000).fill(token).join(",")}]}`;
+    const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    const taken = await service.post("inventories", `[${numbers("1e5")}]`, { as });
+    assert.equal(taken.status, 202);
+    const refused = await service.post("inventories", `[${numbers("1e400")}]`, { as });
+    assert.equal(refused.status, 400);
+    const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
+    assert.ok(Math.abs(before - remainingOf(taken) - 11) <= 4, `${before - remainingOf(taken)}`);
+    assert.ok(Math.abs(remainingOf(taken) - after - 42) <= 8, `${remainingOf(taken) - after}`);
+  });
+
   test("and for each 256 KiB begun, whatever is in them", async () => {
     const as = await newClient(100_000);
     const before = remainingOf(await service.post("inventories", `[${record}]`, { as }));

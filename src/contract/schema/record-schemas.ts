@@ -12,6 +12,18 @@ export const RECORD_SCHEMAS: Readonly<Record<Resource, FieldSchema>> = {
   groups: groupSchema,
 };
 
+/** The names of all fields of each resource's records, whatever objects they stand in. */
+export const FIELD_NAMES: Readonly<Record<Resource, ReadonlySet<string>>> = {
+  inventories: new Set(namesIn(inventorySchema)),
+  reservations: new Set(namesIn(reservationSchema)),
+  groups: new Set(namesIn(groupSchema)),
+};
+
+function namesIn({ properties = {}, items }: FieldSchema): readonly string[] {
+  const within = Object.values(properties).flatMap(namesIn);
+  return [...Object.keys(properties), ...within, ...(items === undefined ? [] : namesIn(items))];
+}
+
 const CHECKS = {
   inventories: compileCheck(inventorySchema),
   reservations: compileCheck(reservationSchema),
