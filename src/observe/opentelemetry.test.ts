@@ -92,17 +92,17 @@ test("a traceparent is continued, also where a later version adds to it; what is
   }
 });
 
-test("spans that a collector does not take in time are bounded; each is sent or counted as lost", async () => {
+test("spans that a collector does not take in time are bounded; each is sent or counted as lost", async (t) => {
   const ended = 10_000;
   const lostOf = async () => (await metrics.telemetryLost.get()).values[0]?.value ?? 0;
   const before = await lostOf();
   const collector: OtlpCollector = await startOtlpCollector();
+  t.after(() => collector.stop());
   const tracer = tracerTo(collector.endpoint);
   for (let count = 0; count < ended; count += 1) tracer.begin("request", {})?.end();
   const lost = (await lostOf()) - before;
   assert.ok(lost > 0 && lost < ended, `${lost} of ${ended}`);
   await until(async () => collector.spans.length === ended - lost, WAIT_MS_MAX);
-  await collector.stop();
   assert.deepEqual(collector.faults, []);
 });
 
