@@ -22,6 +22,7 @@ const allowed = {
   db: ["errors", "observe"],
   backup: ["accept", "apply", "state", "retention", "feed", "db", "errors", "observe"],
   simulate: [],
+  partner: ["contract", "errors"],
   contract: [],
   markup: [],
   errors: [],

@@ -9,7 +9,10 @@ import { fileURLToPath } from "node:url";
 const sources = new URL("../src/", import.meta.url);
 for (const entry of [
   "cli/run-command.ts",
-  ...globSync("cli/*-command{,s}.ts", { cwd: fileURLToPath(sources) }),
+  "cli/parse-line.ts",
+  "cli/session.ts",
+  "cli/failure-text.ts",
+  ...globSync("cli/commands/*.ts", { cwd: fileURLToPath(sources) }),
   "service.ts",
   "threads/serve-http.ts",
   "threads/apply-thread.ts",

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./db/presence.ts";
+import { OperatorError } from "./errors/operator-error.ts";
 import { NetworkError, readNetworks } from "./network/networks.ts";
 import { readTelemetry, type Telemetry } from "./observe/telemetry-settings.ts";
 
@@ -70,7 +71,7 @@ export interface Config {
 }
 
 /** A setting that cannot be used; the message names it and says what it takes. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 const PORT_MAX = 65_535;
 /** Each thread costs some 30 MB and its connections to the database. */

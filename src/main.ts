@@ -2,8 +2,8 @@ import { useCompileCache } from "./compile-cache.ts";
 
 useCompileCache();
 const { runCommand } = await import("./cli/run-command.ts");
-const { endWhenNobodyReads } = await import("./cli/end-when-nobody-reads.ts");
-if (process.argv[2] !== "serve") endWhenNobodyReads();
+const { exitOnBrokenPipe } = await import("./cli/output.ts");
+if (process.argv[2] !== "serve") exitOnBrokenPipe();
 process.exitCode = await runCommand(process.argv.slice(2), process.env);
 // Whatever still holds the loop open (a client's keep-alive connection) must not keep a stopped process.
 process.exit();

@@ -1,3 +1,4 @@
+import { OperatorError } from "../errors/operator-error.ts";
 import type { AuthInternals } from "./authenticator.ts";
 
 /** Somebody who may manage clients, keys and tokens: a command, or later the console. */
@@ -8,4 +9,4 @@ export interface AuthAdmin {
 }
 
 /** What was asked for cannot be done; the message tells the operator why and what can. */
-export class AuthInputError extends Error {}
+export class AuthInputError extends OperatorError {}

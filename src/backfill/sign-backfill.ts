@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import { withTransaction } from "../db/transaction.ts";
+import { OperatorError } from "../errors/operator-error.ts";
 import { type Backfill, requireBackfill } from "./backfill.ts";
 import { type Audit, isReproduced } from "./close-backfill.ts";
 
@@ -8,7 +9,7 @@ const countersign = readStatement(new URL("./sql/countersign-backfill.sql", impo
 const abandon = readStatement(new URL("./sql/abandon-backfill.sql", import.meta.url));
 
 /** It cannot be signed or abandoned as it is; the message says why, for an operator. */
-export class BackfillRefusal extends Error {}
+export class BackfillRefusal extends OperatorError {}
 
 /**
  * The operator's signature below the statement of a closed backfill: of the text whose hash is `hash` and of no other, and only

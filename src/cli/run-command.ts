@@ -1,114 +1,194 @@
 import { flushCompileCache } from "node:module";
-import { complaintOf } from "./complaint.ts";
+import type { AuthAdmin } from "../auth/admin.ts";
+import type { UsageError } from "../errors/operator-error.ts";
+import type { CommandEntry, Noun, Verb } from "./command.ts";
+import { fields, Output, SHELL, type Streams } from "./output.ts";
 
-const HELP = `bellhop: hotel data ingestion
+type Entry = readonly [summary: string, load: () => Promise<{ readonly command: Noun }>];
 
-  serve [--role ROLES] [--workers N]           run the service
-  doctor [--json]                              what is wrong with this installation, and what to do about it
-  client create|list|show|update|rotate-secret|revoke
-                                               the partners' clients
-  certify start|show|report|list|end|reference
-                                               whether a partner's integration does all it should
-  token ...                                    tokens for trying things out; token revoke
-  key list|rotate|revoke|reseal                the keys that sign tokens, and what keeps them
-  pepper status|rotate|retire                  what clients' secrets are digested with
-  payload-key list|rotate                      what stored batches are sealed with
-  operator create|list|disable|enable|password
-                                               who may log in to the console
-  label list|map|unmap                         what the hotels' status labels mean
-  setting list|set|unset                       time zone, business day, currency … of client codes and properties
-  webhook create|list|show|test|pause|resume|rotate-secret|dead-letters|redrive|remove
-                                               where partners are told what happened
-  quarantine list|release|discard              records held aside
-  erasure find|run|resume|list|certificate|export|import
-                                               guests who ask to be forgotten
-  delete property|client                       all that is kept of a hotel, or of a hotel group
-  backfill list|show|gaps|sign|abandon         cold starts as sessions
-  retention set|unset|list|run                 how long payloads, outcomes and versions are kept
-  replay [--swap]                              rebuild the state from the log and compare
-  backup FILE|DIRECTORY|-                      a consistent copy of the service's data, while it runs
-  restore FILE                                 an empty database is filled from a backup, and compared
-  move --to DATABASE_URL                       everything into another database, compared
-  void-cursors                                 after a recovery by other tools: the change feed begins anew
-  simulate [--faults LIST] [--out DIR|-]       a made-up hotel group, day by day: sent to a service, or to files
-  citus distribute                             spread the tables by bucket over the workers of Citus
-  send FILE|-                                  for partners: send a file of records, and what became of them
-  validate FILE|-                              for partners: check a file of records offline
-  watch REQUEST_ID | --changes                 for partners: follow a request, or the change feed
-
-Each takes --help, and most --json. The environment is that of the service: docs/configuration.md.
-`;
-
-type Command = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
-
-/** Each is loaded only when it is asked for: `--help` needs none of what makes a service. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./serve-command.ts")).serve,
-  doctor: async () => (await import("./doctor-command.ts")).doctorCommand,
-  client: async () => (await import("./client-commands.ts")).clientCommand,
-  certify: async () => (await import("./certify-command.ts")).certifyCommand,
-  token: async () => (await import("./token-command.ts")).tokenCommand,
-  key: async () => (await import("./key-commands.ts")).keyCommand,
-  pepper: async () => (await import("./pepper-command.ts")).pepperCommand,
-  "payload-key": async () => (await import("./payload-key-command.ts")).payloadKeyCommand,
-  operator: async () => (await import("./operator-command.ts")).operatorCommand,
-  label: async () => (await import("./label-command.ts")).labelCommand,
-  setting: async () => (await import("./setting-command.ts")).settingCommand,
-  quarantine: async () => (await import("./quarantine-command.ts")).quarantineCommand,
-  webhook: async () => (await import("./webhook-command.ts")).webhookCommand,
-  backfill: async () => (await import("./backfill-command.ts")).backfillCommand,
-  erasure: async () => (await import("./erasure-command.ts")).erasureCommand,
-  delete: async () => (await import("./delete-command.ts")).deleteCommand,
-  retention: async () => (await import("./retention-command.ts")).retentionCommand,
-  replay: async () => (await import("./replay-command.ts")).replayCommand,
-  backup: async () => (await import("./backup-command.ts")).backupCommand,
-  restore: async () => (await import("./restore-command.ts")).restoreCommand,
-  move: async () => (await import("./move-command.ts")).moveCommand,
-  "void-cursors": async () => (await import("./void-cursors-command.ts")).voidCursorsCommand,
-  simulate: async () => (await import("./simulate-command.ts")).simulateCommand,
-  citus: async () => (await import("./citus-command.ts")).citusCommand,
-  send: async () => (await import("./send-command.ts")).sendCommand,
-  validate: async () => (await import("./validate-command.ts")).validateCommand,
-  watch: async () => (await import("./watch-command.ts")).watchCommand,
+/** Every command, by what it is for. Each is loaded only when it is asked for. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
+  "Run and inspect the service": {
+    serve: ["run the service", () => import("./commands/serve.ts")],
+    doctor: ["check the installation and say what to fix", () => import("./commands/doctor.ts")],
+    setting: [
+      "time zone, business day, currency ... of client codes and properties",
+      () => import("./commands/setting.ts"),
+    ],
+    label: ["map the hotels' reservation and group statuses", () => import("./commands/label.ts")],
+    quarantine: ["list, release or discard quarantined records", () => import("./commands/quarantine.ts")],
+    backfill: ["initial data loads: progress, gaps, sign-off", () => import("./commands/backfill.ts")],
+    webhook: ["webhook endpoints, deliveries and dead letters", () => import("./commands/webhook.ts")],
+    certify: ["certify a partner's integration", () => import("./commands/certify.ts")],
+  },
+  "Clients, keys and operators": {
+    client: ["API clients: credentials, grants, scopes, limits", () => import("./commands/client.ts")],
+    token: ["issue or revoke an access token for testing", () => import("./commands/token.ts")],
+    operator: ["operators of the console", () => import("./commands/operator.ts")],
+    key: ["keys that sign tokens", () => import("./commands/key.ts")],
+    pepper: ["peppers that client secrets are hashed with", () => import("./commands/pepper.ts")],
+    "payload-key": [
+      "keys that stored payloads are encrypted with",
+      () => import("./commands/payload-key.ts"),
+    ],
+  },
+  "Privacy and retention": {
+    retention: ["how long payloads, outcomes and versions are kept", () => import("./commands/retention.ts")],
+    erasure: ["erase guests' personal data", () => import("./commands/erasure.ts")],
+    delete: ["delete all data of a property or a client code", () => import("./commands/delete.ts")],
+  },
+  Database: {
+    backup: ["write a consistent backup while the service runs", () => import("./commands/backup.ts")],
+    restore: [
+      "fill an empty database from a backup, or check a backup",
+      () => import("./commands/restore.ts"),
+    ],
+    move: ["move all data to another database", () => import("./commands/move.ts")],
+    replay: ["rebuild the state from the log and compare", () => import("./commands/replay.ts")],
+    "void-cursors": [
+      "invalidate change feed cursors after a recovery by other tools",
+      () => import("./commands/void-cursors.ts"),
+    ],
+    citus: ["distribute the tables over Citus workers", () => import("./commands/citus.ts")],
+  },
+  "For partners": {
+    send: ["send a file of records and report their outcomes", () => import("./commands/send.ts")],
+    validate: ["check a file of records offline", () => import("./commands/validate.ts")],
+    watch: ["follow a request or the change feed", () => import("./commands/watch.ts")],
+    simulate: [
+      "simulate a hotel group: send its records or write them to files",
+      () => import("./commands/simulate.ts"),
+    ],
+  },
+  Shell: {
+    completion: ["print a completion script for bash, zsh or fish", () => import("./commands/completion.ts")],
+  },
 };
 
-/** What is wrong with a line that node:util's parseArgs has refused; undefined for any other error. */
-function usageMessage(error: unknown): string | undefined {
-  const isUsage =
-    error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-  return isUsage ? complaintOf(error) : undefined;
+/** Every command in the order of the help. */
+export const COMMANDS: readonly CommandEntry[] = Object.values(GROUPS).flatMap((group) =>
+  Object.entries(group).map(([name, [summary, load]]) => ({
+    name,
+    summary,
+    load: async () => (await load()).command,
+  })),
+);
+
+function rootHelp(): string[] {
+  const lines = fields(COMMANDS.map(({ name, summary }) => [name, summary]));
+  const listed = Object.entries(GROUPS).flatMap(([title, group]) => [
+    `${title}:`,
+    ...lines.splice(0, Object.keys(group).length),
+    "",
+  ]);
+  return [
+    "Usage: bellhop COMMAND [options]",
+    "",
+    ...listed,
+    "Examples:",
+    "  bellhop serve",
+    '  bellhop client create --name "Acme PMS" --grant "ACME/*"',
+    "  bellhop client --help",
+    "",
+    "Every command takes --help; most take --json. Settings come from the environment (docs/configuration.md).",
+  ];
 }
 
-/** Runs `bellhop <command> …`; answers the exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
-export async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const [name, ...args] = argv;
-  if (name === "help" || name === "--help") {
-    process.stdout.write(HELP);
-    return 0;
+/** What a test puts in the place of a shell and of a running service. */
+export interface Surroundings extends Partial<Streams> {
+  readonly admin?: AuthAdmin;
+}
+
+/** Runs `bellhop ...`. Answers the exit code: 0 done, 1 failed, 2 the command line is wrong; some commands have more. */
+export async function runCommand(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  { admin, ...streams }: Surroundings = {},
+): Promise<number> {
+  const shell = { ...SHELL, ...streams };
+  const words = withoutHelpWord(argv);
+  if (words[0] === undefined || isHelp(words[0])) {
+    for (const line of rootHelp()) (words[0] === undefined ? shell.err : shell.out)(line);
+    return words[0] === undefined ? 2 : 0;
   }
-  if (name === undefined) {
-    process.stderr.write(HELP);
-    return 2;
-  }
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    process.stderr.write(`There is no command ${JSON.stringify(name)}.\n\n${HELP}`);
-    return 2;
-  }
+  const path = ["bellhop"];
   try {
-    const command = await load();
+    const found = await findVerb(words, path);
+    const asksHelp = found.words.slice(0, endOfOptions(found.words)).some(isHelp);
+    if (found.verb === undefined || asksHelp) {
+      (asksHelp ? shell.out : shell.err)(await helpOf(path, found));
+      return asksHelp ? 0 : 2;
+    }
+    const { parseLine } = await import("./parse-line.ts");
+    const values = parseLine(path.join(" "), found.verb, found.words);
+    const json = values["json"] === true;
+    const { Session } = await import("./session.ts");
     // What was compiled is written for the next process; once it is written this takes no time.
     flushCompileCache();
-    return await command(args, environment);
+    const session = new Session(environment, admin);
+    const output = new Output(shell, json);
+    const code = await found.verb.run(values, { output, session, commands: COMMANDS, json });
+    return typeof code === "number" ? code : 0;
   } catch (error) {
-    const wrongLine = usageMessage(error);
-    if (wrongLine !== undefined) {
-      process.stderr.write(`bellhop ${name}: ${wrongLine} See bellhop ${name} --help.\n`);
-      return 2;
-    }
-    const { operatorMessage } = await import("./operator-error.ts");
-    const stack = String(error instanceof Error ? error.stack : error);
-    process.stderr.write(`bellhop: ${operatorMessage(error, environment) ?? stack}\n`);
-    return 1;
+    const { failureOf } = await import("./failure-text.ts");
+    const { message, exitCode, isUsage } = failureOf(error, environment);
+    const line = path.join(" ");
+    shell.err(isUsage ? `${line}: ${message} See ${line} --help.` : `bellhop: ${message}`);
+    return exitCode;
   }
+}
+
+const isHelp = (word: string): boolean => word === "--help" || word === "-h";
+
+function endOfOptions(words: readonly string[]): number {
+  const end = words.indexOf("--");
+  return end < 0 ? words.length : end;
+}
+
+/** `help client` as `client --help`. */
+function withoutHelpWord(words: readonly string[]): readonly string[] {
+  return words[0] === "help" ? [...words.slice(1), "--help"] : words;
+}
+
+interface Found {
+  readonly entry: CommandEntry;
+  readonly noun: Noun;
+  /** Undefined where the line names none. */
+  readonly verb: Verb | undefined;
+  readonly words: readonly string[];
+}
+
+/** The verb that a line begins with; its names are added to `path`. Throws UsageError. */
+async function findVerb([first = "", ...rest]: readonly string[], path: string[]): Promise<Found> {
+  const entry = COMMANDS.find(({ name }) => name === first);
+  if (entry === undefined)
+    throw await unknown(
+      path,
+      first,
+      COMMANDS.map(({ name }) => name),
+    );
+  path.push(first);
+  const noun = await entry.load();
+  const { verbs = {}, own } = noun;
+  const words = own === undefined ? withoutHelpWord(rest) : rest;
+  const [name, ...given] = words;
+  if (name !== undefined && Object.hasOwn(verbs, name)) {
+    path.push(name);
+    return { entry, noun, verb: verbs[name], words: given };
+  }
+  const isNamed = own === undefined && name !== undefined && !isHelp(name);
+  if (isNamed) throw await unknown(path, name, Object.keys(verbs));
+  return { entry, noun, verb: own, words };
+}
+
+async function helpOf(path: readonly string[], { entry, noun, verb }: Found): Promise<string> {
+  const { helpOfNoun, helpOfVerb } = await import("./parse-line.ts");
+  const line = path.join(" ");
+  const isNoun = noun.verbs !== undefined && (verb === undefined || verb === noun.own);
+  return isNoun || verb === undefined ? helpOfNoun(line, entry.summary, noun) : helpOfVerb(line, verb);
+}
+
+async function unknown(path: readonly string[], word: string, names: readonly string[]): Promise<UsageError> {
+  const { unknownCommand } = await import("./parse-line.ts");
+  return unknownCommand(path.join(" "), word, names);
 }

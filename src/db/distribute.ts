@@ -1,10 +1,11 @@
 import type pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 import { adaptAnalytics } from "./distribute-analytics.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 import { durabilityGapsOf, readWorkers } from "./workers.ts";
 
 /** The database cannot be distributed as it is; the message says why and what to do, in one line. */
-export class DistributionError extends Error {}
+class DistributionError extends OperatorError {}
 
 /**
  * What lies in a bucket, in the order in which it is distributed: each row on the worker that has its bucket, all tables

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 
 /**
  * Advisory lock of whoever reads the whole log to put something in the place of what is there, or takes something out of it:
@@ -8,7 +9,7 @@ import type pg from "pg";
 const EXCLUSIVE_WORK_LOCK = 7_302_021;
 
 /** Another replay, erasure, deletion or retention run, or a backup, is under way; the message says so, for whoever asked. */
-export class WorkUnderWay extends Error {}
+export class WorkUnderWay extends OperatorError {}
 
 const UNDER_WAY =
   "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.";

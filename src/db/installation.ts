@@ -1,9 +1,10 @@
 import pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 import { findRecords } from "./migration-records.ts";
 import { readUnfinished } from "./unfinished.ts";
 
 /** No service has started on this database yet; the message says what to do. */
-export class NoInstallation extends Error {
+export class NoInstallation extends OperatorError {
   constructor(where: string) {
     super(
       `There is no Bellhop in ${where} yet: start the service there first, or give this command the service's DATA_DIR or DATABASE_URL.`,

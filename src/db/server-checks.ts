@@ -1,9 +1,10 @@
 import pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../observe/log.ts";
 import { clientConfig, type DurableCommit, type ServerAddress } from "./connection.ts";
 
 /** The database cannot be used as it is; the message says why and what to do, in one line. */
-export class UnusableDatabaseError extends Error {}
+export class UnusableDatabaseError extends OperatorError {}
 
 const SERVER_VERSION_MIN = 150_000;
 

@@ -1,3 +1,5 @@
+import { UsageError } from "../errors/operator-error.ts";
+
 /** What rooms sold are set against: all of a room type, or less those that are out of order. */
 export type OccupancyBase = "capacity" | "available";
 
@@ -29,7 +31,7 @@ export interface SettingDefinition {
 }
 
 /** A value or a name that cannot be set; the message says what can. */
-export class SettingInputError extends Error {}
+export class SettingInputError extends UsageError {}
 
 const CODE_CHARACTERS_MAX = 128;
 const HOURS_MAX = 8_784;

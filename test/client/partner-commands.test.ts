@@ -153,7 +153,7 @@ describe("bellhop send", () => {
     child.kill("SIGINT");
     const { code, out } = await ended(child);
     assert.equal(code, 130);
-    assert.match(out, /Not all is sent: Stopped by SIGINT\. The same line goes on where it stopped\./);
+    assert.match(out, /Incomplete: Stopped by SIGINT\. Run the same command again to resume\./);
     assert.ok(existsSync(state));
     // What is not said to be for this service and client is no state of it.
     const other = await ended(start(args));
@@ -168,15 +168,15 @@ describe("bellhop send", () => {
     await writeFile(csv, "a,b\n1,2\n");
     const wrong: [args: string[], code: number, said: RegExp][] = [
       [["send"], 2, /FILE is missing\. See bellhop send --help\./],
-      [["send", inDirectory("none.json")], 2, /There is no file/],
-      [["send", odd], 2, /does not show what it is: say so with --resource/],
+      [["send", inDirectory("none.json")], 2, /File .* does not exist/],
+      [["send", odd], 2, /does not identify its resource\. Set --resource/],
       [["send", csv], 1, /begins with neither '\[' nor '\{'/],
-      [["send", odd, "--resource", "rooms"], 2, /--resource is one of inventories, reservations, groups/],
+      [["send", odd, "--resource", "rooms"], 2, /--resource must be inventories, reservations or groups/],
       [["send", odd, "--url", "ftp://x"], 2, /baseUrl takes an http or https address/],
       [
         ["send", odd, "--resource", "groups", "--client-secret", "wrong"],
         1,
-        /Not all is sent|invalid_client|secret/i,
+        /Incomplete|invalid_client|secret/i,
       ],
     ];
     const answers = await Promise.all(wrong.map(([args]) => run(args)));
@@ -208,7 +208,7 @@ describe("bellhop simulate", () => {
     child.kill("SIGINT");
     const { code, out, err } = await answers;
     assert.equal(code, 130, err);
-    assert.match(err, /^bellhop simulate: Stopped by SIGINT\. \d of 6 days were sent whole .*\n$/);
+    assert.match(err, /^bellhop: Stopped by SIGINT\. \d of 6 days were sent completely .*\n$/);
     const told = /\n {2}accepted +([\d,]+) in /.exec(out)?.[1]?.replaceAll(",", "");
     assert.equal(Number(told), await accepted());
   });

@@ -6,9 +6,9 @@ import { endCertification, findCertification, openCertification } from "../../sr
 import { datesFrom } from "../../src/certify/fields.ts";
 import { readReport } from "../../src/certify/read-report.ts";
 import { WireNotes } from "../../src/certify/wire-notes.ts";
-import { certifyCommand } from "../../src/cli/certify-command.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import { mapLabel } from "../../src/state/label-mapping.ts";
+import { bellhop } from "../support/command.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -200,50 +200,38 @@ test("another certification of the client ends the one before", async () => {
 });
 
 /** Runs `bellhop certify …` on the service's database, in this process. */
-async function bellhop(...args: string[]) {
-  const lines: { out: string[]; err: string[] } = { out: [], err: [] };
-  const code = await certifyCommand(
-    args,
-    {},
-    {
-      out: (line) => lines.out.push(line),
-      err: (line) => lines.err.push(line),
-      withAdmin: (work) => work(admin()),
-    },
-  );
-  return { code, out: lines.out.join("\n"), err: lines.err.join("\n") };
-}
+const certify = (...args: string[]) => bellhop(["certify", ...args], {}, admin());
 
 test("an operator opens a certification by command, sees how it stands, sends its report on, and ends it", async () => {
   const as = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "*" }] });
-  const opened = await bellhop("start", "--client", as.clientId, "--burst", "9", "--token-seconds", "600");
+  const opened = await certify("start", "--client", as.clientId, "--burst", "9", "--token-seconds", "600");
   assert.equal(opened.code, 0, opened.err);
   assert.match(opened.out, /CLI\/CERT01/);
-  assert.match(opened.out, /a token lives +600 seconds/);
+  assert.match(opened.out, /token lifetime +600 seconds/);
   assert.match(opened.out, /15\. One token for many requests, renewed before it ends/);
 
   const name = '<script>alert("x")</script>';
   const record = stay(name, "2026-01-01T00:00:00Z", { clientCode: "CLI", status: "CANCELLED" });
   assert.equal((await service.post("reservations", [record], { as })).status, 202);
   await standingOf(service, as);
-  const shown = await bellhop("show", as.clientId);
+  const shown = await certify("show", as.clientId);
   assert.equal(shown.code, 1);
   assert.match(shown.out, /FAIL +cancellation +<script>alert\("x"\)<\/script> is cancelled and has no/);
-  assert.match(shown.out, /failed, by what was seen from /);
-  const { certificationId } = JSON.parse((await bellhop("show", as.clientId, "--json")).out);
-  const page = await bellhop("report", certificationId, "--html");
+  assert.match(shown.out, /Verdict: failed \(evidence from /);
+  const { certificationId } = JSON.parse((await certify("show", as.clientId, "--json")).out);
+  const page = await certify("report", certificationId, "--html");
   assert.match(page.out, /&lt;script&gt;alert\(&quot;x&quot;\)&lt;\/script&gt; is cancelled/);
   assert.doesNotMatch(page.out, /<script/);
-  const markdown = await bellhop("report", certificationId);
+  const markdown = await certify("report", certificationId);
   assert.match(markdown.out, /## A cancelled reservation: FAILED\n\n`cancellation`: \\<script\\>alert/);
   assert.match(
-    (await bellhop("list", "--client", as.clientId)).out,
+    (await certify("list", "--client", as.clientId)).out,
     new RegExp(`${certificationId} .* open`),
   );
 
-  assert.deepEqual((await bellhop("end", as.clientId)).code, 0);
-  assert.match((await bellhop("end", as.clientId)).err, /no certification of .* is open/);
-  assert.match((await bellhop("list")).out, new RegExp(`${certificationId} .* ended`));
+  assert.deepEqual((await certify("end", as.clientId)).code, 0);
+  assert.match((await certify("end", as.clientId)).err, /has no open certification/);
+  assert.match((await certify("list")).out, new RegExp(`${certificationId} .* ended`));
 });
 
 test("a command line that cannot be meant is refused with what would be right", async () => {
@@ -253,12 +241,12 @@ test("a command line that cannot be meant is refused with what would be right", 
     [["start", "--client", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
     [["start", "--client", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
     [["start", "--client", "nobody"], 1, /There is no client "nobody"/],
-    [["show", "nobody"], 1, /there is no certification "nobody"/],
-    [["show", clientId, "--since", "today"], 2, /--since is a UTC time/],
-    [["report", clientId, "--json", "--html"], 2, /One of --json, --html, --markdown/],
+    [["show", "nobody"], 1, /No certification has the id "nobody"/],
+    [["show", clientId, "--since", "today"], 2, /--since must be a UTC time/],
+    [["report", clientId, "--json", "--html"], 2, /Only one of --json, --html and --markdown/],
     [["reference", "--client-id", "x"], 2, /--url is missing/],
   ] as const) {
-    const answer = await bellhop(...args);
+    const answer = await certify(...args);
     assert.equal(answer.code, code, args.join(" "));
     assert.match(answer.err, message);
   }

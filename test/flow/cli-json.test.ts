@@ -129,7 +129,6 @@ const LINES = [
   "backup DIRECTORY/backup.tar --verify --json",
   "restore DIRECTORY/backup.tar --check --json",
   "restore DIRECTORY/backup.tar --without-erasures --json",
-  "leave-older-versions --json",
   "void-cursors --json",
   "citus distribute --json",
   "citus distribute --shards 0",

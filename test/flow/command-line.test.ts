@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import { COMMANDS } from "../../src/cli/run-command.ts";
 import { type Answer, runLines } from "../support/command-lines.ts";
 
 /** Where no database can be reached, so that only the lines themselves are checked. */
@@ -34,57 +35,72 @@ const HELPED = [
   "send",
   "validate",
   "watch",
+  "completion",
 ].map((name) => `${name} --help`.trim());
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
-  ["", /serve \[--role ROLES\] \[--workers N\]/],
-  ["frob", /no command "frob"/],
-  ["serve --frob", /bellhop serve: Unknown option '--frob'\. See bellhop serve --help\./],
-  ["replay extra", /Unexpected argument 'extra'\. See bellhop replay --help\./],
+  ["", /Usage: bellhop COMMAND/],
+  ["frob", /^bellhop: Unknown command "frob"\. The commands are serve, doctor, /],
+  ["cilent", /^bellhop: Unknown command "cilent"\. Did you mean client\?/],
+  ["serve --frob", /^bellhop serve: Unknown option '--frob'\. See bellhop serve --help\.\n$/],
+  ["replay extra", /^bellhop replay: Unexpected argument "extra"\. See bellhop replay --help\.\n$/],
   ["backup", /FILE is missing\. See bellhop backup --help\./],
-  ["backup - --verify", /--verify and --json do not go with it/],
+  ["backup - --verify", /--verify and --json cannot be used/],
   ["restore", /FILE is missing/],
-  ["restore x.tar", /name the list, --erasures LIST, or say --without-erasures/],
+  ["restore x.tar", /give --erasures LIST or --without-erasures/],
   ["move", /--to is missing/],
-  ["move --to here", /--to is the address of a database/],
-  ["move --to https://db.example/x", /--to is the address of a database/],
-  ["quarantine", /say what to do/],
-  ["quarantine frob", /there is no "frob"; there is list, release, discard/],
-  ["quarantine list --limit x", /--limit is a whole number/],
-  ["quarantine list --frob", /Unknown option '--frob'\. See bellhop quarantine --help\./],
-  ["quarantine release", /release takes the UUID of a request/],
+  ["move --to here", /--to must be the address of a database/],
+  ["move --to https://db.example/x", /--to must be the address of a database/],
+  ["quarantine", /Usage: bellhop quarantine COMMAND/],
+  ["quarantine frob", /Unknown command "frob"\. The commands are list, release, discard\./],
+  ["quarantine list --limit x", /--limit must be a whole number/],
+  ["quarantine list --frob", /Unknown option '--frob'\. See bellhop quarantine list --help\./],
+  ["quarantine list extra", /Unexpected argument "extra"/],
+  ["quarantine release", /REQUEST_ID is missing/],
+  ["quarantine release x all", /REQUEST_ID must be the UUID of a request/],
   [
     "quarantine discard 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 first",
-    /discard takes the index of one record, or all/,
+    /INDEX\|all must be the index of a record, or all/,
   ],
   ["label", /Usage:/],
-  ["label map ACME", /A client code, a resource and one label are needed/],
-  ["label map ACME inventories X --deducts yes", /reservations or groups, not "inventories"/],
-  ["label map ACME groups X --deducts maybe", /--deducts says yes or no/],
+  ["label map ACME", /RESOURCE is missing/],
+  [
+    "label map ACME inventories X --deducts yes",
+    /RESOURCE must be reservations or groups, not "inventories"/,
+  ],
+  ["label map ACME groups X --deducts maybe", /--deducts must be yes or no/],
   ["setting", /Usage:/],
-  ["setting set ACME timeZone", /A client code, a setting and one value are needed/],
+  ["setting set ACME timeZone", /VALUE is missing/],
   ["setting set ACME timezone UTC", /There is no setting "timezone"; there is occupancyBase, timeZone/],
   ["setting set ACME timeZone Mars", /timeZone takes an IANA time zone such as Europe\/Paris, not "Mars"/],
-  ["setting unset ACME", /A client code and a setting are needed/],
-  ["setting list --property P1", /--property needs the --client/],
+  ["setting unset ACME", /SETTING is missing/],
+  ["setting list --property P1", /--property needs --client/],
   ["operator", /Usage:/],
-  ["operator create", /operator's name is missing/],
-  ["operator create anna berta", /One operator's name at a time, not anna berta/],
-  ["simulate --properties 0", /--properties is a whole number from 1 to 1000, not "0"/],
-  ["simulate --faults late,frob", /--faults is one of duplicate, out-of-order, late, .*, not "frob"/],
-  ["simulate --out - --start 2025-02-30", /--start is a date from 2000-01-01 to 2059-12-31/],
-  ["simulate --out - --speed 0", /--speed is max, or how many seconds pass in one/],
-  ["simulate --resource groups", /--resource goes with --out -/],
-  ["client frob", /there is no "frob"/],
-  ["client list --frob", /^bellhop: Unknown option '--frob'\.\nUsage:\n/],
+  ["operator create", /NAME is missing/],
+  ["operator create anna berta", /Unexpected argument "berta"/],
+  ["simulate --properties 0", /--properties must be a whole number from 1 to 1000, not "0"/],
+  ["simulate --faults late,frob", /--faults must be duplicate, out-of-order, late, .*, not "frob"/],
+  ["simulate --out - --start 2025-02-30", /--start must be a date from 2000-01-01 to 2059-12-31/],
+  ["simulate --out - --speed 0", /--speed must be max or a positive number/],
+  ["simulate --resource groups", /--resource needs --out -/],
+  ["client frob", /Unknown command "frob"/],
+  ["client crate", /Unknown command "crate"\. Did you mean create\?/],
+  ["client __proto__", /Unknown command "__proto__"/],
+  ["client list --frob", /^bellhop client list: Unknown option '--frob'\. See bellhop client list --help\./],
   ["client create", /--name is missing/],
-  ["client create --name X --rate -1", /^bellhop: Option '--rate' argument is ambiguous\.\nUsage:/],
-  ["delete property ACME --dry-run", /^bellhop: A property as CLIENT\/PROPERTY is needed, not "ACME"\.\n/],
-  ["token", /--client-id is missing/],
+  ["client create --nam X", /Unknown option '--nam'\. Did you mean --name\?/],
+  ["client create --name", /--name needs a value\./],
+  ["client create --name --json", /--name needs a value; write --name=--json if --json is meant\./],
+  ["client create --name X --rate -1", /--rate needs a value; write --rate=-1 if -1 is meant\./],
+  ["client create --name X --rate=-1", /--rate must be a whole number, not "-1"/],
+  ["delete property ACME --dry-run", /A property must be given as CLIENT\/PROPERTY, not "ACME"/],
+  ["token", /CLIENT_ID is missing/],
   ["send", /FILE is missing\. See bellhop send --help\./],
   ["validate --frob -", /Unknown option '--frob'/],
-  ["validate /", /^bellhop validate: \/ is a directory: name a file\./],
-  ["watch", /the id of a request, or --changes/],
+  ["validate /", /^bellhop validate: \/ is a directory, not a file\./],
+  ["watch", /Give the id of a request, or --changes/],
+  ["completion", /SHELL is missing/],
+  ["completion tcsh", /SHELL must be bash, zsh or fish, not "tcsh"/],
 ];
 
 /** What stands for a setting, or names a file, is refused as that is. */
@@ -115,6 +131,17 @@ describe("the command line", () => {
     const argvs = lines.map((line) => line.split(" ").filter(Boolean));
     const told = await runLines(argvs, NO_DATABASE);
     answers = Object.fromEntries(told.map((answer, at) => [lines[at], answer]));
+  });
+
+  test("the help of every command and verb has an example", async () => {
+    for (const { name, load } of COMMANDS) {
+      const { own, verbs = {} } = await load();
+      for (const [verb, { examples }] of [...Object.entries(verbs), ...(own ? [["", own] as const] : [])])
+        for (const example of examples) {
+          const words = [name, verb].filter(Boolean).join(" ");
+          assert.ok(example.startsWith(words), `an example of ${words}: ${example}`);
+        }
+    }
   });
 
   for (const line of HELPED) {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { bucketOf } from "../../src/accept/bucket.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { deleteCommand } from "../../src/cli/delete-command.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { bellhop } from "../support/command.ts";
 import { groupRecord, inventoryRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 
@@ -23,16 +23,7 @@ before(async () => {
 });
 after(() => bench.close());
 
-async function run(...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const context = {
-    out: (line: string) => void out.push(line),
-    err: (line: string) => void err.push(line),
-    withAdmin: () => assert.fail("deletions need no administration of clients"),
-  };
-  const code = await deleteCommand(args, { DATABASE_URL: bench.database.url }, context);
-  return { code, out: out.join("\n"), err: err.join("\n") };
-}
+const run = (...args: string[]) => bellhop(["delete", ...args], { DATABASE_URL: bench.database.url });
 
 const guest = (id: string, propertyCode: string, hour: number) =>
   ({

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { erasureCommand } from "../../src/cli/erasure-command.ts";
+import { bellhop } from "../support/command.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { type LooseRecord, reservationRecord } from "../support/records.ts";
 
@@ -9,15 +8,8 @@ export function run({ url }: TestDatabase, ...args: string[]) {
 }
 
 /** The same with more settings. */
-export async function runWith(environment: NodeJS.ProcessEnv, ...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const context = {
-    out: (line: string) => void out.push(line),
-    err: (line: string) => void err.push(line),
-    withAdmin: () => assert.fail("erasures need no administration of clients"),
-  };
-  const code = await erasureCommand(args, environment, context);
-  return { code, out: out.join("\n"), err: err.join("\n") };
+export function runWith(environment: NodeJS.ProcessEnv, ...args: string[]) {
+  return bellhop(["erasure", ...args], environment);
 }
 
 /** Who asks to be forgotten, however she was spelled. */

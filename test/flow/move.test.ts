@@ -189,7 +189,7 @@ test("from a file to an embedded database, from that to a file, and from that to
     assert.match(unsaid.err, /--without-erasures/);
     const restored = await bellhop(dataDir, "restore", backup, "--erasures", list);
     assert.equal(restored.code, 0, restored.err);
-    assert.match(restored.out, /equal: the state is the one that was backed up/);
+    assert.match(restored.out, /equal to the state that was backed up/);
     const taken = await bellhop(dataDir, "backup", `${directory}/`, "--verify", "--json");
     assert.equal(taken.code, 0, taken.err);
     const { file, state } = JSON.parse(taken.out) as { file: string; state: object };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listPeppers, retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
 import { rotateSecret } from "../../src/auth/secret-admin.ts";
-import { pepperCommand } from "../../src/cli/pepper-command.ts";
+import { bellhop } from "../support/command.ts";
 import {
   type AuthNode,
   newTestClient,
@@ -70,13 +70,8 @@ describe("the pepper of clients' secrets", () => {
     const { number } = await rotatePepper(service.admin);
     assert.equal(await statusOf(service, used), 200);
     const run = async (...args: string[]) => {
-      const said: string[] = [];
-      const context = {
-        out: (line: string) => void said.push(line),
-        err: (line: string) => void said.push(line),
-        withAdmin: (work: (admin: AuthNode["admin"]) => Promise<number>) => work(service.admin),
-      };
-      return { code: await pepperCommand(args, {}, context), said: said.join("\n") };
+      const { code, out, err } = await bellhop(["pepper", ...args], {}, service.admin);
+      return { code, said: out + err };
     };
     assert.deepEqual((await run("retire")).code, 1);
     const { code, said } = await run("retire", "--force", "--json");

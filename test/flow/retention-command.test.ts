@@ -1,39 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { retentionCommand } from "../../src/cli/retention-command.ts";
+import { bellhop } from "../support/command.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 test("bellhop retention sets, lists, runs and takes back terms, and says what it did", async () => {
   const database = await createTestDatabase();
   const { pool } = database;
   const run = async (...args: string[]) => {
-    const [out, err]: [string[], string[]] = [[], []];
-    const context = {
-      out: (line: string) => void out.push(line),
-      err: (line: string) => void err.push(line),
-      withAdmin: () => assert.fail("terms need no administration of clients"),
-    };
-    const code = await retentionCommand(args, { DATABASE_URL: database.url }, context);
-    return [code, out.join("\n"), err.join("\n")] as const;
+    const { code, out, err } = await bellhop(["retention", ...args], { DATABASE_URL: database.url });
+    return [code, out, err] as const;
   };
   try {
-    assert.match((await run("set", "*", "payloads", "12m"))[2], /12m is less than a day .* Say --short/);
+    assert.match((await run("set", "*", "payloads", "12m"))[2], /12m is less than a day .* Add --short/);
     assert.equal((await run("set", "ACME", "versions", "23h", "--short"))[0], 0);
     assert.equal((await run("unset", "ACME", "versions"))[0], 0);
     const [, none] = await run("list");
-    assert.match(none, /^No term is set: everything is kept for ever/);
+    assert.match(none, /^No term is set: everything is kept forever/);
     assert.deepEqual(await run("run"), [0, "Nothing is past its term.", ""]);
 
     assert.deepEqual(await run("set", "ACME", "payloads", "90d"), [
       0,
-      "The payloads of ACME are kept for 90d.",
+      "Term set: payloads of ACME, 90d.",
       "",
     ]);
     const every = ["set", "*", "payloads", "36h", "--resource", "inventories"];
-    assert.equal(
-      (await run(...every))[1],
-      "The payloads of every client code (inventories) are kept for 36h.",
-    );
+    assert.equal((await run(...every))[1], "Term set: payloads of every client code (inventories), 36h.");
     assert.deepEqual(JSON.parse((await run("set", "ACME", "outcomes", "forever", "--json"))[1]), {
       ...{ clientCode: "ACME", kind: "outcomes", term: "forever" },
     });
@@ -61,7 +52,7 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     );
     assert.match(
       (await run("run", "--dry-run"))[1],
-      /^accept_log: accept_log_old, which ends at 2025-\S+Z, would be gone through\.$/,
+      /^accept_log: accept_log_old \(until 2025-\S+Z\) would be processed\.$/,
     );
     const holder = await pool.connect();
     await holder.query("select pg_advisory_lock(7302021)");
@@ -70,13 +61,13 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     holder.release();
     assert.equal(busy, 1);
     assert.match(why, /^bellhop: Another run, a replay or an erasure is under way/);
-    assert.deepEqual(await run("run"), [0, "There was nothing in the windows that are past their term.", ""]);
+    assert.deepEqual(await run("run"), [0, "The windows past their term hold nothing to delete.", ""]);
     assert.deepEqual(JSON.parse((await run("run", "--json"))[1]), { state: "done", due: [], expired: [] });
 
-    assert.deepEqual(await run("unset", "ACME", "payloads"), [0, "The term is taken back.", ""]);
+    assert.deepEqual(await run("unset", "ACME", "payloads"), [0, "Term removed.", ""]);
     const [missing, , said] = await run("unset", "ACME", "payloads");
     assert.equal(missing, 1);
-    assert.match(said, /^bellhop: no term of the payloads of ACME is set/);
+    assert.match(said, /^bellhop: No term is set for payloads of ACME/);
     for (const wrong of [
       ["set", "ACME", "payloads", "90x"],
       ["set", "ACME", "names", "90d"],

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { revokeClient } from "../../src/auth/client-admin.ts";
-import { closeSandbox, openSandbox } from "../../src/cli/sandbox.ts";
+import { closeSandbox, openSandbox } from "../../src/local-clients.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { requestToken, startAuthNode } from "./auth-service.ts";
 

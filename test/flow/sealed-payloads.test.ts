@@ -12,9 +12,9 @@ import { replay } from "../../src/apply/replay.ts";
 import { createSealer } from "../../src/auth/seal.ts";
 import { openBackupFile } from "../../src/backup/backup-file.ts";
 import { writeBackup } from "../../src/backup/write-backup.ts";
-import { payloadKeyCommand } from "../../src/cli/payload-key-command.ts";
 import { withTransaction } from "../../src/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
+import { bellhop } from "../support/command.ts";
 import {
   createEmptyTestDatabase,
   createTestDatabase,
@@ -132,16 +132,11 @@ describe("batches that are sealed in the log", () => {
 
   test("go on under another key after a rotation, by hand or of age, and those before stay readable", async () => {
     const run = async (...args: string[]) => {
-      const out: string[] = [];
       const { internals } = service.service.authenticator;
-      const context = {
-        out: (line: string) => void out.push(line),
-        err: (line: string) => void out.push(line),
-        withAdmin: (work: (admin: { internals: typeof internals; who: string }) => Promise<number>) =>
-          work({ internals, who: "cli:test" }),
-      };
-      assert.equal(await payloadKeyCommand(args, {}, context), 0, out.join("\n"));
-      return JSON.parse(out.join("\n")) as {
+      const admin = { internals, who: "cli:test" };
+      const { code, out, err } = await bellhop(["payload-key", ...args], {}, admin);
+      assert.equal(code, 0, err);
+      return JSON.parse(out) as {
         key_id: string;
         keys: { key_id: string; retired_at: string | null }[];
       };

@@ -5,7 +5,7 @@ import { listKeys, rotateKey } from "../../src/auth/key-admin.ts";
 import { knowledgeOfKey, nodesWithout } from "../../src/auth/node-knowledge.ts";
 import { readSealedState } from "../../src/auth/reseal.ts";
 import { createSealer } from "../../src/auth/seal.ts";
-import { keyCommand } from "../../src/cli/key-commands.ts";
+import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -69,17 +69,10 @@ describe("what the database keeps sealed", () => {
     [key = "", ...former]: readonly string[],
     ...args: string[]
   ) => {
-    const [out, err]: [string[], string[]] = [[], []];
     const { internals } = service.authenticator;
     const config = { ...internals.config, keyEncryptionKey: key, keyEncryptionKeysPrevious: former };
     const admin = { internals: { ...internals, config, sealer: createSealer(key, former) }, who: "cli:test" };
-    const context = {
-      out: (line: string) => void out.push(line),
-      err: (line: string) => void err.push(line),
-      withAdmin: (work: (of: typeof admin) => Promise<number>) => work(admin),
-    };
-    const code = await keyCommand(args, {}, context);
-    return { code, out: out.join("\n"), err: err.join("\n") };
+    return bellhop(["key", ...args], {}, admin);
   };
 
   const [first, second, third] = [newKey(), newKey(), newKey()];

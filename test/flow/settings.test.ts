@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { settingCommand } from "../../src/cli/setting-command.ts";
 import { type SettingOf, setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
 import { settingsOf, settingsOfClient } from "../../src/settings/property-settings.ts";
 import { mapLabel, unmapLabel } from "../../src/state/label-mapping.ts";
+import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;
@@ -17,17 +17,8 @@ const of = (clientCode: string, propertyCode: string | null, name: string): Sett
 });
 const versionOf = async (clientCode: string) => (await settingsOf(database.pool, clientCode, "P1")).version;
 
-/** Runs `bellhop setting …` and answers what it said. */
-async function run(...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const context = {
-    out: (line: string) => void out.push(line),
-    err: (line: string) => void err.push(line),
-    withAdmin: () => assert.fail("settings need no administration of clients"),
-  };
-  const code = await settingCommand(args, { DATABASE_URL: database.url }, context);
-  return { code, out: out.join("\n"), err: err.join("\n") };
-}
+/** Runs `bellhop setting …`. */
+const run = (...args: string[]) => bellhop(["setting", ...args], { DATABASE_URL: database.url });
 
 test("where nothing is set the defaults hold, under version 0", async () => {
   assert.deepEqual(await settingsOf(database.pool, "NEW", "P1"), {
@@ -104,9 +95,12 @@ test("what cannot be set is refused with what can", async () => {
 
 test("the command sets, lists and takes back, and each change leaves an audit entry", async () => {
   const done = await run("set", "CLI", "timeZone", "europe/paris", "--property", "P1");
-  assert.equal(done.out, "timeZone of CLI/P1 is Europe/Paris (version 1).");
+  assert.equal(done.out, "timeZone of CLI/P1 is Europe/Paris (settings version 1).");
   assert.match(done.err, /no batch has named CLI\/P1 yet/);
-  assert.match((await run("set", "CLI", "currency", "EUR")).out, /^currency of CLI is EUR \(version 2\)\.$/);
+  assert.match(
+    (await run("set", "CLI", "currency", "EUR")).out,
+    /^currency of CLI is EUR \(settings version 2\)\.$/,
+  );
   assert.match((await run("set", "CLI", "currency", "EUR")).out, /was EUR already/);
   const listed = JSON.parse((await run("list", "--client", "CLI", "--property", "P1", "--json")).out);
   assert.equal(listed.settingsVersion, 2);
@@ -122,7 +116,7 @@ test("the command sets, lists and takes back, and each change leaves an audit en
   assert.match((await run("list", "--client", "CLI")).out, /timeZone +UTC +default/);
   assert.match((await run("list")).out, /CLI +P1 +timeZone +Europe\/Paris/);
   const undone = await run("unset", "CLI", "timeZone", "--property", "P1");
-  assert.equal(undone.out, "timeZone of CLI/P1 is UTC (by default, version 3).");
+  assert.equal(undone.out, "timeZone of CLI/P1 is UTC (source: default, settings version 3).");
   const missing = await run("unset", "CLI", "timeZone", "--property", "P1");
   assert.deepEqual([missing.code, missing.out], [1, ""]);
   assert.match(missing.err, /timeZone is not set for CLI\/P1/);

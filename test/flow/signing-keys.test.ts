@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { decodeProtectedHeader } from "jose";
 import { listKeys, revokeKey, rotateKey, rotateKeyWhenDue } from "../../src/auth/key-admin.ts";
-import { keyCommand } from "../../src/cli/key-commands.ts";
+import { bellhop } from "../support/command.ts";
 import { startTestService } from "../support/service.ts";
 import {
   type AuthNode,
@@ -80,14 +80,9 @@ describe("signing keys", () => {
     const { kid } = await rotateKey(service.admin, { announceSeconds: 5 });
     await waitUntil(async () => kidOf(await takeToken(service.url, client)) === kid, SPREAD_MS);
     const fresh = await takeToken(service.url, client);
-    const said: string[] = [];
-    const context = {
-      out: (line: string) => void said.push(line),
-      err: (line: string) => void said.push(line),
-      withAdmin: (work: (admin: AuthNode["admin"]) => Promise<number>) => work(service.admin),
-    };
-    assert.equal(await keyCommand(["revoke", kidOf(before), "--json"], {}, context), 0, said.join("\n"));
-    assert.deepEqual(JSON.parse(said.join("\n")), { kid: kidOf(before), replaced_by: null });
+    const { code, out, err } = await bellhop(["key", "revoke", kidOf(before), "--json"], {}, service.admin);
+    assert.equal(code, 0, err);
+    assert.deepEqual(JSON.parse(out), { kid: kidOf(before), replaced_by: null });
     assert.deepEqual(
       [await statusWith(service.url, before), await statusWith(service.url, fresh)],
       [403, 200],

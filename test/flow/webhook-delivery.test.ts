@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createSealer } from "../../src/auth/seal.ts";
-import { voidCursorsCommand } from "../../src/cli/void-cursors-command.ts";
 import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
 import {
   addWebhook,
@@ -16,6 +15,7 @@ import { bodyOf } from "../../src/feed/webhooks/message.ts";
 import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/feed/webhooks/queue.ts";
 import { resolveByDns } from "../../src/feed/webhooks/resolve-host.ts";
 import type { RetryPlan } from "../../src/feed/webhooks/retry-plan.ts";
+import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { accept, startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -231,7 +231,8 @@ describe("an endpoint", () => {
       (
         await database.pool.query("select value from bellhop.instance where name = 'feed.cursor-epoch'")
       ).rows.map(({ value }) => value);
-    const voidCursors = () => voidCursorsCommand(["--json"], { DATABASE_URL: database.url });
+    const voidCursors = async () =>
+      (await bellhop(["void-cursors", "--json"], { DATABASE_URL: database.url })).code;
     const node = startNode();
     const nodes = async () =>
       (await database.pool.query("select from bellhop.webhook_shard where owner = 'test'")).rowCount;

@@ -7,10 +7,10 @@ import type {
   WebhooksAnswer,
 } from "../../packages/console/src/contract.ts";
 import { updateClient } from "../../src/auth/client-admin.ts";
-import { webhookCommand } from "../../src/cli/webhook-command.ts";
 import { ChangeCursors } from "../../src/feed/change-cursor.ts";
 import { ChangeNoticer } from "../../src/feed/webhooks/notice-changes.ts";
 import { SHARDS } from "../../src/feed/webhooks/shard-leases.ts";
+import { bellhop } from "../support/command.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
@@ -36,17 +36,10 @@ after(async () => {
   await receiver.stop();
 });
 
-/** Runs `bellhop webhook …` and answers what it said. */
-async function run(...args: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const context = {
-    out: (line: string) => void out.push(line),
-    err: (line: string) => void err.push(line),
-    withAdmin: () => assert.fail("webhooks need no administration of clients"),
-  };
+/** Runs `bellhop webhook …`. */
+function run(...args: string[]) {
   const environment = { DATABASE_URL: service.database.url, WEBHOOK_ALLOWED_NETWORKS: LOOPBACK.join() };
-  const code = await webhookCommand(args, environment, context);
-  return { code, out: out.join("\n"), err: err.join("\n") };
+  return bellhop(["webhook", ...args], environment);
 }
 
 async function create(as: TestClient, url: string, ...events: string[]) {
@@ -84,10 +77,8 @@ describe("bellhop webhook", () => {
     assert.match(listed.out, /active/);
     assert.ok(!(await run("show", String(endpointId), "--json")).out.includes(String(secret)));
     assert.equal((await run("remove", String(endpointId))).code, 0);
-    assert.equal(
-      await run("show", String(endpointId)).catch((error: Error) => error.constructor.name),
-      "WebhookNotFound",
-    );
+    const gone = await run("show", String(endpointId));
+    assert.deepEqual([gone.code, gone.err], [1, "bellhop: There is no webhook endpoint with this id."]);
   });
 });
 

@@ -75,7 +75,7 @@ describe("08 quarantine", () => {
   test("a second word on a record is refused: it is held no more", async () => {
     const { code, out } = await bellhop(service, "quarantine", "release", requestId, "2");
     assert.equal(code, 1);
-    assert.match(out, /no record of that request and index is held/);
+    assert.match(out, /No record of that request and index is quarantined/);
   });
 
   test("a partner whose clock is wrong sends many: every held record of a request is discarded at once", async () => {

@@ -27,7 +27,7 @@ describe("10 replay", () => {
   test("the state is what the log says", async () => {
     const { code, out } = await bellhop(service, "replay");
     assert.match(out, /Replayed 4 parts of the log/);
-    assert.match(out, /The live state is what the log says/);
+    assert.match(out, /The live state matches the log/);
     assert.equal(code, 0);
   });
 
@@ -38,7 +38,7 @@ describe("10 replay", () => {
     const { code, out } = await bellhop(service, "replay");
     assert.equal(code, 1);
     assert.match(out, /DIFFERENT/);
-    assert.match(out, /The live state is NOT what the log says/);
+    assert.match(out, /The live state does NOT match the log/);
   });
 
   test("a swap puts the rebuilt state in its place", async () => {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
+import { OperatorError } from "../../errors/operator-error.ts";
 
 /** The account that the server runs as when the service runs as root, which PostgreSQL refuses for itself. */
 export interface ServerUser {
@@ -9,7 +10,7 @@ export interface ServerUser {
 }
 
 /** Something about this machine keeps the embedded server from running; the message says what to do, in one line. */
-export class EmbeddedPostgresError extends Error {}
+export class EmbeddedPostgresError extends OperatorError {}
 
 /**
  * Whom the server runs as: undefined means as ourselves, an ordinary user. As root it is the owner of the data

@@ -1,0 +1,185 @@
+import { UsageError } from "../errors/operator-error.ts";
+import type { Field, Output } from "./output.ts";
+import type { Session } from "./session.ts";
+
+/** An option or an argument of a verb: what help and completion show of it, and how its texts become a value. */
+export interface Parameter<Value> {
+  /** Its placeholder; a flag has none. */
+  readonly value?: string;
+  readonly help: string;
+  readonly choices?: readonly string[];
+  readonly isRequired?: boolean;
+  readonly isMany?: boolean;
+  readonly byDefault?: string;
+  /** An argument that may also be given as `--name`. */
+  readonly isAlsoOption?: boolean;
+  /** `given`: its texts in the order of the line. `name`: as an error names it. Throws UsageError. */
+  read(given: readonly string[], name: string): Value;
+}
+
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+type Values<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]["read"]> };
+
+/** A command of the program, loaded when it is needed. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<Noun>;
+}
+
+/** What a verb runs with. `json`: whether --json was given. */
+export interface CommandContext {
+  readonly output: Output;
+  readonly session: Session;
+  /** Every command, for completion. */
+  readonly commands: readonly CommandEntry[];
+  readonly json: boolean;
+}
+
+/** One verb as help, completion and the dispatcher see it. */
+export interface Verb {
+  readonly summary: string;
+  readonly details?: string;
+  /** A list under the options, which keeps its lines. */
+  readonly list?: { readonly title: string; readonly items: readonly Field[] };
+  readonly args: Parameters;
+  readonly options: Parameters;
+  /** Command lines without the leading `bellhop`. */
+  readonly examples: readonly [string, ...string[]];
+  /** What --json prints; without it there is no --json. */
+  readonly json?: string;
+  readonly exitCodes?: string;
+  run(values: Readonly<Record<string, unknown>>, context: CommandContext): Promise<unknown>;
+}
+
+/** A noun with verbs, or one with a verb of its own, or both. */
+export interface Noun {
+  readonly verbs?: Readonly<Record<string, Verb>>;
+  readonly own?: Verb;
+}
+
+/** Declares a verb. It answers its exit code; nothing stands for 0. */
+export function verb<
+  A extends Parameters = Record<never, never>,
+  O extends Parameters = Record<never, never>,
+>(
+  declared: Omit<Verb, "args" | "options" | "run"> & {
+    readonly args?: A;
+    readonly options?: O;
+    run(values: Values<A> & Values<O>, context: CommandContext): Promise<unknown>;
+  },
+): Verb {
+  const { args, options, run } = declared;
+  // What is read by the declared parameters has their types.
+  const typed = run as unknown as Verb["run"];
+  return { ...declared, args: args ?? {}, options: options ?? {}, run: typed };
+}
+
+export function flag(help: string): Parameter<boolean> {
+  return { help, read: (given) => given.length > 0 };
+}
+
+/** A text that `read` turns into a value; the last one counts. */
+export function parsed<Value>(
+  value: string,
+  help: string,
+  read: (text: string, name: string) => Value,
+): Parameter<Value | undefined> {
+  return {
+    value,
+    help,
+    read(given, name) {
+      const text = given.at(-1);
+      return text === undefined ? undefined : read(text, name);
+    },
+  };
+}
+
+export function text(value: string, help: string): Parameter<string | undefined> {
+  return parsed(value, help, (given) => given);
+}
+
+/** A text that may be given several times. */
+export function texts(value: string, help: string): Parameter<string[]> {
+  return { value, help, isMany: true, read: (given) => [...given] };
+}
+
+export function choice<const Word extends string>(
+  value: string,
+  words: readonly Word[],
+  help: string,
+): Parameter<Word | undefined> {
+  const one = parsed(value, help, (given, name) => {
+    const word = words.find((known) => known === given);
+    if (word === undefined)
+      throw new UsageError(`${name} must be ${listText(words)}, not ${JSON.stringify(given)}.`);
+    return word;
+  });
+  return { ...one, choices: words };
+}
+
+/** `a, b or c`. */
+export function listText(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+export function count(
+  help: string,
+  { least = 0, most = 999_999_999 }: { readonly least?: number; readonly most?: number } = {},
+): Parameter<number | undefined> {
+  return parsed("N", help, (given, name) => {
+    const value = /^\d{1,10}$/.test(given) ? Number(given) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    const range = most === 999_999_999 ? "" : ` from ${least} to ${most}`;
+    throw new UsageError(`${name} must be a whole number${range}, not ${JSON.stringify(given)}.`);
+  });
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of a duration such as `90s`, `15m`, `24h` or `7d`. */
+export function duration(help: string): Parameter<number | undefined> {
+  return parsed("TIME", help, (given, name) => {
+    const [, amount, unit] = /^(\d{1,7})([smhd])$/.exec(given) ?? [];
+    const seconds = UNIT_SECONDS[unit ?? ""];
+    if (amount !== undefined && seconds !== undefined) return Number(amount) * seconds;
+    throw new UsageError(
+      `${name} must be a duration such as 90s, 15m, 24h or 7d, not ${JSON.stringify(given)}.`,
+    );
+  });
+}
+
+export function required<Value>(parameter: Parameter<Value | undefined>): Parameter<Value> {
+  return {
+    ...parameter,
+    isRequired: true,
+    read(given, name) {
+      const value = given.at(-1) === "" ? undefined : parameter.read(given, name);
+      if (value === undefined) throw new UsageError(`${name} is missing.`);
+      return value;
+    },
+  };
+}
+
+export function withDefault<Value>(
+  parameter: Parameter<Value | undefined>,
+  value: Value,
+  shown = String(value),
+): Parameter<Value> {
+  return {
+    ...parameter,
+    byDefault: shown,
+    read: (given, name) => parameter.read(given, name) ?? value,
+  };
+}
+
+/** The id of a client, as an argument or as --client-id. */
+export const CLIENT_ID: Parameter<string> = {
+  ...required(text("CLIENT_ID", "the client's id (bellhop client list)")),
+  isAlsoOption: true,
+};
+
+/** `createdAt` as `--created-at`. */
+export function optionName(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

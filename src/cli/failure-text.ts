@@ -1,0 +1,107 @@
+import { BellhopError } from "#client";
+import { OperatorError, UsageError } from "../errors/operator-error.ts";
+
+/** What the operating system says of a socket (Node's SystemError). */
+interface SocketError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  readonly hostname?: string;
+  readonly address?: string;
+  readonly port?: number;
+}
+
+function isSystemError(error: Error): error is SocketError & { readonly path?: string } {
+  return "code" in error && typeof error.code === "string" && "syscall" in error;
+}
+
+/** What the operating system says of a file, as its people know it; what else it says is a fault of ours. */
+const OF_FILES: Readonly<Record<string, string>> = {
+  ENOENT: "it is not there",
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EROFS: "its file system is read-only",
+  EISDIR: "it is a directory",
+  ENOTDIR: "a part of its path is no directory",
+  ENAMETOOLONG: "its name is too long",
+  ELOOP: "its links go round in a circle",
+  EBUSY: "it is in use",
+};
+
+/** What keeps anybody from writing, wherever it was. */
+const OF_DISKS: Readonly<Record<string, string>> = {
+  ENOSPC: "The disk is full",
+  EDQUOT: "The quota of the disk is used up",
+  EIO: "The disk fails",
+};
+
+function ofFile({ code, path }: { readonly code: string; readonly path?: string }): string | undefined {
+  const where = path === undefined ? "" : `: ${path}`;
+  const disk = OF_DISKS[code];
+  if (disk !== undefined) return `${disk} (${code})${where}.`;
+  const why = OF_FILES[code];
+  return why === undefined || path === undefined ? undefined : `${path} cannot be used: ${why} (${code}).`;
+}
+
+/** Where the service listens is HOST and PORT; every other address that a start asks for is the database's. */
+function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | undefined {
+  const { code, syscall, address, port, hostname } = error;
+  if (syscall === "listen") {
+    const where = `port ${port} of ${address}`;
+    if (code === "EADDRINUSE") return `Something listens on ${where} already: stop it, or set another PORT.`;
+    if (code === "EACCES") return `Listening on ${where} is not allowed: set another PORT.`;
+    return `Listening on ${where} failed (${code}): see HOST and PORT.`;
+  }
+  if (syscall === "getaddrinfo" && hostname !== undefined) {
+    const setting = hostname === environment["HOST"] ? "HOST" : "DATABASE_URL";
+    return `${setting} names ${hostname}, which cannot be resolved (${code}).`;
+  }
+  if (syscall === "connect" && environment["DATABASE_URL"]) {
+    return `The database of DATABASE_URL cannot be reached (${code}): is it running, and is its address right?`;
+  }
+  return undefined;
+}
+
+/** PostgreSQL's refusals of a session that name a setting. Its own words say the rest; they hold no password. */
+function ofDatabase(error: Error & { readonly code: string }): string | undefined {
+  const { code, message } = error;
+  if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
+  if (code === "42501") return `The database's user may not do this: ${message}.`;
+  if (code === "53300") return `The database has no connection left: ${message}.`;
+  if (code === "53100") return `The database's disk is full: ${message}. Nothing of this command is kept.`;
+  if (code.startsWith("57P0")) return `The database was stopped or is not up yet: ${message}. Try again.`;
+  return undefined;
+}
+
+/** What node-postgres says, without a code, of a connection that was cut or that nobody answered. */
+const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
+
+/**
+ * One line for the operator about why the service or a command could not go on, or undefined when the error is a fault of
+ * ours, which shows its stack.
+ */
+export function failureText(error: unknown, environment: NodeJS.ProcessEnv): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof OperatorError || error instanceof BellhopError) return error.message;
+  // Several addresses of one host, none of which answered.
+  const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  if (isSystemError(first)) return ofSocket(first, environment) ?? ofFile(first);
+  if (LOST_CONNECTION.test(first.message)) {
+    return environment["DATABASE_URL"]
+      ? "The database of DATABASE_URL did not answer in time or closed the connection: is its address right, and is it PostgreSQL?"
+      : "The embedded database closed the connection: its log says why (DATA_DIR/postgres/log). Try again.";
+  }
+  if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
+  return undefined;
+}
+
+/** A failure as the command line ends with it. A fault of ours shows its stack. */
+export function failureOf(
+  error: unknown,
+  environment: NodeJS.ProcessEnv,
+): { readonly message: string; readonly exitCode: 1 | 2; readonly isUsage: boolean } {
+  const isUsage =
+    error instanceof UsageError ||
+    (error instanceof BellhopError && error.exception === "client.InvalidOption");
+  const stack = String(error instanceof Error ? error.stack : error);
+  return { message: failureText(error, environment) ?? stack, exitCode: isUsage ? 2 : 1, isUsage };
+}

@@ -1,0 +1,110 @@
+/** Where a command writes. Lines come without their newline. */
+export interface Streams {
+  out(line: string): void;
+  err(line: string): void;
+}
+
+export const SHELL: Streams = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+};
+
+/** What every command prints: one JSON object, or lines for people; messages and progress on standard error. */
+export class Output {
+  readonly #streams: Streams;
+  readonly #isJson: boolean;
+
+  constructor(streams: Streams, isJson: boolean) {
+    this.#streams = streams;
+    this.#isJson = isJson;
+  }
+
+  /** The result: `data` under --json, else `lines`. */
+  result(data: unknown, lines: string | readonly string[]): void {
+    if (this.#isJson) this.line(JSON.stringify(data));
+    else for (const line of [lines].flat()) this.line(line);
+  }
+
+  line(line: string): void {
+    this.#streams.out(line);
+  }
+
+  /** A message beside the result, on standard error. */
+  message(line: string): void {
+    this.#streams.err(line);
+  }
+
+  /** Why something could not be done, in the form of every failure. Answers the exit code. */
+  failure(message: string): 1 {
+    this.message(`bellhop: ${message}`);
+    return 1;
+  }
+
+  /** One line of a terminal that shows how far the command is; nothing under --json or where standard error is no terminal. */
+  progress(): { show(step: string): void; end(): void } {
+    const isShown = !this.#isJson && process.stderr.isTTY === true;
+    let width = 0;
+    return {
+      show(step) {
+        if (!isShown) return;
+        process.stderr.write(`\r${step.padEnd(width)}`);
+        width = step.length;
+      },
+      end() {
+        if (isShown && width > 0) process.stderr.write(`\r${" ".repeat(width)}\r`);
+      },
+    };
+  }
+}
+
+/** What a shell expects of a process that SIGPIPE ended; Node ignores that signal. */
+const BROKEN_PIPE = 141;
+
+/** Ends the process without a stack trace when its reader is gone (`bellhop watch --changes | head`). */
+export function exitOnBrokenPipe(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(BROKEN_PIPE);
+  });
+}
+
+/** Rows in columns as wide as their widest cell, under a heading; `empty` where there are none. */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty?: string,
+): string[] {
+  if (rows.length === 0 && empty !== undefined) return [empty];
+  const all = [headings, ...rows].map((row) => row.map(printable));
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+export type Field = readonly [name: string, value: string];
+
+/** Named values, one a line, the values below each other. */
+export function fields(all: readonly Field[]): string[] {
+  const width = Math.max(...all.map(([name]) => name.length));
+  return all.map(([name, value]) => `  ${name.padEnd(width)}  ${printable(value)}`.trimEnd());
+}
+
+/** A moment to the second, in UTC; a dash for none. */
+export function moment(at: Date | string | null): string {
+  if (at === null) return "-";
+  return `${(typeof at === "string" ? at : at.toISOString()).slice(0, 19)}Z`;
+}
+
+/** A number with thousands separated. */
+export function figure(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** Codes and names come from people: nothing in them may move a terminal's cursor or colour its text. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

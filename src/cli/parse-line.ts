@@ -1,0 +1,218 @@
+import { CommanderError, Help, Option, Command as Parser } from "commander";
+import { OperatorError, UsageError } from "../errors/operator-error.ts";
+import {
+  flag,
+  listText,
+  type Noun,
+  optionName,
+  type Parameter,
+  type Parameters,
+  type Verb,
+} from "./command.ts";
+import { fields } from "./output.ts";
+
+const HELP_COLUMNS = 100;
+
+const helpColumns = (): number => Math.max(process.stdout.columns ?? HELP_COLUMNS, 60);
+
+/** A parser of commander's that neither prints nor ends the process: its errors are thrown. */
+function newParser(path: string): Parser {
+  return new Parser(path)
+    .exitOverride()
+    .helpOption("-h, --help", "show this help")
+    .helpCommand(false)
+    .configureOutput({
+      writeErr: () => undefined,
+      getOutHelpWidth: helpColumns,
+      getOutHasColors: () => false,
+    })
+    .configureHelp({ optionTerm: (option) => option.flags.replace(/<(.+)>/, "$1") });
+}
+
+/** The options of a verb, --json among them, by name. */
+export function optionsOf({ options, json }: Verb): [key: string, option: Parameter<unknown>][] {
+  const all = Object.entries(options);
+  return json === undefined ? all : [...all, ["json", flag("print one JSON object instead of text")]];
+}
+
+function describe({ help, byDefault, choices, isMany }: Parameter<unknown>, more: string): string {
+  const facts = [
+    more,
+    isMany === true ? "may be repeated" : "",
+    choices === undefined ? "" : listText(choices),
+    byDefault === undefined ? "" : `default: ${byDefault}`,
+  ].filter(Boolean);
+  return facts.length === 0 ? help : `${help} (${facts.join("; ")})`;
+}
+
+function usageOf({ args, options }: Verb): string {
+  const isNeeded = ({ isRequired, isMany }: Parameter<unknown>) => isRequired === true && isMany !== true;
+  const named = Object.values(args).map((arg) => (isNeeded(arg) ? arg.value : `[${arg.value}]`));
+  const needed = Object.entries(options)
+    .filter(([, option]) => option.isRequired === true)
+    .map(([key, { value, isMany }]) => `${optionName(key)} ${value}${isMany === true ? " ..." : ""}`);
+  return [...named, ...needed, "[options]"].join(" ");
+}
+
+/** Collects every text of an option. A value with a leading dash is taken as a forgotten value unless it stands after `=`. */
+function collected(argv: readonly string[], name: string) {
+  return (text: string, before: string[] | undefined): string[] => {
+    if (text.length > 1 && text.startsWith("-") && argv.includes(text))
+      throw new UsageError(`${name} needs a value; write ${name}=${text} if ${text} is meant.`);
+    return [...(before ?? []), text];
+  };
+}
+
+function parserOf(path: string, declared: Verb, argv: readonly string[]): Parser {
+  const parser = newParser(path).allowExcessArguments();
+  const { summary, details, args } = declared;
+  const paragraphs = [sentence(summary), details ?? []].flat();
+  parser.description(paragraphs.join("\n\n")).usage(usageOf(declared));
+  for (const [key, arg] of Object.entries(args)) {
+    const name = optionName(key);
+    parser.argument(`[${arg.value}]`, describe(arg, arg.isAlsoOption === true ? `also as ${name}` : ""));
+    if (arg.isAlsoOption === true)
+      parser.addOption(new Option(`${name} <x>`).hideHelp().argParser(collected(argv, name)));
+  }
+  for (const [key, option] of optionsOf(declared)) {
+    const name = optionName(key);
+    const flags = option.value === undefined ? name : `${name} <${option.value}>`;
+    const added = new Option(flags, describe(option, option.isRequired === true ? "required" : ""));
+    parser.addOption(option.value === undefined ? added : added.argParser(collected(argv, name)));
+  }
+  return parser.addHelpText("after", `\n${sectionsOf(declared).join("\n\n")}`);
+}
+
+/** `run the service` as a sentence. */
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+
+/** What stands below the options. */
+function sectionsOf({ list, json, exitCodes, examples }: Verb): string[] {
+  const wrap = (text: string) => new Help().boxWrap(text, helpColumns());
+  return [
+    list === undefined ? [] : `${list.title}:\n${fields(list.items).join("\n")}`,
+    json === undefined ? [] : wrap(`With --json: ${json}`),
+    exitCodes === undefined ? [] : wrap(`Exit codes: ${exitCodes}`),
+    `Examples:\n${examples.map((line) => `  bellhop ${line}`).join("\n")}`,
+  ].flat();
+}
+
+/** `--help` of a verb. */
+export function helpOfVerb(path: string, declared: Verb): string {
+  return helpText(parserOf(path, declared, []));
+}
+
+/** addHelpText acts on what commander prints, so that is caught. */
+function helpText(parser: Parser): string {
+  const parts: string[] = [];
+  parser.configureOutput({ ...parser.configureOutput(), writeOut: (part) => void parts.push(part) });
+  parser.outputHelp();
+  return parts.join("").trimEnd();
+}
+
+function parserOfNoun(path: string, summary: string, verbs: Readonly<Record<string, Verb>>): Parser {
+  const parser = newParser(path).description(sentence(summary)).usage("COMMAND [options]");
+  for (const [name, { summary: what }] of Object.entries(verbs)) parser.command(name).summary(what);
+  return parser.configureHelp({ ...parser.configureHelp(), subcommandTerm: (command) => command.name() });
+}
+
+/** `--help` of a noun: what its verbs do, and with a verb of its own, how that is used. */
+export function helpOfNoun(path: string, summary: string, { verbs = {}, own }: Noun): string {
+  const more = `Run ${path} COMMAND --help for the options and examples of a command.`;
+  if (own !== undefined) {
+    const list = fields(Object.entries(verbs).map(([name, one]) => [name, one.summary]));
+    return `${helpOfVerb(path, own)}\n\nCommands:\n${list.join("\n")}\n\n${more}`;
+  }
+  const examples = Object.values(verbs).map((one) => `  bellhop ${one.examples[0]}`);
+  const text = helpText(parserOfNoun(path, summary, verbs));
+  return `${text}\n\nExamples:\n${examples.join("\n")}\n\n${more}`;
+}
+
+/** The usage error for a word that is no command, with the one nearest to it. */
+export function unknownCommand(path: string, word: string, names: readonly string[]): UsageError {
+  const parser = newParser(path);
+  for (const name of names) parser.command(name);
+  const near = messageOf(() => parser.parse([word], { from: "user" }));
+  const [, suggestion = ""] = /( Did you mean .*)$/.exec(near) ?? [];
+  return new UsageError(
+    `Unknown command ${JSON.stringify(word)}.${suggestion} The commands are ${names.join(", ")}.`,
+  );
+}
+
+function messageOf(work: () => void): string {
+  try {
+    work();
+    return "";
+  } catch (error) {
+    return error instanceof CommanderError ? wordsOf(error) : String(error);
+  }
+}
+
+/** Commander's message as a sentence of ours. */
+function wordsOf({ code, message }: CommanderError): string {
+  const [said = "", near] = message.replace(/^error: /, "").split("\n");
+  const [, meant] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(near ?? "") ?? [];
+  const [, option] = /option '(\S+)/.exec(said) ?? [];
+  const sentence =
+    code === "commander.optionMissingArgument"
+      ? `${option} needs a value.`
+      : `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
+  return meant === undefined ? sentence : `${sentence} Did you mean ${meant}?`;
+}
+
+/** Reads the words behind a verb by its declaration. Throws UsageError. */
+export function parseLine(
+  path: string,
+  declared: Verb,
+  argv: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const parser = parserOf(path, declared, argv);
+  try {
+    parser.parse([...argv], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    throw new UsageError(wordsOf(error), { cause: error });
+  }
+  return { ...readArgs(parser, declared.args), ...readOptions(parser, declared) };
+}
+
+function givenOf(parser: Parser, key: string): readonly string[] {
+  const option = parser.options.find(({ long }) => long === optionName(key));
+  const attribute = option?.attributeName() ?? key;
+  if (parser.getOptionValueSource(attribute) !== "cli") return [];
+  const value: unknown = parser.getOptionValue(attribute);
+  return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+function readArgs(parser: Parser, args: Parameters): Record<string, unknown> {
+  const words = [...parser.args];
+  const values: Record<string, unknown> = {};
+  for (const [key, arg] of Object.entries(args)) {
+    const byOption = arg.isAlsoOption === true ? givenOf(parser, key) : [];
+    const given = byOption.length > 0 ? byOption : words.splice(0, 1);
+    values[key] = read(
+      arg,
+      given,
+      arg.isAlsoOption && byOption.length > 0 ? optionName(key) : (arg.value ?? key),
+    );
+  }
+  if (words[0] !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(words[0])}.`);
+  return values;
+}
+
+function readOptions(parser: Parser, declared: Verb): Record<string, unknown> {
+  const entries = optionsOf(declared);
+  return Object.fromEntries(
+    entries.map(([key, option]) => [key, read(option, givenOf(parser, key), optionName(key))]),
+  );
+}
+
+/** What a value is refused for, wherever it is checked, is an error of the line. */
+function read(parameter: Parameter<unknown>, given: readonly string[], name: string): unknown {
+  try {
+    return parameter.read(given, name);
+  } catch (error) {
+    if (!(error instanceof OperatorError) || error instanceof UsageError) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}

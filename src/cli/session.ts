@@ -1,0 +1,150 @@
+import { userInfo } from "node:os";
+import pg from "pg";
+import type { AuthAdmin } from "../auth/admin.ts";
+import { createSealer, type Sealer } from "../auth/seal.ts";
+import { BackupError } from "../backup/backup-error.ts";
+import { type Config, readConfig } from "../config.ts";
+import { type Database, openDatabase } from "../db/open-database.ts";
+import { createLogger, type Logger } from "../observe/log.ts";
+import { openSealedPayloads } from "../threads/payload-sealing.ts";
+
+const POOL_SIZE = 4;
+
+/** An opened database. */
+export interface Opened {
+  readonly config: Config;
+  readonly database: Database;
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  readonly sealer: Sealer;
+  /** The operator, for the audit log: `cli:<user>`. */
+  readonly who: string;
+}
+
+/** Opens what a command works on, and closes it afterwards. Everything is read when it is first needed. */
+export class Session {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly #admin: AuthAdmin | undefined;
+
+  /** `admin`: of a test that has a service running; else it is opened. */
+  constructor(environment: NodeJS.ProcessEnv, admin?: AuthAdmin) {
+    this.environment = environment;
+    this.#admin = admin;
+  }
+
+  /** The operator, for the audit log: a container may run a command as a user without a name. */
+  get who(): string {
+    try {
+      return `cli:${userInfo().username}`;
+    } catch {
+      return `cli:uid ${process.getuid?.() ?? "unknown"}`;
+    }
+  }
+
+  config(): Config {
+    return readConfig(this.environment);
+  }
+
+  /** Warnings and worse, on standard error: standard output is the command's own. */
+  log(): Logger {
+    return createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
+  }
+
+  sealer({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): Sealer {
+    return createSealer(keyEncryptionKey, keyEncryptionKeysPrevious);
+  }
+
+  /** The service's database, whether the service runs or not. Throws NoInstallation where none has started, unless `first`. */
+  database<Result>(
+    work: (opened: Opened) => Promise<Result>,
+    { first = false }: { readonly first?: boolean } = {},
+  ): Promise<Result> {
+    const config = this.config();
+    const log = this.log();
+    return this.use(
+      config,
+      log,
+      openDatabase(config, log, { role: "command", poolSize: POOL_SIZE, existing: !first }),
+      work,
+    );
+  }
+
+  /** One connection of its own, for work that needs a session of the database. */
+  connection<Result>(
+    name: string,
+    work: (client: pg.Client, opened: Opened) => Promise<Result>,
+  ): Promise<Result> {
+    return this.database(async (opened) => {
+      const client = new pg.Client({ ...opened.database.clientConfig, application_name: `bellhop ${name}` });
+      client.on("error", () => undefined);
+      await client.connect();
+      try {
+        return await work(client, opened);
+      } finally {
+        await client.end();
+      }
+    });
+  }
+
+  /** The administration of clients, tokens and keys. */
+  async admin<Result>(work: (admin: AuthAdmin) => Promise<Result>): Promise<Result> {
+    if (this.#admin !== undefined) return work(this.#admin);
+    const { createAuthenticator } = await import("../auth/authenticator.ts");
+    return this.database(async ({ config, pool, log, who }) => {
+      const baseUrl = config.baseUrl ?? localAddress(config);
+      const addresses = () => ({ baseUrl, authUrl: config.authUrl ?? baseUrl });
+      const authenticator = createAuthenticator({ pool, config, log, addresses });
+      await authenticator.prepare();
+      return work({ internals: authenticator.internals, who });
+    });
+  }
+
+  /** As the service does, so that a running one is refused and none starts meanwhile. */
+  asService<Result>(existing: boolean, work: (opened: Opened) => Promise<Result>): Promise<Result> {
+    const config = this.config();
+    const log = this.log();
+    const options = { role: "service", poolSize: POOL_SIZE, leavesSchema: true, existing } as const;
+    return this.use(config, log, openDatabase(config, log, options), work);
+  }
+
+  /** A database that an option names, to be filled: what is wrong with it is an error of the option. Throws BackupError. */
+  named<Result>(
+    option: string,
+    databaseUrl: string,
+    work: (opened: Opened) => Promise<Result>,
+  ): Promise<Result> {
+    const config = { ...this.config(), databaseUrl };
+    const log = this.log();
+    const opening = openDatabase(config, log, { poolSize: POOL_SIZE, leavesSchema: true }).catch(
+      async (cause) => {
+        const { failureText } = await import("./failure-text.ts");
+        const message = failureText(cause, { DATABASE_URL: databaseUrl });
+        if (message === undefined) throw cause;
+        throw new BackupError(message.replaceAll("DATABASE_URL", option), { cause });
+      },
+    );
+    return this.use(config, log, opening, work);
+  }
+
+  private async use<Result>(
+    config: Config,
+    log: Logger,
+    opening: Promise<Database>,
+    work: (opened: Opened) => Promise<Result>,
+  ): Promise<Result> {
+    const database = await opening;
+    const sealer = this.sealer(config);
+    const closePayloads = openSealedPayloads(database.pool, sealer);
+    try {
+      return await work({ config, database, pool: database.pool, log, sealer, who: this.who });
+    } finally {
+      closePayloads();
+      await database.close();
+    }
+  }
+}
+
+/** Where the service of these settings listens. */
+export function localAddress({ host, port }: Config): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
