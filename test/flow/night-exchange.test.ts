@@ -7,7 +7,6 @@ import { type BriefNights, RUN_NUMBERS, RUNS_MAX } from "../../src/ledger/brief-
 import { type NightExchange, writeAsEntries, writeExchanges } from "../../src/ledger/write-exchanges.ts";
 import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { openStateSession } from "../../src/state/state-session.ts";
-import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const BUCKET = 7;

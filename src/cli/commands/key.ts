@@ -98,9 +98,12 @@ const resealVerb = verb({
       // As the service does when it starts: a signing key that was stored in plain text is replaced.
       const rotated = await rotateKeyWhenDue(admin, 0);
       const { resealed, unopened } = await reseal(pool, sealer, admin.who);
-      const replaced = rotated === undefined ? [] : [
-        `The signing key was stored in plain text: ${rotated.kid} replaces it and signs from ${moment(rotated.activateAt)}.`,
-      ];
+      const replaced =
+        rotated === undefined
+          ? []
+          : [
+              `The signing key was stored in plain text: ${rotated.kid} replaces it and signs from ${moment(rotated.activateAt)}.`,
+            ];
       output.result({ resealed, unopened, announced_kid: rotated?.kid ?? null }, [
         `Encrypted under KEY_ENCRYPTION_KEY: ${resealed}.`,
         ...replaced,
