@@ -26,11 +26,19 @@ export function parseForm(body: Buffer): Form {
   return form;
 }
 
-/** The parameter's value; without one, `invalid_request`. */
-export function requireParameter(form: Form, name: string): string {
-  const value = form.get(name);
-  if (value === undefined) throw new OAuthError("invalid_request", `${name} is missing.`);
-  return value;
+/** The longest token that is read; those that are issued have under 1,000 characters. */
+export const TOKEN_CHARACTERS_MAX = 2048;
+const TOKEN = new RegExp(`^[\\x20-\\x7e]{1,${TOKEN_CHARACTERS_MAX}}$`);
+
+/** The token in question; without one, or for what is none (RFC 6749 appendix A.12), `invalid_request`. */
+export function requireToken(form: Form): string {
+  const token = form.get("token");
+  if (token === undefined) throw new OAuthError("invalid_request", "token is missing.");
+  if (TOKEN.test(token)) return token;
+  throw new OAuthError(
+    "invalid_request",
+    `token is 1 to ${TOKEN_CHARACTERS_MAX} printable ASCII characters.`,
+  );
 }
 
 /** Decodes one name or value of a form; undefined when its escapes are malformed or are not UTF-8. */

@@ -1,7 +1,7 @@
 import type { AuthInternals } from "./authenticator.ts";
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from "./client-authentication.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
-import { requireParameter } from "./form.ts";
+import { requireToken } from "./form.ts";
 import { OAuthError } from "./oauth-error.ts";
 
 /** What an operator's tool learns of a token (RFC 7662 §2.2); of one that is not good, nothing but that. */
@@ -17,7 +17,7 @@ export async function introspectToken(
 ): Promise<Introspection> {
   const asker = await authenticateClient(request, internals, failures);
   requireIntrospectScope(asker);
-  const good = await internals.readToken(requireParameter(request.form, "token"));
+  const good = await internals.readToken(requireToken(request.form));
   if (good === undefined) return { active: false };
   const { issuer, audience } = await internals.parties();
   const { token, client } = good;

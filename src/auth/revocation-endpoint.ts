@@ -2,7 +2,7 @@ import type { AuthInternals } from "./authenticator.ts";
 import { authenticateClient, type ClientRequest } from "./client-authentication.ts";
 import { denyToken } from "./deny-token.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
-import { requireParameter } from "./form.ts";
+import { requireToken } from "./form.ts";
 import { OAuthError } from "./oauth-error.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function revokeByClient(
   failures: FailureLimiter,
 ): Promise<void> {
   const client = await authenticateClient(request, internals, failures);
-  const text = requireParameter(request.form, "token");
+  const text = requireToken(request.form);
   const good = await internals.readToken(text);
   if (good === undefined) return;
   if (good.token.clientId !== client.clientId) {

@@ -12,7 +12,7 @@ import { renderAuthError } from "./render-auth-error.ts";
 import { revokeByClient } from "./revocation-endpoint.ts";
 import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";
 
-/** A form of credentials and a token has under 5 kB. */
+/** A token of the greatest length, each character percent-encoded, beside the credentials. */
 const FORM_BYTES_MAX = 8192;
 
 const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";

@@ -343,6 +343,9 @@ export interface RoomTypeInventory {
   groupSold?: WholeNumber | undefined;
 }
 
+/** A field that this version does not know. It is kept, and given back as sent. */
+export type UnknownField = null | boolean | number | string | UnknownField[] | Record<string, unknown>;
+
 /** A whole number that fits 32 bits: a JSON number or a text of digits. */
 export type WholeNumber = number | string;
 

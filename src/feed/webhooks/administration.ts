@@ -12,7 +12,12 @@ import {
   resumeEndpoint,
   updateEndpoint,
 } from "./endpoint.ts";
-import { type EndpointInput, type EndpointSettings, readEndpointSettings } from "./endpoint-settings.ts";
+import {
+  checkText,
+  type EndpointInput,
+  type EndpointSettings,
+  readEndpointSettings,
+} from "./endpoint-settings.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
 import { type RotatedWebhookSecret, rotateWebhookSecret, type SecretSealer } from "./secrets.ts";
 import { WebhookInputError, WebhookNotFound } from "./webhook-input-error.ts";
@@ -121,8 +126,7 @@ export function pauseWebhook(
   endpointId: string,
   reason: string,
 ): Promise<EndpointSummary> {
-  if (reason.length > REASON_CHARACTERS_MAX || /\p{Cc}/u.test(reason) || !reason.isWellFormed())
-    throw new WebhookInputError(`A reason has at most ${REASON_CHARACTERS_MAX} characters.`);
+  checkText("reason", reason, REASON_CHARACTERS_MAX);
   const work = async (on: Queryable, endpoint: EndpointSummary) => {
     await pauseEndpoint(on, endpoint.endpointId, admin.who, reason);
     return findEndpoint(on, endpoint.clientId, endpoint.endpointId);

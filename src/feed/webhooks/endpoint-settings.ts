@@ -1,4 +1,5 @@
 import { RESOURCES, type Resource } from "../../contract/resource.ts";
+import { hasAtMost } from "../../contract/schema/field.ts";
 import type { AddressRules } from "./address-rules.ts";
 import { readEndpointUrl } from "./endpoint-address.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "./message.ts";
@@ -37,8 +38,9 @@ function wordsOf<Word extends string>(
   return words.filter((word) => given.includes(word));
 }
 
-function checkText(name: string, text: string, charactersMax: number): void {
-  if (text.length > charactersMax || /\p{Cc}/u.test(text) || !text.isWellFormed())
+/** Throws WebhookInputError for a text that is too long or cannot be shown on one line. */
+export function checkText(name: string, text: string, charactersMax: number): void {
+  if (!hasAtMost(text, charactersMax) || /\p{Cc}/u.test(text) || !text.isWellFormed())
     throw new WebhookInputError(
       `${name} has at most ${charactersMax} characters, none of them a control character.`,
     );

@@ -1,3 +1,4 @@
+import { TOKEN_CHARACTERS_MAX } from "../../auth/form.ts";
 import { AUTH_PATHS } from "../../auth/metadata.ts";
 import { SCOPES, TOKEN_SCOPES } from "../../auth/scopes.ts";
 import { ANYWHERE } from "./errors.ts";
@@ -9,6 +10,14 @@ const TOKEN_TEXT: Schema = {
   maxLength: 4096,
   pattern: "^[A-Za-z0-9._~+/-]+=*$",
   examples: ["eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJiaGNfaDQifQ.c2lnbmF0dXJl"],
+};
+
+/** Any token that somebody may ask about; one that is not ours is not valid. */
+const ASKED_TOKEN: Schema = {
+  ...TOKEN_TEXT,
+  minLength: 1,
+  maxLength: TOKEN_CHARACTERS_MAX,
+  pattern: "^[\\x20-\\x7e]*$",
 };
 
 const CREDENTIALS: Readonly<Record<string, Schema>> = {
@@ -43,7 +52,13 @@ function formOf(
     required: true,
     content: {
       "application/x-www-form-urlencoded": {
-        schema: { type: "object", required, properties: { ...properties, ...CREDENTIALS } },
+        schema: {
+          type: "object",
+          required,
+          properties: { ...properties, ...CREDENTIALS },
+          // Unknown parameters are ignored (RFC 6749 section 3.2), but none is sent twice.
+          additionalProperties: { type: "string" },
+        },
         examples: { form: { value } },
       },
     },
@@ -128,7 +143,7 @@ const revokeToken: Operation = {
   security: BY_CREDENTIALS,
   requestBody: formOf(
     "A form of the token and the credentials.",
-    { token: { ...TOKEN_TEXT, description: "The token to end." } },
+    { token: { ...ASKED_TOKEN, description: "The token to end." } },
     ["token"],
     {
       token: TOKEN_TEXT.examples?.[0],
@@ -153,7 +168,7 @@ const introspectToken: Operation = {
   security: BY_CREDENTIALS,
   requestBody: formOf(
     "A form of the token and the credentials.",
-    { token: { ...TOKEN_TEXT, description: "The token in question." } },
+    { token: { ...ASKED_TOKEN, description: "The token in question." } },
     ["token"],
     {
       token: TOKEN_TEXT.examples?.[0],

@@ -144,7 +144,15 @@ function manifest(): Schema {
   return { ...schema, properties: { ...others, resources: list } };
 }
 
-const { resources: manifestResources } = (toOpenApi(manifestSchema) as Schema).properties ?? {};
+/** A number of records is not below 0; the fields of records that count may be, with a warning. */
+function manifestResource(): Schema {
+  const { items = {} } = (toOpenApi(manifestSchema) as Schema).properties?.["resources"] ?? {};
+  const { expectedRecords = {}, ...others } = items.properties ?? {};
+  const anyOf = (expectedRecords.anyOf ?? []).map((one) =>
+    one.type === "integer" ? { ...one, minimum: 0 } : { ...one, pattern: "^[0-9]+([.]0+)?$" },
+  );
+  return { ...items, properties: { ...others, expectedRecords: { ...expectedRecords, anyOf } } };
+}
 
 const RANGE = objectOf("Dates from one to another, both included.", {
   from: date("The first.", "2025-12-30"),
@@ -158,7 +166,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     examples: [EXAMPLE_BACKFILL_ID],
   },
   BackfillManifest: manifest(),
-  BackfillManifestResource: manifestResources?.items ?? {},
+  BackfillManifestResource: manifestResource(),
   BackfillItem: objectOf("A backfill in a list.", ITEM),
   BackfillPage: pageOf("A page of backfills, newest first.", schemaOf("BackfillItem")),
   BackfillResourceProgress: objectOf("What has come of one resource.", RESOURCE_PROGRESS),
@@ -199,7 +207,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     description: "Why a backfill is given up.",
     properties: {
       why: {
-        type: "string",
+        type: ["string", "null"],
         maxLength: WHY_CHARACTERS_MAX,
         pattern: "^[^\\u0000]*$",
         description: "For whoever reads the audit.",

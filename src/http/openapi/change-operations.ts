@@ -4,7 +4,7 @@ import { EXAMPLE_REQUEST_ID } from "./data-operations.ts";
 import { ANYWHERE } from "./errors.ts";
 import { ratedHeadersOf } from "./headers.ts";
 import { type Parameter, type PathItem, refTo, type Schema, schemaOf } from "./model.ts";
-import { CURSOR_PARAMETER, code, query } from "./read-parameters.ts";
+import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query } from "./read-parameters.ts";
 import { objectOf } from "./read-schemas.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "./record-examples.ts";
 
@@ -67,7 +67,7 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
 const CURSOR: Schema = {
   type: "string",
   maxLength: 2048,
-  pattern: "^[A-Za-z0-9_-]+$",
+  pattern: CURSOR_PATTERN,
   description: "Where to go on behind this line.",
   examples: [EXAMPLE_CURSOR],
 };

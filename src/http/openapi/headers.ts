@@ -12,6 +12,11 @@ function visibleText(charactersMax: number, example: string): Schema {
   };
 }
 
+/** Preferences that are unknown or malformed are ignored (RFC 7240 section 2): any field value will do. */
+export function preferences(example: string): Schema {
+  return { type: "string", examples: [example] };
+}
+
 /** The headers of answers, by the names under which they are sent. */
 export const HEADERS = {
   "X-Request-Id": {
@@ -183,7 +188,7 @@ export const HEADER_PARAMETERS = {
     in: "header",
     description:
       "`handling=lenient` (RFC 7240): valid records are accepted; invalid ones are kept with the request and reported there as *rejected*, each with its index in the batch as sent. A batch without one valid record is still a 400, and a foreign code still a 403 for the whole batch. Without it, or with `handling=strict`, a batch with any invalid record is refused whole. Other preferences are ignored.",
-    schema: { type: "string", maxLength: 1024, pattern: "^[\\x20-\\x7e]*$", examples: ["handling=lenient"] },
+    schema: preferences("handling=lenient"),
   },
   ContentEncoding: {
     name: "Content-Encoding",

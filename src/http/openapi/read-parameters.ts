@@ -1,5 +1,6 @@
 import { RESOURCES, type Resource } from "../../contract/resource.ts";
 import { OUTCOMES } from "../../read/outcome.ts";
+import { preferences } from "./headers.ts";
 import type { Parameter, Schema } from "./model.ts";
 import { schemaOf } from "./model.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "./record-examples.ts";
@@ -39,6 +40,9 @@ const limit = query(
   },
 );
 
+/** A cursor is opaque: whatever can stand in an address. */
+export const CURSOR_PATTERN = "^[\\x21-\\x7e]+$";
+
 /** Where a list goes on. */
 export const CURSOR_PARAMETER = query(
   "cursor",
@@ -47,7 +51,7 @@ export const CURSOR_PARAMETER = query(
     type: "string",
     minLength: 1,
     maxLength: 2048,
-    pattern: "^[A-Za-z0-9_-]+$",
+    pattern: CURSOR_PATTERN,
     examples: [
       "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
     ],
@@ -105,7 +109,7 @@ export const WAIT_PARAMETER: Parameter = {
   in: "header",
   description:
     "`wait=5` (RFC 7240): the answer comes as soon as the request is applied, or after so many seconds, 10 at most, as it is then. Saves asking again and again.",
-  schema: { type: "string", maxLength: 1024, pattern: "^[\\x20-\\x7e]*$", examples: ["wait=5"] },
+  schema: preferences("wait=5"),
 };
 
 const DATES_OF: Readonly<Record<Resource, string>> = {

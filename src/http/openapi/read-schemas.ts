@@ -4,6 +4,7 @@ import { WARNING_CODES } from "../../contract/warning.ts";
 import { OUTCOMES } from "../../read/outcome.ts";
 import { EXAMPLE_REQUEST_ID } from "./data-operations.ts";
 import { type Schema, schemaOf } from "./model.ts";
+import { CURSOR_PATTERN } from "./read-parameters.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "./record-examples.ts";
 
 const TEXT_PATTERN = "^[^\\u0000]*$";
@@ -142,7 +143,7 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
 export const NEXT_CURSOR: Schema = {
   type: ["string", "null"],
   maxLength: 2048,
-  pattern: "^[A-Za-z0-9_-]+$",
+  pattern: CURSOR_PATTERN,
   description: "The `cursor` of the next page; null at the end.",
   examples: [
     "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",

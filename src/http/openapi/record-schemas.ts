@@ -37,6 +37,23 @@ const SHARED_TYPES = {
   },
 } as const;
 
+const FIELD_NAMES: Schema = {
+  type: "string",
+  maxLength: 8_388_608,
+  pattern: "^(?!(__proto__|constructor|prototype)$)[^\\u0000]*$",
+};
+
+/** What a field may hold that this version does not know. */
+const UNKNOWN_FIELD: Schema = {
+  description: "A field that this version does not know. It is kept, and given back as sent.",
+  anyOf: [
+    { type: ["null", "boolean", "number"] },
+    { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },
+    { type: "array", maxItems: 250_000, items: schemaOf("UnknownField") },
+    { type: "object", propertyNames: FIELD_NAMES, additionalProperties: schemaOf("UnknownField") },
+  ],
+};
+
 function withoutNotes({ description: _description, examples: _examples, ...type }: Schema): Schema {
   return type;
 }
@@ -68,7 +85,12 @@ class Hoist {
         this.#field(`${name}.${field}`, type),
       ]),
     );
-    const component = { ...schema, properties };
+    const component = {
+      ...schema,
+      properties,
+      propertyNames: FIELD_NAMES,
+      additionalProperties: schemaOf("UnknownField"),
+    };
     const known = this.components[name];
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component))
       throw new Error(`Two different shapes are named ${name}.`);
@@ -106,5 +128,5 @@ export function recordSchemas(): Record<string, Schema> {
   const records = componentSchemas() as Record<string, Schema>;
   const hoist = new Hoist(records);
   for (const [name, schema] of Object.entries(records)) hoist.object(name, schema);
-  return hoist.components;
+  return { ...hoist.components, UnknownField: UNKNOWN_FIELD };
 }

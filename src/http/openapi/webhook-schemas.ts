@@ -18,6 +18,21 @@ function text(description: string, charactersMax: number, example: string): Sche
   };
 }
 
+/** A text of the client's own, shown on one line. */
+function line(description: string, charactersMax: number, example: string): Schema {
+  return { ...text(description, charactersMax, example), pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" };
+}
+
+const code = (description: string, example: string): Schema => ({
+  ...orNull(line(description, 128, example)),
+  minLength: 1,
+});
+
+/** An object that takes no other fields: a setting that is silently ignored is another one than was meant. */
+function formOf(...definition: Parameters<typeof objectOf>): Schema {
+  return { ...objectOf(...definition), additionalProperties: false };
+}
+
 const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type as string, "null"] });
 
 function count(description: string): Schema {
@@ -65,12 +80,12 @@ const SECRET: Schema = {
 const SETTINGS: Readonly<Record<string, Schema>> = {
   url: {
     type: "string",
-    format: "uri",
     maxLength: 2048,
+    pattern: "^https://[^\\s/?#@]+([/?][^\\s#]*)?$",
     description: "Where messages go: https, to a public address, on port 443, 80 or from 1024 on.",
     examples: ["https://partner.example/bellhop"],
   },
-  description: text("Words of your own.", 200, "Night audit"),
+  description: line("Words of your own.", 200, "Night audit"),
   events: {
     type: "array",
     minItems: 1,
@@ -90,10 +105,8 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
     description: "Changes of this resource alone; null for all.",
     examples: ["reservations"],
   },
-  clientCode: orNull(
-    text("Changes of this client code alone; null for all that you were granted.", 128, "HTEX07"),
-  ),
-  propertyCode: orNull(text("Changes of this property of the client code alone.", 128, "LON01")),
+  clientCode: code("Changes of this client code alone; null for all that you were granted.", "HTEX07"),
+  propertyCode: code("Changes of this property of the client code alone; needs its `clientCode`.", "LON01"),
 };
 
 const STANDS: Readonly<Record<string, Schema>> = {
@@ -141,6 +154,13 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
     examples: ["webhook"],
   },
   ...SETTINGS,
+  // As a URL is written in ASCII, which makes it longer. Within a network that an operator opened, http is accepted too.
+  url: {
+    ...SETTINGS["url"],
+    format: "uri",
+    maxLength: 18_432,
+    pattern: "^https?://[^\\s/?#@]+([/?][^\\s#]*)?$",
+  },
   ...STANDS,
 };
 
@@ -176,7 +196,7 @@ function listOf(description: string, name: string): Schema {
 
 /** What the addresses of webhooks take and answer. */
 export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
-  WebhookForm: objectOf(
+  WebhookForm: formOf(
     "What an endpoint is to be.",
     SETTINGS,
     "description",
@@ -184,7 +204,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     "clientCode",
     "propertyCode",
   ),
-  WebhookChanges: objectOf(
+  WebhookChanges: formOf(
     "What to change of an endpoint; what is left out stays.",
     SETTINGS,
     ...Object.keys(SETTINGS),
@@ -195,9 +215,9 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     secret: SECRET,
   }),
   WebhookList: listOf("Your endpoints, the oldest first.", "WebhookEndpoint"),
-  WebhookPause: objectOf(
+  WebhookPause: formOf(
     "Why it is paused.",
-    { reason: text("Words of your own.", 200, "Moving house") },
+    { reason: line("Words of your own.", 200, "Moving house") },
     "reason",
   ),
   WebhookNothing: {
@@ -213,7 +233,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   WebhookTest: objectOf("The test is queued; its try will be in the delivery log.", {
     webhookId: WEBHOOK_ID,
   }),
-  WebhookRotation: objectOf(
+  WebhookRotation: formOf(
     "How to change the secret.",
     {
       overlapSeconds: {
@@ -236,7 +256,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   WebhookAttemptList: listOf("Tries, the newest first.", "WebhookAttempt"),
   WebhookDeadLetter: objectOf("A message that was given up.", DEAD_LETTER),
   WebhookDeadLetterList: listOf("Dead letters, the newest first.", "WebhookDeadLetter"),
-  WebhookRedrive: objectOf(
+  WebhookRedrive: formOf(
     "Which dead letters to try again; all of them, where none is named.",
     { webhookId: WEBHOOK_ID },
     "webhookId",
