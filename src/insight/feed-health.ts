@@ -32,6 +32,7 @@ const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
 /** A property as the tables know it. */
 export interface FeedProperty {
+  readonly clientCode: string;
   readonly propertyCode: string;
   readonly propertyId: number;
   readonly bucket: number;
@@ -176,7 +177,7 @@ async function observe(
   property: FeedProperty,
   { settings, labels }: Pick<Scene, "settings" | "labels">,
 ): Promise<Observed> {
-  const { bucket, propertyId } = property;
+  const { bucket, propertyId, clientCode, propertyCode } = property;
   const lanes = await on.query<{ lane_id: string; now: Date }>(READ_LANES);
   const nowMs = lanes.rows[0]?.now.getTime() ?? Date.now();
   const which = [bucket, propertyId];
@@ -197,7 +198,10 @@ async function observe(
   const today = businessDayOf(new Date(nowMs), settings);
   const nights = await on.query<InventoryNight>({ ...readNights, values: [...which, today, NIGHTS_MAX] });
   const laneIds = lanes.rows.map(({ lane_id }) => lane_id);
-  const waiting = await on.query<Waiting>({ ...readWaiting, values: [bucket, laneIds, WAITING_MAX] });
+  const waiting = await on.query<Waiting>({
+    ...readWaiting,
+    values: [bucket, laneIds, WAITING_MAX, clientCode, propertyCode],
+  });
   const held = await on.query<{ resource: ResourceLetter; records: number }>({
     ...readHeld,
     values: [...which, HELD_MAX],

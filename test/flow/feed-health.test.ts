@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { bucketOf } from "../../src/accept/bucket.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import { addDays } from "../../src/insight/stay-date.ts";
@@ -158,6 +159,12 @@ test("what is accepted and not applied yet is counted", async () => {
     const one = reservation("w1", "2026-01-01T00:00:00Z", { propertyCode: "WAITS" });
     await accept(accepting, "reservations", [one]);
     await accept(accepting, "reservations", [{ ...one, channel: "FAX" }]);
+    // Of another tenant, in the same bucket: none of this one's business.
+    const codes = Array.from({ length: 2_000 }, (_, n) => `N${n}`);
+    const neighbour = codes.find((code) => bucketOf("NEAR", code) === bucketOf("ACME", "WAITS"));
+    const as = await accepting.newClient({ grants: [{ clientCode: "NEAR", propertyCode: "*" }] });
+    const foreign = { ...one, clientCode: "NEAR", propertyCode: neighbour };
+    assert.equal((await accepting.post("reservations", [foreign], { as })).status, 202);
     const { waiting, oldestWaitingAt, lastReceivedAt } = (await healthOf("WAITS", accepting)).feed(
       "reservations",
     );

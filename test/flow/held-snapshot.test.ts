@@ -128,10 +128,12 @@ test("in a log of which few buckets have all, the next of the others is found wi
     const lanes = [lane.rows[0]?.id];
     // As named statements are planned once they have run some times: for whichever bucket.
     await client.query("set plan_cache_mode = force_generic_plan");
-    const passedOver = async (file: string, values: readonly (number | readonly unknown[])[]) => {
+    const passedOver = async (file: string, values: readonly (number | string | readonly unknown[])[]) => {
       const { name, text } = readStatement(new URL(`../../src/${file}`, import.meta.url));
       await client.query(`prepare "${name}" as ${text}`);
-      const literals = values.map((value) => (typeof value === "number" ? value : `'{${value.join()}}'`));
+      const literals = values.map((value) =>
+        typeof value === "number" ? value : typeof value === "string" ? `'${value}'` : `'{${value.join()}}'`,
+      );
       const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
         `explain (analyze, format json) execute "${name}" ${literals.length > 0 ? `(${literals.join()})` : ""}`,
       );
@@ -144,7 +146,7 @@ test("in a log of which few buckets have all, the next of the others is found wi
     for (const [file, values] of [
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
       ["insight/sql/read-oldest-unapplied.sql", [40, lanes]],
-      ["insight/sql/read-waiting-parts.sql", [40, lanes, 100]],
+      ["insight/sql/read-waiting-parts.sql", [40, lanes, 100, "ACME", "LIS01"]],
       ["survey/sql/survey-backlog.sql", [lanes]],
       ["console/sql/read-lag.sql", [100, lanes]],
       ["apply/sql/retire-lanes.sql", []],

@@ -33,7 +33,10 @@ export const FEED_HEALTH: Readonly<Record<string, Schema>> = {
     examples: [false],
   },
   silentHours: hoursOrNull("Hours beyond the expected ones; null where it is not silent.", 3.5),
-  waiting: count("Batches accepted and not applied yet, of all properties of its bucket: an upper bound.", 0),
+  waiting: count(
+    "Batches accepted and not applied yet that may have records of the property, of clients that it is granted to: an upper bound.",
+    0,
+  ),
   oldestWaitingAt: timeOrNull("When the oldest of them came.", "2026-07-14T09:30:00.120Z"),
   batches: count("Batches of the last 7 days.", 56),
   records: count("Their records.", 5_110),

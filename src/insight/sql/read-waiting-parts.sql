@@ -1,4 +1,5 @@
--- What the bucket $1 has accepted and not applied in the lanes $2, by resource: parts, at most $3 a lane, and the oldest.
+-- What the bucket $1 has accepted and not applied in the lanes $2, by resource: parts, of at most $3 looked at a lane, and the
+-- oldest. Only of clients that the property ($4, $5) is granted to: what the others of the bucket send is none of their business.
 -- An index scan of the log's primary key from the cursor on, for each lane.
 -- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.resource, count(*)::integer as parts,
@@ -10,7 +11,7 @@ left join lateral (
   order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
-  select log.request_id, log.resource
+  select log.request_id, log.resource, log.client_id
   from bellhop.accept_log as log
   where log.bucket = $1::smallint and log.kind = 'b'
     and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
@@ -19,4 +20,7 @@ cross join lateral (
   order by log.lane_id, log.request_id
   limit $3
 ) as part
+where part.client_id in (
+  select client_id from bellhop.client_grant where client_code = $4 and property_code in ($5, '*')
+)
 group by part.resource
