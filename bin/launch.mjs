@@ -9,6 +9,8 @@
  * - Standard output is the entry's alone; npm's goes to standard error.
  * - SIGTERM, SIGINT and SIGHUP are passed on, and the exit code (or the signal) is the entry's. From a terminal the
  *   entry gets SIGINT twice, once from the terminal itself, and has to take that for one.
+ * - An entry that said `listening` on its IPC channel is a service: when it ends with an error and nobody asked for that, it is
+ *   started again, after half a second at first and half a minute at most.
  * - The entry must not outlive this process: it has an IPC channel whose `disconnect` tells it that this process is
  *   gone, however it died. If npm itself is killed, this process notices and ends the entry.
  * - The entry's working directory is where the user called npm (INIT_CWD), so relative paths mean what they say.
@@ -24,6 +26,10 @@ import { processEnvironment } from "./process-environment.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
+const AGAIN_MS_MIN = 500;
+const AGAIN_MS_MAX = 30_000;
+/** A service that ran for so long did not fail at its start: its next start does not wait long. */
+const RAN_WELL_MS = 60_000;
 
 const options = process.argv.slice(2);
 const dev = options[0] === "--dev";
@@ -61,7 +67,11 @@ function nodeOr(find) {
   }
 }
 
-function run(node) {
+/** Starts the entry. `again`: how long a service that has listened already waited for this start. */
+function run(node, again = 0) {
+  const startedAt = Date.now();
+  let isService = again > 0;
+  let isToStop = false;
   const workingDirectory = callersDirectory();
   const child = spawn(node, [resolve(root, entry), ...entryArguments], {
     cwd: workingDirectory,
@@ -72,8 +82,15 @@ function run(node) {
     },
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
-  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
-  const watch = watchNpm(() => child.kill("SIGTERM"));
+  const stop = (signal) => {
+    isToStop = true;
+    child.kill(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  const watch = watchNpm(() => stop("SIGTERM"));
+  child.on("message", (message) => {
+    isService ||= message === "listening";
+  });
   child.once("error", (error) => {
     clearInterval(watch);
     // A system whose C library the pinned Node was not built for cannot run it, and says that there is no such file.
@@ -84,6 +101,13 @@ function run(node) {
   child.once("exit", (code, signal) => {
     clearInterval(watch);
     for (const passedOn of SIGNALS) process.removeAllListeners(passedOn);
+    if (isService && !isToStop && code !== 0) {
+      const wait = Date.now() - startedAt > RAN_WELL_MS ? 0 : again * 2;
+      const delay = Math.min(AGAIN_MS_MAX, Math.max(AGAIN_MS_MIN, wait));
+      console.error(`bellhop: the service ended (${signal ?? code}). It starts again in ${delay / 1000} s.`);
+      setTimeout(() => run(node, delay), delay);
+      return;
+    }
     if (signal === null) process.exit(code);
     // Whoever waits for us sees the signal that ended the entry.
     process.kill(process.pid, signal);

@@ -15,10 +15,18 @@ const started: ChildProcess[] = [];
 
 /** Says where and as what it runs, then lives until it is told to stop or its launcher is gone. */
 const ENTRY = `
+  import fs from "node:fs";
   process.once("SIGTERM", () => process.exit(7));
   process.once("disconnect", () => process.exit(8));
   console.log(JSON.stringify({ pid: process.pid, version: process.version, cwd: process.cwd(), dataDir: process.env.DATA_DIR, args: process.argv.slice(2) }));
   if (process.argv[2] === "exit") process.exit(Number(process.argv[3]));
+  if (process.argv[2] === "serve") {
+    process.send("listening");
+    if (!fs.existsSync(process.argv[3])) {
+      fs.writeFileSync(process.argv[3], "");
+      process.argv[4] === "crash" ? process.exit(1) : process.kill(process.pid, "SIGKILL");
+    }
+  }
   if (process.argv[2] === "die") process.kill(process.pid, "SIGKILL");
   setInterval(() => undefined, 1000);
 `;
@@ -194,6 +202,18 @@ test("SIGTERM is passed on, and a signal that ends the entry is how the launch e
   const dying = launch({ args: ["die"] });
   await once(dying, "close");
   assert.equal(dying.signalCode, "SIGKILL");
+});
+
+test("a service that ended with an error is started again, and ends for good when it is told to", async () => {
+  for (const how of ["crash", "kill"]) {
+    const child = launch({ args: ["serve", join(checkout, how), how] });
+    const first = await firstWords(child);
+    const second = await firstWords(child);
+    assert.notEqual(second.pid, first.pid);
+    child.kill("SIGTERM");
+    await once(child, "close");
+    assert.equal(child.exitCode, 7);
+  }
 });
 
 test("the entry does not outlive a launcher that was killed outright", async () => {

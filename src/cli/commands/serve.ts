@@ -112,6 +112,8 @@ const own = verb({
     const { embedded, pool } = service.database;
     const client = await settleSandbox(service, config, log);
     log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
+    // From now on the launcher starts it again when it fails.
+    process.send?.("listening");
     if (!config.production)
       output.line(welcome(service, config, client, await hasOperators(pool)).join("\n"));
     const end = await Promise.race([stopRequested, service.failed]);
