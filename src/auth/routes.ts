@@ -20,6 +20,13 @@ const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 /** What must never stand in an address, which ends up in logs and histories. */
 const NEVER_IN_THE_URI = ["client_id", "client_secret", "grant_type", "token", "access_token"];
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route only refuses methods that its address does not take. */
+    refuses?: boolean;
+  }
+}
+
 export interface AuthRoutesOptions {
   readonly internals: AuthInternals;
   readonly addresses: () => Addresses;
@@ -118,6 +125,7 @@ function refuseOtherMethods(scope: FastifyInstance, path: string, allowed: reado
   scope.route({
     method: scope.supportedMethods.filter((method) => !allowed.includes(method)),
     url: path,
+    config: { refuses: true },
     onRequest: async (_request, reply) => {
       reply.header("allow", allowed.join(", "));
       throw new ServiceError("bellhop.http.MethodNotAllowed");

@@ -173,7 +173,7 @@ export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
     more: "It protects from a sender that makes up codes. For a chain that goes live in one day your operator can raise it.",
   },
   "bellhop.http.HeadersTooLarge": {
-    cause: "more than 16 kB of headers",
+    cause: "more than 16 kB of headers, or more than 100",
     remedy: "send fewer",
     again: "mended",
   },

@@ -17,6 +17,10 @@ export const CONSOLE_ERRORS = {
     status: 403,
     text: "Nobody can log in over plain http from elsewhere: put TLS in front and set BASE_URL to the https address, or use it on the machine itself.",
   },
+  "bellhop.console.WrongHost": {
+    status: 421,
+    text: "The console answers only to the host of BASE_URL and to this machine's own names.",
+  },
   "bellhop.console.NotFound": { status: 404, text: "There is no such thing." },
   "bellhop.console.Conflict": { status: 409, text: "It is not as it was: look again." },
   "bellhop.console.PayloadTooLarge": { status: 413, text: "The form is larger than is allowed." },

@@ -48,6 +48,8 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
   });
   configureServer(app);
   leaveBodies(app);
+  // Fastify refuses it without a media type before it looks for the address; it is a method like others that nobody takes.
+  app.addHttpMethod("QUERY", { overrideExisting: true });
   app.decorateRequest("principal", undefined);
   app.decorateRequest("acceptedRequestId", undefined);
   preparePages(app);
@@ -115,7 +117,9 @@ function closeWhenDraining(app: FastifyInstance, context: HttpContext): void {
 
 function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
   const routes = new RouteIndex();
-  app.addHook("onRoute", (route) => routes.add(route.method, route.url));
+  app.addHook("onRoute", ({ method, url, config }) => {
+    if (config?.refuses !== true) routes.add(method, url);
+  });
   app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
   app.setNotFoundHandler((request, reply) => {
     const methods = routes.methodsOf(request.url);

@@ -4,6 +4,9 @@ import { ServiceError } from "../errors/registry.ts";
 /** A host name or address with an optional port, as RFC 9110 section 7.2 and RFC 3986 section 3.2.2 have it; or nothing. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
+/** More than any client and the proxies before it send. Their size is bounded by Node's parser. */
+const HEADERS_MAX = 100;
+
 /** Nearly every request names the same host. */
 let lastHost = "";
 
@@ -18,12 +21,17 @@ function isHost(text: string): boolean {
  * Finds what Node's parser lets through although two readers of the same bytes could understand it differently: a
  * second Host, Authorization or Content-Type (Node keeps the first), no Host or one that is none (RFC 9112 section 3.2),
  * a fragment in the target (no part of one by section 3.2; some readers cut it off, others do not), a transfer coding
- * besides chunked (section 6.1), a version that is not HTTP/1. The connection is to be closed with the refusal.
+ * besides chunked (section 6.1), a version that is not HTTP/1, more headers than are allowed. The connection is to be closed with the refusal.
  */
 export function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   const { rawHeaders, httpVersionMajor, httpVersionMinor } = request;
   if (httpVersionMajor !== 1) return refusal("Speak HTTP/1.1 here.");
   if (request.url?.includes("#") === true) return refusal("A request's target has no fragment.");
+  if (rawHeaders.length > 2 * HEADERS_MAX) {
+    return new ServiceError("bellhop.http.HeadersTooLarge", {
+      message: `The request has more than ${HEADERS_MAX} headers.`,
+    });
+  }
   let hosts = 0;
   let authorizations = 0;
   let contentTypes = 0;

@@ -15,10 +15,10 @@ export interface InsightAnswer {
 }
 
 /**
- * Where a formula may begin: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
+ * Where a formula may begin, with ASCII signs or full-width ones: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
  * nothing else is gone through once.
  */
-const MAYBE_FORMULA = /^[=+\-@]|([;\s]+)([=+\-@]?)/g;
+const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
 const TO_QUOTE = /[",\r\n]/;
 
 /** Text that is somebody's own, and may be a formula: dates and decimals are ours. */

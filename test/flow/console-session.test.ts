@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../packages/console/src/contract.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/auth/operator-admin.ts";
 import { cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
+import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -276,6 +277,50 @@ describe("a change", () => {
     const answer = await session.get("audit");
     assert.equal(answer.headers.get("access-control-allow-origin"), null);
     assert.equal(answer.headers.get("cross-origin-resource-policy"), "same-origin");
+  });
+});
+
+describe("the host that a request names", () => {
+  const statusFor = async (node: TestService, host: string, path: string) => {
+    const connection = await RawConnection.open(node.address);
+    connection.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const { status, body } = await connection.answer();
+    connection.destroy();
+    if (status === 421) assert.match(body.toString(), /bellhop\.console\.WrongHost.*BASE_URL/);
+    return status;
+  };
+
+  test("is that of BASE_URL or this machine's own; a name that another points here is 421", async () => {
+    const behind = await startTestService(
+      { baseUrl: "https://hotels.example" },
+      { database: service.database },
+    );
+    try {
+      for (const path of ["/console", "/console/api/session", "/console/assets/x.js"]) {
+        for (const host of [
+          "evil.example",
+          "evil.example:8080",
+          "hotels.example.evil.example",
+          "10.0.0.1",
+          "127.0.0.1.evil.example",
+          "a",
+        ])
+          assert.equal(await statusFor(behind, host, path), 421, `${host} ${path}`);
+      }
+      for (const host of [
+        "hotels.example",
+        "HOTELS.example:443",
+        "localhost:1",
+        "127.0.0.1",
+        "127.1.2.3:80",
+        "[::1]:8080",
+      ])
+        assert.equal(await statusFor(behind, host, "/console/api/session"), 200, host);
+      // What is not the console's answers to any name.
+      assert.equal(await statusFor(behind, "evil.example", "/healthz"), 200);
+    } finally {
+      await behind.stop();
+    }
   });
 });
 

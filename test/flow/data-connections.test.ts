@@ -217,6 +217,18 @@ describe("requests that two readers could understand differently", () => {
     assert.equal(await countRequests(), before);
   });
 
+  test("more than 100 headers are 431, whatever their size, and the connection is closed", async () => {
+    const connection = await RawConnection.open(service.address);
+    connection.write(
+      await head(
+        service,
+        Array.from({ length: 101 }, () => "a:"),
+      ),
+    );
+    refusedWith(await connection.answer(), 431, "bellhop.http.HeadersTooLarge");
+    await connection.closing();
+  });
+
   test("headers beyond 16 kB are 431, in one line or in many, and trailers are bounded too", async () => {
     for (const lines of [[`X: ${"x".repeat(17_000)}`], Array.from({ length: 3_000 }, (_, n) => `X${n}: y`)]) {
       const connection = await RawConnection.open(service.address);

@@ -427,6 +427,7 @@ describe("CSV", () => {
       { channel: "line\nbreak", first: DAY + 3 },
       { channel: "\t+1", first: DAY + 4 },
       { channel: "plain;=1+1", first: DAY + 5 },
+      { channel: "\uff1d1+1;\uff20a", first: DAY + 6 },
     ]);
     const asked = { ...JULY, propertyCode: "CSV", by: "channel" };
     const answer = await askInsight(service, "on-the-books", asked, csv);
@@ -445,6 +446,7 @@ describe("CSV", () => {
       '17,"line\nbreak",1',
       "18,'\t+1,1,",
       "19,plain;'=1+1,1,100.00,",
+      "20,'\uff1d1+1;'\uff20a,1,100.00,",
     ];
     for (const line of wanted) assert.ok(answer.text.includes(`\r\n2026-07-${line}`), line);
   });
@@ -455,7 +457,7 @@ describe("CSV", () => {
     const [, address = ""] = /^<([^>]+)>; rel="next"$/.exec(first.headers.get("link") ?? "") ?? [];
     const second = await service.get(address, csv);
     assert.equal(second.headers.get("link"), null);
-    assert.equal(second.text.split("\r\n").length, 4);
+    assert.equal(second.text.split("\r\n").length, 5);
     assertDocumented(document, "GET", "/api/insight/v1/on-the-books", second);
     assert.equal(
       (await service.get(address, {})).headers.get("content-type"),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { RawConnection } from "../support/raw-http.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 
@@ -48,6 +49,24 @@ test("every answer has Helmet's headers and says nothing of what runs the servic
     for (const [name, value] of Object.entries(EXPECTED))
       assert.match(headers.get(name) ?? "", value, `${name} of a ${status}`);
     for (const name of ["server", "x-powered-by"]) assert.equal(headers.get(name), null, name);
+  }
+});
+
+test("what is no request, or never becomes one, is refused with them too", async () => {
+  const refused = {
+    "no request": "NONSENSE\r\n\r\n",
+    "broken in its body":
+      "POST /console/api/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense",
+  };
+  for (const [what, bytes] of Object.entries(refused)) {
+    const connection = await RawConnection.open(service.address);
+    connection.write(bytes);
+    const { status, headers } = await connection.answer();
+    assert.equal(status, 400, what);
+    for (const [name, value] of Object.entries(EXPECTED))
+      assert.match(headers.get(name) ?? "", value, `${name}: ${what}`);
+    assert.equal(headers.get("cache-control"), "no-store");
+    connection.destroy();
   }
 });
 

@@ -23,7 +23,8 @@ export function sessionCookieOf(baseUrl: string): SessionCookie | undefined {
   };
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host of a URL is this machine's own. */
+export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { findSession, isCsrfTokenOf, type OperatorSession } from "../../auth/operator-session.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import type { ConsoleParts } from "./console-parts.ts";
-import { readCookie } from "./cookie.ts";
+import { isLoopback, readCookie } from "./cookie.ts";
 
 /** packages/console/src/contract.ts has it as CSRF_HEADER. */
 const CSRF_HEADER = "x-bellhop-csrf";
@@ -46,6 +46,20 @@ export function requireOwnOrigin(parts: ConsoleParts, request: FastifyRequest): 
   const from = URL.canParse(origin) ? new URL(origin) : undefined;
   const isOwn = from !== undefined && (from.origin === new URL(parts.baseUrl()).origin || from.host === host);
   if (!isOwn) throw new ConsoleError("bellhop.console.Forged");
+}
+
+/**
+ * Refuses a host that is neither BASE_URL's nor this machine's own: a site that points its name here (DNS rebinding) would have its
+ * pages taken for the console's.
+ */
+export function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void {
+  const host = `http://${headers.host}`;
+  const name = URL.canParse(host) ? new URL(host).hostname : "";
+  const own = new URL(parts.baseUrl());
+  if (name === own.hostname || isLoopback(name)) return;
+  throw new ConsoleError("bellhop.console.WrongHost", {
+    message: `The console does not answer to this host. Open ${own.origin}/console, or set BASE_URL to the address that you use.`,
+  });
 }
 
 /** Refuses a change without the session's token, which only a page of ours can have read. */

@@ -12,6 +12,7 @@ import { addBackfillRoutes } from "./backfill-routes.ts";
 import { addClientRoutes } from "./client-routes.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { sessionCookieOf } from "./cookie.ts";
+import { requireOwnHost } from "./guard.ts";
 import { addHistoryRoutes } from "./history-routes.ts";
 import { addInsightRoutes } from "./insight-routes.ts";
 import { addIntakeRoutes } from "./intake-routes.ts";
@@ -70,6 +71,7 @@ export async function registerConsole(
   await app.register(async (scope) => {
     scope.decorateRequest("operator", undefined);
     scope.setErrorHandler(renderConsoleError);
+    scope.addHook("onRequest", async (request) => requireOwnHost(parts, request));
     addSessionRoutes(scope, parts, CODE_VERSION);
     addIntakeRoutes(scope, parts);
     addRequestRoutes(scope, parts);

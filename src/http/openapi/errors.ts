@@ -247,9 +247,10 @@ export const ERROR_ANSWERS = {
     "The headers or the body came too slowly. The connection is closed; send it again.",
     ["bellhop.http.RequestTimeout"],
   ),
-  HeadersTooLarge: errorAnswer("There are more than 16 kB of headers. The connection is closed.", [
-    "bellhop.http.HeadersTooLarge",
-  ]),
+  HeadersTooLarge: errorAnswer(
+    "There are more than 100 headers, or more than 16 kB of them. The connection is closed.",
+    ["bellhop.http.HeadersTooLarge"],
+  ),
   OAuthBadRequest: oauthAnswer(
     "The form cannot be used; `error` says why (RFC 6749 section 5.2).",
     "unsupported_grant_type",

@@ -1,6 +1,6 @@
 /**
  * Rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, CSV injection):
- * what partners send is not to be run on an operator's machine. Numbers stay numbers.
+ * what partners send, with full-width signs (U+FF1D) too, is not to be run on an operator's machine. Numbers stay numbers.
  */
 export function toCsv(rows: readonly (readonly (string | number | null)[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
@@ -8,10 +8,13 @@ export function toCsv(rows: readonly (readonly (string | number | null)[])[]): s
 
 /** At the beginning, and behind a semicolon or a line break: where a comma is a decimal point, spreadsheets divide cells there. */
 function withoutFormula(text: string): string {
-  return text.replaceAll(/^[=+\-@]|([;\s]+)([=+\-@]?)/g, (found, before = "", sign = found, offset) => {
-    const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
-    return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
-  });
+  return text.replaceAll(
+    /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g,
+    (found, before = "", sign = found, offset) => {
+      const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
+      return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
+    },
+  );
 }
 
 function cellOf(value: string | number | null): string {
