@@ -14,7 +14,7 @@ import { BOOKS_POSITION } from "../insight/books-position.ts";
 import { type InsightPage, onTheBooks } from "../insight/on-the-books.ts";
 import { PACE_POSITION, pace } from "../insight/pace.ts";
 import { pickup } from "../insight/pickup.ts";
-import { GROUPINGS, type Grouping, type StayQuestion } from "../insight/question.ts";
+import { GROUPINGS, type Grouping, QuestionTooLarge, type StayQuestion } from "../insight/question.ts";
 import { RECONCILIATION_POSITION, reconciliation } from "../insight/reconciliation.ts";
 import { onScene, type Scene } from "../insight/scene.ts";
 import type { Position, PositionShape } from "../read/position.ts";
@@ -158,6 +158,11 @@ function doorOfPartners(context: HttpContext): InsightDoor {
   };
 }
 
+function refuseLarge(error: unknown): never {
+  if (!(error instanceof QuestionTooLarge)) throw error;
+  throw new ServiceError("bellhop.insight.TooLarge", { message: error.message });
+}
+
 /** `GET` of every insight about a property; for partners with the scope `insight:read`, where no other door is named. */
 export function registerInsightRoutes(
   app: FastifyInstance,
@@ -169,7 +174,9 @@ export function registerInsightRoutes(
     answerIt: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
   ) =>
     app.get(`${path}/${name}`, { onRequest }, (request, reply) =>
-      run(request, () => readFor(readingFor(reply.raw, QUESTION_TIME), () => answerIt(request, reply))),
+      run(request, () =>
+        readFor(readingFor(reply.raw, QUESTION_TIME), () => answerIt(request, reply)).catch(refuseLarge),
+      ),
     );
   for (const route of [ON_THE_BOOKS, PICKUP, PACE, BLOCKS, RECONCILIATION])
     addQuestion(route.definition.name, (request, reply) => answer(context, route, request, reply));

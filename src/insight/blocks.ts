@@ -134,6 +134,7 @@ export function blocks(
   limit: number,
 ): Promise<InsightPage<BlockItem>> {
   const nights: NightItems<BlockItem> = {
+    ...{ client, property: question.property },
     ...{ from: question.from, to: question.to, isGrouped: true },
     read: ({ first, last }) => readBlocks(client, question, scene, { from: first, to: last }),
     positionOf: ({ stayDate, group, roomType = null }) => [

@@ -4,6 +4,7 @@ import { endOfBusinessDay } from "../settings/business-day.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import type { LabelMeanings } from "./label-meanings.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { ROWS_MAX, requireFewRows } from "./question.ts";
 import { addDays } from "./stay-date.ts";
 
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
@@ -105,11 +106,16 @@ export async function readGroupBlocks(
   );
   const nights = await on.query<NightRow>({
     ...readNights,
-    values: [...values, cutoffs.map(({ group }) => group), cutoffs.map(({ passedAt }) => passedAt)],
+    values: [
+      ...values,
+      cutoffs.map(({ group }) => group),
+      cutoffs.map(({ passedAt }) => passedAt),
+      ROWS_MAX + 1,
+    ],
   });
   return {
     masters,
-    nights: nights.rows.map((row) => {
+    nights: requireFewRows(nights.rows, range).map((row) => {
       const holds = holdsOf(row.label);
       const blocks = row.blocks ?? 0;
       return {

@@ -1,19 +1,42 @@
+import type { Queryable } from "../db/transaction.ts";
 import type { Position } from "../read/position.ts";
 import { compareCodes } from "./books-position.ts";
 import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
 import type { InsightPage } from "./on-the-books.ts";
+import type { InsightProperty } from "./point-in-time.ts";
+import { QuestionTooLarge } from "./question.ts";
 import { addDays } from "./stay-date.ts";
 
 /** What is paged: items of nights, in the order of their positions, of which the first part is the night. */
 export interface NightItems<Item> {
+  readonly client: Queryable;
+  readonly property: InsightProperty;
   readonly from: string;
   readonly to: string;
   /** Whether a night has more than one item as a rule. */
   readonly isGrouped: boolean;
+  /** Throws QuestionTooLarge where that is too much for one window. */
   read(window: NightWindow): Promise<readonly Item[]>;
   positionOf(item: Item): Position;
   /** A position before every item of a night and after those of the nights before. */
   beginOf(night: string): Position;
+}
+
+/** How many rows the first window is chosen for: what a row of its nights is made of is known after it only. */
+const FIRST_ROWS = 400;
+
+async function readWindow<Item>(
+  nights: NightItems<Item>,
+  windows: NightWindows,
+  window: NightWindow,
+): Promise<readonly Item[] | undefined> {
+  try {
+    return await nights.read(window);
+  } catch (error) {
+    if (!(error instanceof QuestionTooLarge)) throw error;
+    windows.shorten(window);
+    return undefined;
+  }
 }
 
 function comparePositions(one: Position, other: Position): number {
@@ -39,13 +62,14 @@ export async function pageOfNights<Item>(
   const first = begun < from ? from : begun;
   if (first > to) return { items: [], next: null };
   const items: Item[] = [];
-  const windows = new NightWindows(first, to, isGrouped, limit + 1);
+  const windows = new NightWindows(first, to, isGrouped, Math.min(limit + 1, FIRST_ROWS));
   let passed: NightWindow | undefined;
   for (let count = 0; count < WINDOWS_MAX && items.length <= limit; count += 1) {
-    const window = windows.next();
+    const window = await windows.nextOfFew(nights.client, nights.property, true);
     if (window === undefined) break;
     const wanted = limit + 1 - items.length;
-    const read = await nights.read(window);
+    const read = await readWindow(nights, windows, window);
+    if (read === undefined) continue;
     const found = read.filter(
       (item) => start === null || comparePositions(nights.positionOf(item), start) > 0,
     );

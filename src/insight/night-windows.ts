@@ -1,9 +1,19 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
+import type { Queryable } from "../db/transaction.ts";
 import type { Property } from "../read/property.ts";
+import type { InsightProperty } from "./point-in-time.ts";
+import { QuestionTooLarge } from "./question.ts";
 import { addDays, daysBetween } from "./stay-date.ts";
 
 const findNextNight = readStatement(new URL("./sql/find-next-night.sql", import.meta.url));
+
+const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.url));
+
+/** Rows that a page lays out night by night: some tenths of a second of the database. */
+const LAID_OUT_MAX = 200_000;
+/** How much shorter a window is tried that was too large. */
+const SHRINK = 4;
 
 /** A window is no longer than this however empty the nights before were: what one statement reads is bounded by it. */
 const WINDOW_DAYS_MAX = 1_100;
@@ -14,6 +24,19 @@ export const WINDOWS_MAX = 40;
 export interface NightWindow {
   readonly first: string;
   readonly last: string;
+}
+
+/** How many rows of some nights are laid out before they are added up. Blocks are laid out by some questions only. */
+export async function laidOutOf(
+  client: Queryable,
+  { bucket, propertyId }: InsightProperty,
+  { first, last }: NightWindow,
+  withBlocks: boolean,
+): Promise<number> {
+  const values = [bucket, propertyId, first, last];
+  const { rows } = await client.query<{ shared: number; blocks: number }>({ ...weighNights, values });
+  const { shared = 0, blocks = 0 } = rows[0] ?? {};
+  return shared + (withBlocks ? blocks : 0);
 }
 
 /** The days of a page's first window: about as many as fill it when each has a row, or a few of them. */
@@ -31,6 +54,7 @@ export class NightWindows {
   #first: string;
   #days: number;
   #isDone = false;
+  #laidOut = 0;
 
   constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number) {
     this.#first = from;
@@ -43,6 +67,33 @@ export class NightWindows {
     if (this.#isDone) return undefined;
     const left = daysBetween(this.#first, this.#to);
     return { first: this.#first, last: left < this.#days ? this.#to : addDays(this.#first, this.#days - 1) };
+  }
+
+  /**
+   * The next window, as short as it has to be for what is laid out of it; undefined also where the page has laid out enough. Throws
+   * QuestionTooLarge where one night has too much.
+   */
+  async nextOfFew(
+    client: Queryable,
+    property: InsightProperty,
+    withBlocks: boolean,
+  ): Promise<NightWindow | undefined> {
+    for (let window = this.next(); window !== undefined; window = this.next()) {
+      if (this.#laidOut > LAID_OUT_MAX / 2) return undefined;
+      const laidOut = await laidOutOf(client, property, window, withBlocks);
+      if (laidOut <= LAID_OUT_MAX) {
+        this.#laidOut += laidOut;
+        return window;
+      }
+      this.shorten(window);
+    }
+    return undefined;
+  }
+
+  /** Has the next window begin where one began that was too large, and be shorter. Throws QuestionTooLarge where that was one night. */
+  shorten({ first, last }: NightWindow): void {
+    if (first === last) throw new QuestionTooLarge(first, last);
+    this.#days = Math.ceil((daysBetween(first, last) + 1) / SHRINK);
   }
 
   /** Moves on behind a window that had so many rows. */

@@ -183,7 +183,7 @@ export async function onTheBooks(
   const cells: Cell[] = [];
   const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = windows.next();
+    const window = await windows.nextOfFew(client, question.property, false);
     if (window === undefined || cells.length > limit) break;
     const wanted = limit + 1 - cells.length;
     const found = await readWindow(client, question, scene, window, after, wanted);

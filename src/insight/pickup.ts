@@ -97,7 +97,7 @@ export async function pickup(
   const found: PickupRow[] = [];
   const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = windows.next();
+    const window = await windows.nextOfFew(client, question.property, false);
     if (window === undefined || found.length > limit) break;
     const wanted = limit + 1 - found.length;
     const rows = await readWindow(client, question, scene, window, after, wanted);

@@ -34,6 +34,26 @@ export interface StayQuestion {
   readonly asOf: string | null;
 }
 
+/** Some nights need more rows than one answer may read. */
+export class QuestionTooLarge extends Error {
+  constructor(first: string, last: string) {
+    const nights = first === last ? `The night ${first} needs` : `The nights from ${first} to ${last} need`;
+    super(`${nights} more rows than one answer may read: ask for fewer nights (from, to), or without by.`);
+  }
+}
+
+/** Rows that one statement answers at most. Throws QuestionTooLarge beyond: each is some hundred bytes of a thread's memory. */
+export const ROWS_MAX = 250_000;
+
+/** Rows of nights, of which at most one more than ROWS_MAX were asked for. */
+export function requireFewRows<Row>(
+  rows: Row[],
+  { from, to }: { readonly from: string; readonly to: string },
+): Row[] {
+  if (rows.length > ROWS_MAX) throw new QuestionTooLarge(from, to);
+  return rows;
+}
+
 /** The bound of an instant in a statement. */
 export function boundOf(instant: string | null): string {
   return instant ?? "infinity";

@@ -2,14 +2,17 @@ import type pg from "pg";
 import { type Finding, findingsOf } from "./findings.ts";
 import { readHeldOf } from "./held-records.ts";
 import { type NightReservation, readNightReservations } from "./night-reservations.ts";
+import { laidOutOf } from "./night-windows.ts";
 import { pointInTimeOf } from "./point-in-time.ts";
-import type { StayQuestion } from "./question.ts";
+import { QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { type ReconciledNight, readSources, reconcile } from "./reconciled-nights.ts";
 import type { Scene } from "./scene.ts";
 import { addDays } from "./stay-date.ts";
 
 const NIGHTS_AROUND = 31;
 const FINDINGS_MAX = 100;
+/** Rows of the nights around that are laid out night by night. */
+const LAID_OUT_MAX = 500_000;
 
 /** One night, with everything behind its difference. */
 export interface NightReconciliation {
@@ -35,6 +38,8 @@ export async function reconcileNight(
   const { property } = question;
   const at = pointInTimeOf(question);
   const around = { from: addDays(stayDate, -NIGHTS_AROUND), to: addDays(stayDate, NIGHTS_AROUND) };
+  if ((await laidOutOf(client, property, { first: around.from, last: around.to }, true)) > LAID_OUT_MAX)
+    throw new QuestionTooLarge(around.from, around.to);
   const sources = await readSources(client, property, around, at, scene);
   const differences = new Map<string, number>();
   const keyOf = (night: string, roomType: string | null) => JSON.stringify([night, roomType]);

@@ -25,6 +25,7 @@ export function reconciliation(
 ): Promise<InsightPage<ReconciledNight>> {
   const { property, from, to, by } = question;
   const nights: NightItems<ReconciledNight> = {
+    ...{ client, property },
     ...{ from, to, isGrouped: by === "roomType" },
     read: async ({ first, last }) => {
       const at = pointInTimeOf(question);

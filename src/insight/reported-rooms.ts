@@ -1,6 +1,7 @@
 import { readStatement } from "../db/statement.ts";
 import type { Queryable } from "../db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { ROWS_MAX, requireFewRows } from "./question.ts";
 
 const readReported = readStatement(new URL("./sql/read-reported-rooms.sql", import.meta.url));
 
@@ -29,8 +30,8 @@ export async function readReportedRooms(
     ...readReported,
     values: [
       ...[property.bucket, property.propertyId, range.from, range.to],
-      ...[at.sourceUpTo, at.receivedUpTo],
+      ...[at.sourceUpTo, at.receivedUpTo, ROWS_MAX + 1],
     ],
   });
-  return rows;
+  return requireFewRows(rows, range);
 }

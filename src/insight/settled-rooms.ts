@@ -1,5 +1,6 @@
 import type { Queryable } from "../db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import { ROWS_MAX, requireFewRows } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
 import { sumEntries } from "./sum-entries.ts";
 
@@ -22,8 +23,9 @@ export async function readSettledRooms(
   at: PointInTime,
   deducting: readonly string[],
 ): Promise<SettledRooms[]> {
-  return await sumEntries<SettledRooms>(on, readSettled, [
+  const rows = await sumEntries<SettledRooms>(on, readSettled, [
     ...[property.bucket, property.propertyId, range.from, range.to],
-    ...[at.sourceUpTo, at.receivedUpTo, deducting],
+    ...[at.sourceUpTo, at.receivedUpTo, deducting, ROWS_MAX + 1],
   ]);
+  return requireFewRows(rows, range);
 }

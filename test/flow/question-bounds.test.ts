@@ -5,10 +5,12 @@ import { createPool } from "../../src/db/pool.ts";
 import { readFor } from "../../src/db/readers.ts";
 import { createLoggerTo } from "../../src/observe/log.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { type ModelRun, writeNights } from "../support/insight-model.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { insightItems } from "./insight-fixture.ts";
+import { dayOf } from "../workload/calendar-day.ts";
+import { addProperty, askInsight, insightItems } from "./insight-fixture.ts";
 import {
   apply,
   group,
@@ -32,7 +34,7 @@ const QUESTIONS = [
   `reconciliation/night?${LISBON}&stayDate=2026-07-14`,
   `feed-health?${LISBON}`,
 ];
-const LISTS = [`reservations?${LISBON}`, `reservations/history?${LISBON}&reservationId=r1`, "requests"];
+const LISTS = [`reservations?${LISBON}`, `reservations/history?${LISBON}&reservationId=r1`];
 
 let service: TestService;
 let session: ConsoleSession;
@@ -73,7 +75,7 @@ async function leave(path: string, headers: Readonly<Record<string, string>>): P
 }
 
 const QUESTIONED = "bellhop_state.night_dimension, bellhop.feed_arrival";
-const LISTED = "bellhop_state.current_record, bellhop_state.reservation_version, bellhop.accept_log";
+const LISTED = "bellhop_state.current_record, bellhop_state.reservation_version";
 
 describe("the statement of a client that has left is cancelled", () => {
   test("of each question", async () => {
@@ -94,7 +96,6 @@ describe("the statement of a client that has left is cancelled", () => {
     const headers = { authorization: `Bearer ${await service.token()}` };
     await whileLocked(LISTED, async () => {
       for (const list of LISTS) await leave(`/api/public/v1/${list}`, headers);
-      await leave("/console/api/requests", { cookie: session.cookie });
       await leave(`/console/api/calendar?${NIGHTS}`, { cookie: session.cookie });
     });
   });
@@ -176,6 +177,41 @@ async function running(pattern: string): Promise<number> {
   );
   return rows.length;
 }
+
+test("what is laid out night by night is counted first: in parts, and refused where it cannot be parted", async () => {
+  const run: ModelRun = {
+    ...{ status: "CONFIRMED", first: dayOf("2026-01-01"), nights: 1_100, rooms: 1, adults: 2, children: 0 },
+    ...{ net: 100, gross: null, roomType: "DLX", bookedRoomType: null, marketSegment: null, group: null },
+    ...{ rateCode: null, channel: null, currency: "EUR" },
+  };
+  const at = { sourceTime: "2026-01-01T00:00:00.000000Z", receivedAt: "2026-01-01T00:00:01.000000Z" };
+  const sharers = Array.from({ length: 920 }, (_, key) => ({
+    ...at,
+    key: `r${key}`,
+    shareId: `s${key % 10}`,
+  }));
+  const place = await addProperty(service, "SHARED");
+  await writeNights(
+    service.pool,
+    place,
+    sharers.map((sharer) => ({ ...sharer, runs: [run] })),
+  );
+  const asked = { clientCode: "ACME", propertyCode: "SHARED", from: "2026-01-01", to: "2029-01-04" };
+  for (const name of ["on-the-books", "reconciliation"]) {
+    const year = { ...asked, to: "2026-12-31", limit: "10000" };
+    const nights = await insightItems(service, name, year);
+    assert.equal(nights.length, 365, name);
+    assert.ok(
+      nights.every(({ rooms, rebuilt }) => (rooms ?? rebuilt) === 10),
+      name,
+    );
+  }
+  const refused = await askInsight(service, "pace", asked);
+  assert.equal(refused.status, 400, refused.text);
+  assert.equal(refused.json()["exception"], "bellhop.insight.TooLarge");
+  assert.match(String(refused.json()["message"]), /2026-01-01 to 2029-01-04 need more rows.*fewer nights/);
+  assert.equal((await askInsight(service, "pace", { ...asked, to: "2026-01-31" })).status, 200);
+});
 
 describe("a record of more than insight counts", () => {
   const LONG = { clientCode: "ACME", propertyCode: "LONG" };

@@ -1,6 +1,6 @@
 -- What group block masters say of the nights from $3 to $4, by group, label and room type: of what has a source time up to $5
 -- and was received up to $6. $7 and $8 are groups and the instants after which their cutoff has passed: what was given back
--- since then is told apart. Plan: bitmap scans of block_entry_short (from $3 - 30 to $4) and block_entry_long.
+-- since then is told apart. At most $9 rows. Plan: bitmap scans of block_entry_short (from $3 - 30 to $4) and block_entry_long.
 select
   (entry.first_night + passed)::text as night, entry.key as block_group, kind.status as label,
   kind.room_type_code as room_type,
@@ -29,3 +29,4 @@ cross join lateral generate_series(0, entry.end_night - entry.first_night - 1) a
 group by entry.first_night + passed, entry.key, kind.status, kind.room_type_code
 having sum(entry.blocks) <> 0 or sum(entry.picked_up) <> 0 or sum(entry.original_blocks) <> 0
 order by entry.first_night + passed, entry.key, kind.room_type_code
+limit $9

@@ -1,5 +1,5 @@
 -- What inventory says is sold of the nights from $3 to $4, by room type (virtual ones aside): of the version that counts at the
--- source time $5 as received up to $6, and not held then. The current record tells of nearly every night; only where it is newer
+-- source time $5 as received up to $6, and not held then; at most $7 rows. The current record tells of nearly every night; only where it is newer
 -- than that are versions walked back, and they lie in the order of time, so what is walked is what came since.
 with held as materialized (
   select request_id, record_index
@@ -56,3 +56,4 @@ cross join lateral (
 ) as room
 where known.bucket = $1 and known.property_id = $2 and known.resource = 'i' and known.key between $3 and $4
 order by known.key, room.room_type
+limit $7

@@ -1,5 +1,5 @@
 -- Rooms of reservations that are on the books, from the night $3 to $4, by room type and group: of what has a source time up to
--- $5 and was received up to $6, under the labels $7. Shared rooms are settled night by night.
+-- $5 and was received up to $6, under the labels $7; at most $8 rows. Shared rooms are settled night by night.
 -- Only changes are summed, and nights are laid out at the end.
 with kind as materialized (
   select
@@ -54,3 +54,4 @@ join (select distinct cell, room_type_code, group_block_code from kind) as told 
 cross join lateral generate_series(0, stretch.end_night - stretch.night - 1) as passed
 where stretch.rooms <> 0
 order by stretch.night + passed, cell
+limit $8

@@ -1,0 +1,15 @@
+-- How many rows of the nights from $3 to $4 are laid out night by night before anything is added up: of shared rooms, and of group
+-- blocks. Plan: night_entry_shared, and bitmap scans of block_entry_short and block_entry_long.
+select
+  (
+    select coalesce(sum(least(first_night + nights, $4::date + 1) - greatest(first_night, $3::date)), 0)
+    from bellhop_state.night_entry
+    where bucket = $1 and property_id = $2 and share_id is not null
+      and first_night <= $4::date and first_night + nights > $3::date
+  )::float8 as shared,
+  (
+    select coalesce(sum(least(first_night + nights, $4::date + 1) - greatest(first_night, $3::date)), 0)
+    from bellhop_state.block_entry
+    where bucket = $1 and property_id = $2 and (nights > 31 or first_night >= $3::date - 30)
+      and first_night <= $4::date and first_night + nights > $3::date
+  )::float8 as blocks
