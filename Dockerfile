@@ -8,9 +8,10 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 COPY packages/console/package.json packages/console/package-lock.json packages/console/
-RUN npm ci --prefix packages/console --no-audit --no-fund
+COPY packages/docs/package.json packages/docs/package-lock.json packages/docs/
+RUN npm ci --prefix packages/console --no-audit --no-fund && npm ci --prefix packages/docs --no-audit --no-fund
 COPY . .
-RUN npm run build --prefix packages/console -- --out dist && rm -rf packages/console/node_modules
+RUN npm run build --prefix packages/console -- --out dist && npm run build --prefix packages/docs -- --out dist && rm -rf packages/*/node_modules
 # Half of a start is stripping types and compiling. What runs cannot write its own tree, so that is kept here already, under
 # the user id it runs as, which Node makes part of the place.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop

@@ -80,7 +80,8 @@ function fits(names, name) {
 async function runNpm(root, dev, state, onStarted) {
   const action = state === "lacking" ? ["install", "--no-save"] : ["ci"];
   const extent = dev ? "--include=dev" : "--omit=dev";
-  const what = root.endsWith(join("packages", "console")) ? "the console's packages" : "packages";
+  const name = /packages[\\/](\w+)$/.exec(root)?.[1];
+  const what = name === undefined ? "packages" : `packages of the ${name}`;
   console.error(`bellhop: installing ${what} (npm ${action[0]} ${extent}) …`);
   const [command, ...prefix] = npmCommand();
   // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are told.
@@ -92,12 +93,13 @@ async function runNpm(root, dev, state, onStarted) {
     stdio: ["ignore", 2, 2],
   });
   if (child.pid !== undefined) onStarted(child.pid);
-  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+  const stop = (signal) => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, stop);
   const status = await new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => resolve(signal ?? code));
   });
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  for (const signal of SIGNALS) process.off(signal, stop);
   if (status !== 0) throw new Error(`npm ${action[0]} failed (${status}); its words are above`);
 }
 

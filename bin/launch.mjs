@@ -1,6 +1,6 @@
 /**
  * What `npm start`, `npm test` and `npm run bellhop` run first. It needs nothing but Node 20: installs the packages
- * when they are missing or older than the lock file, builds the console where it is to be served, then hands over to the
+ * when they are missing or older than the lock file, builds the console and the documentation for whoever serves them, then hands over to the
  * pinned Node that came with them.
  *
  * Usage: node bin/launch.mjs [--dev] <entry.ts> [arguments]
@@ -19,7 +19,7 @@
 import { spawn } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureConsoleBuilt } from "./build-console.mjs";
+import { ensureBuilt } from "./build-packages.mjs";
 import { findNode, ownNode } from "./find-node.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { processEnvironment } from "./process-environment.mjs";
@@ -41,22 +41,13 @@ try {
 } catch (error) {
   fail(error.message);
 }
-if (needsConsole()) await buildConsole();
+if (servesPages()) await ensureBuilt(root);
 run(nodeOr(() => findNode(root)));
 
-/** The service serves it, tests and checks look at it; commands have no use for it. */
-function needsConsole() {
+/** The service serves the console and the documentation, tests and checks look at them; commands have no use for them. */
+function servesPages() {
   const isLookedAt = entry === "scripts/test.ts" || entry === "scripts/check.ts";
   return isLookedAt || (entry === "src/main.ts" && entryArguments[0] === "serve");
-}
-
-/** The service runs without its console: whatever keeps that from being built is told, and the start goes on. */
-async function buildConsole() {
-  try {
-    await ensureConsoleBuilt(root);
-  } catch (error) {
-    console.error(`bellhop: the console is not there: ${error.message}`);
-  }
 }
 
 function nodeOr(find) {

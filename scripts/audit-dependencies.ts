@@ -1,6 +1,6 @@
 /**
  * `npm run check:audit [-- --required]`: asks the package registry for known vulnerabilities of every package in the lock
- * files, the service's and the console's. Exit code 1 for one of high or critical severity. Not every registry answers that
+ * files: the service's, the console's and the documentation's. Exit code 1 for one of high or critical severity. Not every registry answers that
  * question (a mirror may not, and without a network none does): then it says that nothing was checked, which is no failure
  * unless `--required` makes it one.
  */
@@ -23,7 +23,7 @@ const REFUSED = ["high", "critical"];
 const FETCH_MS_MAX = 20_000;
 
 /** Where the lock files are, from the root of the checkout. */
-const FOLDERS = ["", "packages/console/"];
+const FOLDERS = ["", "packages/console/", "packages/docs/"];
 
 const { required } = readOptions(USAGE, { required: { type: "boolean", default: false } });
 for (const folder of FOLDERS) audit(folder);

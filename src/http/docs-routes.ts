@@ -1,34 +1,18 @@
-import { readFileSync } from "node:fs";
-import { posix } from "node:path";
-import type { FastifyInstance } from "fastify";
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
-import { renderReference } from "./api-reference/page.ts";
-import {
-  API_PATH,
-  type Page,
-  readBytes,
-  readContents,
-  readPictures,
-  relativeAddress,
-  START_PATH,
-} from "./docs-site/contents.ts";
-import { searchIndex } from "./docs-site/search-index.ts";
-import { renderTextPage, type Site } from "./docs-site/text-page.ts";
-import { buildOpenApiDocument } from "./openapi/document.ts";
-import type { DocumentOptions } from "./openapi/options.ts";
-import type { PageFiles } from "./page/shell.ts";
-import { once, ServedFile } from "./served-file.ts";
+import { accepts, BuiltFiles } from "./built-files.ts";
+import { type Deployment, describeDeployment } from "./openapi/deployment.ts";
 
-type Addresses = NonNullable<DocumentOptions["addresses"]>;
-
-/** What the document says of the deployment; the addresses are asked for once the service listens. */
-export interface DocsOptions extends Omit<DocumentOptions, "addresses"> {
-  addresses(): Addresses;
-  readonly sandbox: boolean;
+/** What the documentation says of the deployment; the addresses are known once the service listens. */
+export interface DocsOptions extends Omit<Deployment, "addresses"> {
+  addresses(): Deployment["addresses"];
 }
 
-/** The pages' own files and nothing else: nothing from elsewhere, nothing inline, no frames, no forms. */
-const CONTENT_SECURITY_POLICY = [
+/** The site's own files and nothing else. */
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -37,94 +21,66 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join("; ");
+];
+const PAGE_POLICY = [...POLICY, "require-trusted-types-for 'script'"].join("; ");
+/** Scalar adds `<style>` elements to its page. */
+const REFERENCE_POLICY = POLICY.join("; ").replace("style-src 'self'", "style-src 'self' 'unsafe-inline'");
 
-const HTML = "text/html; charset=utf-8";
-const JSON_TYPE = "application/json; charset=utf-8";
-const SEARCH_PATH = "docs/search.json";
+/** Long enough for a visit; a deployment that changes is seen a few minutes later. */
+const CACHE_CONTROL = "public, max-age=300";
+/** Where the site is once it is built (packages/docs). */
+const DIRECTORY = fileURLToPath(new URL("../../packages/docs/dist/", import.meta.url));
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Bellhop documentation</title></head>
+<body>
+<h1>The documentation is not built yet</h1>
+<p>The service runs without it. <code>npm start</code> builds it when the packages can be installed, and
+<code>npm run docs:build</code> builds it while the service runs. Then load this page again.</p>
+</body>
+</html>
+`;
 
-/** The files that pages load, by address, with where they lie; all are small and stay in memory. */
-const ASSETS: Readonly<Record<string, readonly [type: string, file: string]>> = {
-  "docs/page.css": ["text/css; charset=utf-8", "./page/page.css"],
-  "docs/site.css": ["text/css; charset=utf-8", "./docs-site/site.css"],
-  "docs/copy.js": ["text/javascript; charset=utf-8", "./page/copy.js"],
-  "docs/follow-reading.js": ["text/javascript; charset=utf-8", "./page/follow-reading.js"],
-  "docs/reference.js": ["text/javascript; charset=utf-8", "./api-reference/reference.js"],
-  "docs/site.js": ["text/javascript; charset=utf-8", "./docs-site/site.js"],
-  "docs/search.js": ["text/javascript; charset=utf-8", "./docs-site/search.js"],
-  "docs/icon.svg": ["image/svg+xml", "./page/icon.svg"],
-};
-const PICTURES: Readonly<Record<string, string>> = {
-  ".webp": "image/webp",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-};
-
-/** Where a page finds its files, relative to itself. */
-function filesOf(path: string): PageFiles {
-  const to = (target: string) => relativeAddress(path, target);
-  const scripts = path === API_PATH ? ["docs/reference.js"] : ["docs/site.js"];
-  return {
-    styles: [to("docs/page.css"), to("docs/site.css")],
-    scripts: ["docs/copy.js", ...scripts, "docs/search.js"].map(to),
-    icon: to("docs/icon.svg"),
-    start: to(START_PATH),
-    api: to(API_PATH),
-    document: to("openapi.json"),
-    search: to(SEARCH_PATH),
-    root: to("docs").replace(/docs$/, ""),
-  };
-}
-
-/** Everything below `/docs` by its address, each made when it is first asked for and then kept: some sixty pages. */
-function filesBelowDocs(settled: () => DocumentOptions & { addresses: Addresses; sandbox: boolean }) {
-  const sections = readContents();
-  const site: Site = {
-    sections,
-    pictures: readPictures(),
-    apiVersion: buildOpenApiDocument(settled()).info.version,
-  };
-  const files = new Map<string, () => ServedFile>();
-  const add = (path: string, make: () => ServedFile) => files.set(path, once(make));
-  for (const page of sections.flatMap(({ pages }) => pages).filter((one): one is Page => "file" in one))
-    add(page.path, () => new ServedFile(HTML, renderTextPage(page, site, filesOf(page.path))));
-  add(API_PATH, () => new ServedFile(HTML, renderReference(settled(), filesOf(API_PATH))));
-  add(SEARCH_PATH, () => new ServedFile(JSON_TYPE, JSON.stringify(searchIndex(sections))));
-  for (const [path, [type, file]] of Object.entries(ASSETS))
-    add(path, () => new ServedFile(type, readFileSync(new URL(file, import.meta.url), "utf8")));
-  // Some megabytes together and seldom asked for: read anew each time.
-  for (const [path, file] of site.pictures)
-    files.set(
-      path,
-      () => new ServedFile(PICTURES[posix.extname(file)] ?? "image/svg+xml", readBytes(file), false),
-    );
-  return files;
+async function sendPage(files: BuiltFiles, path: string, request: FastifyRequest, reply: FastifyReply) {
+  reply.header("content-security-policy", path === "api" ? REFERENCE_POLICY : PAGE_POLICY);
+  // Pages have no extension in their addresses, other files have.
+  const name = /\.\w+$/.test(path) ? path : `${path || "index"}.html`;
+  const found = path.endsWith(".html") ? false : await files.has(name);
+  if (found === true) return files.send(name, request, reply);
+  if (found === false) throw new ServiceError("bellhop.http.NotFound");
+  return reply.code(503).header("cache-control", "no-store").type("text/html; charset=utf-8").send(NOT_BUILT);
 }
 
 /**
- * `/openapi.json`, the OpenAPI document of this deployment, and `/docs`, the documentation: its pages are the Markdown
- * files of docs/, and the API reference is made from the document. All are made when they are first asked for, since only
- * then the addresses are known. No token is needed.
+ * Registers `/docs`, the built documentation site, and `/openapi.json`, the OpenAPI document of this deployment. No token is
+ * needed.
  */
-export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions): void {
-  const settled = () => ({ ...options, addresses: options.addresses() });
-  const document = once(() => new ServedFile(JSON_TYPE, JSON.stringify(buildOpenApiDocument(settled()))));
-  const files = once(() => filesBelowDocs(settled));
-  const find = (path: string): ServedFile => {
-    const make = files().get(path);
-    if (make === undefined) throw new ServiceError("bellhop.http.NotFound");
-    return make();
+export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, directory = DIRECTORY): void {
+  let described: { readonly json: string; readonly packed: Buffer; readonly tag: string } | undefined;
+  const describe = () => {
+    const json = JSON.stringify(describeDeployment({ ...options, addresses: options.addresses() }));
+    return {
+      json,
+      packed: gzipSync(json),
+      tag: `"${createHash("sha256").update(json).digest("base64url").slice(0, 22)}"`,
+    };
   };
-  app.get("/openapi.json", (request, reply) => document().send(request, reply));
-  // The policy is set here, over the app's, which forbids everything.
-  app.get("/docs", (request, reply) =>
-    find(START_PATH).send(request, reply.header("content-security-policy", CONTENT_SECURITY_POLICY)),
-  );
-  app.get("/docs/*", (request, reply) =>
-    find(`docs/${(request.params as { "*": string })["*"]}`).send(
-      request,
-      reply.header("content-security-policy", CONTENT_SECURITY_POLICY),
-    ),
-  );
+  app.get("/openapi.json", (request, reply) => {
+    // Made at the first request, since only then the addresses are known.
+    described ??= describe();
+    const { json, packed, tag } = described;
+    reply.header("cache-control", CACHE_CONTROL).header("etag", tag).header("vary", "Accept-Encoding");
+    if (request.headers["if-none-match"]?.includes(tag)) return reply.code(304).send();
+    reply.type("application/json; charset=utf-8");
+    return accepts(request, "gzip")
+      ? reply.header("content-encoding", "gzip").send(packed)
+      : reply.send(json);
+  });
+  const files = new BuiltFiles(directory, CACHE_CONTROL);
+  app.get("/docs", (request, reply) => sendPage(files, "", request, reply));
+  app.get("/docs/*", (request, reply) => {
+    const { "*": path } = request.params as { "*": string };
+    if (path === "" || path === "index") throw new ServiceError("bellhop.http.NotFound");
+    return sendPage(files, path, request, reply);
+  });
 }

@@ -4,15 +4,18 @@ import type { Page } from "playwright-core";
 import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 
-/** Pages that are small enough for axe to take seconds, with all that a page can have: tables, programs as tabs. */
-const PAGES = ["", "/guides/shares"];
+/** Between them they have all that a page can have: programs as tabs, pictures, tables with and without heads, Scalar. */
+const PAGES = ["", "/guides/shares", "/console", "/records", "/api"];
 /** Those with what could be wider than a phone: tables of fields, pictures, long lines, the API reference. */
-const WIDE_PAGES = [...PAGES, "/errors", "/records", "/console", "/decisions/0007-threads", "/api"];
+const WIDE_PAGES = [...PAGES, "/errors", "/decisions/0007-threads"];
 const PHONE = { width: 390, height: 844 };
 
 export const describeDocumentation = ({ service, inWindow: inAnyWindow }: ConsoleFixture) =>
   describe("the documentation in a browser", () => {
-    const visit = (page: Page, path: string) => page.goto(`${service().address}/docs${path}`);
+    const visit = async (page: Page, path: string) => {
+      await page.goto(`${service().address}/docs${path}`);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+    };
     const inWindow = (name: string, run: (page: Page) => Promise<void>) =>
       inAnyWindow(name, run, { loggedOut: true });
     for (const path of PAGES)
@@ -69,6 +72,36 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
       },
     );
 
+    inWindow("the search ranks whole words above beginnings of words, and finds operations", async (page) => {
+      await visit(page, "");
+      const field = page.getByRole("combobox");
+      const first = async (query: string) => {
+        await field.fill(query);
+        await page.getByRole("option").first().waitFor();
+        return page.getByRole("option").first().getAttribute("href");
+      };
+      assert.equal(await first("share"), "docs/guides/shares#how-a-share-is-counted");
+      assert.match((await first("webhooks")) ?? "", /docs\/webhooks|docs\/guides\/changes#webhooks/);
+      await field.fill("list your requests");
+      await page.locator('a[href="docs/api#listRequests"]').click();
+      await page.getByRole("heading", { name: "List your requests" }).waitFor();
+    });
+
+    inWindow(
+      "the API reference draws every operation, without a request to another address",
+      async (page) => {
+        const requested: string[] = [];
+        page.on("request", (request) => requested.push(new URL(request.url()).origin));
+        await visit(page, "/api");
+        const { paths } = (await (await page.request.get(`${service().address}/openapi.json`)).json()) as {
+          readonly paths: Record<string, Record<string, { readonly operationId: string }>>;
+        };
+        for (const { operationId } of Object.values(paths).flatMap((item) => Object.values(item)))
+          await page.locator(`[id$="/${operationId}"]`).first().waitFor({ state: "attached" });
+        assert.deepEqual([...new Set(requested)], [service().address]);
+      },
+    );
+
     inWindow("on a phone the contents open over the page and lead on", async (page) => {
       await page.setViewportSize(PHONE);
       await visit(page, "");
@@ -79,6 +112,7 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
 
     inWindow("an address of the API reference from when it stood at /docs leads there", async (page) => {
       await visit(page, "#getRequest");
-      await page.waitForURL(/\/docs\/api#getRequest$/);
+      await page.waitForURL(/\/docs\/api#tag\/requests\/getRequest$/);
+      await page.getByRole("heading", { name: "See what became of a request" }).waitFor();
     });
   });

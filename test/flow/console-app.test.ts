@@ -9,7 +9,8 @@ import { addAppRoutes } from "../../src/http/console/app-routes.ts";
 
 let directory: string;
 let address: string;
-const app = fastify();
+// A connection whose answer is being sent at the end keeps the app open for its keep-alive.
+const app = fastify({ forceCloseConnections: true });
 before(async () => {
   directory = join(await mkdtemp(join(tmpdir(), "bellhop-console-")), "dist");
   addAppRoutes(app, directory);

@@ -1,5 +1,5 @@
-import { Html, html, joined } from "../../markup/html.ts";
 import type { JudgedStep, Report } from "../report.ts";
+import { Html, html, joined } from "./markup.ts";
 
 const RESULT_WORDS = { pass: "passed", fail: "failed", "not-yet": "not yet" } as const;
 

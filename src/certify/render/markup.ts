@@ -42,11 +42,3 @@ export function html(parts: TemplateStringsArray, ...values: readonly Content[])
 export function joined(pieces: readonly Html[], between: string): Html {
   return new Html(pieces.map((piece) => piece.markup).join(escaped(between)));
 }
-
-/** A text as the fragment of an address and the id of an element. */
-export function anchorOf(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
-}

@@ -1,31 +1,31 @@
 import { globSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { plainText } from "../page/inline-markdown.ts";
-import { readBlocks } from "../page/markdown-blocks.ts";
 
-/** A page of the site that is a Markdown file of the repository. */
+/** A page of the site, made of a Markdown file of the repository. */
 export interface Page {
-  /** Where it is served, without the slash at its beginning: `docs/guides/quickstart`. */
+  /** Address without the leading slash: `docs/guides/quickstart`. */
   readonly path: string;
-  /** Where its text is, from the root of the repository: `docs/guides/quickstart.md`. */
+  /** Markdown file, from the root of the repository: `docs/guides/quickstart.md`. Empty for the API reference. */
   readonly file: string;
-  /** What the contents call it. */
+  /** Name in the navigation. */
   readonly label: string;
 }
 
-/** A chapter of the contents: pages, and what else is served as one. */
 export interface Section {
   readonly title: string;
-  readonly pages: readonly (Page | { readonly path: string; readonly label: string })[];
+  readonly pages: readonly Page[];
 }
 
 type Entry = readonly [file: string, label: string, path?: string];
 
 export const START_PATH = "docs";
 export const API_PATH = "docs/api";
-const ROOT = new URL("../../../", import.meta.url);
+/** Decision records: published for engineers, listed on their own pages only, not in the search. */
+export const DECISIONS_PATH = "docs/decisions";
+const ROOT = new URL("../../", import.meta.url);
 
-/** The pages by task, in the order in which somebody needs them. Those that are not there are left out. */
+/** The navigation. `rest` adds the files that no entry names, under their own titles. */
 const SECTIONS: readonly {
   readonly title: string;
   readonly entries: readonly Entry[];
@@ -85,6 +85,8 @@ const SECTIONS: readonly {
       ["docs/operations.md", "Operations"],
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Settings"],
+      ["docs/backup.md", "Backup"],
+      ["docs/retention.md", "Retention"],
       ["docs/telemetry.md", "Telemetry"],
       ["docs/upgrades.md", "Upgrades"],
       ["CHANGELOG.md", "Changelog", "docs/changelog"],
@@ -98,32 +100,19 @@ const SECTIONS: readonly {
   },
   {
     title: "Decisions",
-    entries: [["docs/decisions/README.md", "All decisions", "docs/decisions"]],
+    entries: [["docs/decisions/README.md", "All decisions", DECISIONS_PATH]],
     rest: "docs/decisions/*.md",
   },
 ];
 
-/** Notes of who works on it, of use to nobody else. */
-const LEFT_OUT = new Set(["docs/internal/plan.md"]);
-
-/**
- * The contents of the site, from the files that are there. A file under docs/ that no section names is found all the same,
- * at the end of the section of its folder, under its own title.
- */
+/** Lists the pages of the site by section, from the files that exist. */
 export function readContents(): readonly Section[] {
-  const files = new Set(
-    globSync(["docs/**/*.md", "examples/*/README.md", "packages/client/README.md", "CHANGELOG.md"], {
-      cwd: fileURLToPath(ROOT),
-    }),
-  );
-  const named = new Set([...LEFT_OUT, ...SECTIONS.flatMap(({ entries }) => entries.map(([file]) => file))]);
+  const named = new Set(SECTIONS.flatMap(({ entries }) => entries.map(([file]) => file)));
   return SECTIONS.map(({ title, entries, rest }) => ({
     title,
     pages: [
-      ...entries.flatMap(([file, label, path]) =>
-        file === "" ? [{ path: path ?? "", label }] : files.has(file) ? [pageOf(file, label, path)] : [],
-      ),
-      ...(rest === undefined ? [] : globSync(rest, { cwd: fileURLToPath(ROOT) }).sort())
+      ...entries.map(([file, label, path]) => pageOf(file, label, path)),
+      ...(rest === undefined ? [] : findFiles(rest))
         .filter((file) => !named.has(file))
         .map((file) => pageOf(file, titleOf(file))),
     ],
@@ -134,41 +123,24 @@ function pageOf(file: string, label: string, path = file.replace(/\.md$/, "")): 
   return { path, file, label };
 }
 
-/** What the contents call a file that no section names: its title, up to a colon. */
+/** The first heading of a file, up to a colon. */
 function titleOf(file: string): string {
-  const heading = readBlocks(readText(file)).find((block) => block.kind === "heading");
-  return heading?.kind === "heading" ? (plainText(heading.text).split(":")[0] ?? file) : file;
+  return /^# ([^:\n]+)/m.exec(readText(file))?.[1]?.replaceAll("`", "") ?? file;
 }
 
-/** Where a file of the repository is. */
-export function repositoryUrl(file: string): URL {
-  return new URL(file, ROOT);
+/** Files of the repository that match a pattern, in order. */
+export function findFiles(pattern: string): string[] {
+  return globSync(pattern, { cwd: fileURLToPath(ROOT) }).sort();
 }
 
-/** The text of a file of the repository. */
 export function readText(file: string): string {
   return readFileSync(new URL(file, ROOT), "utf8");
 }
 
-/** The bytes of a file of the repository. */
-export function readBytes(file: string): Buffer {
-  return readFileSync(new URL(file, ROOT));
-}
-
-/** The pictures that pages show, by address. */
-export function readPictures(): ReadonlyMap<string, string> {
-  const files = globSync("docs/**/*.{webp,png,svg}", { cwd: fileURLToPath(ROOT) });
-  return new Map(files.map((file) => [file, file]));
-}
-
-/**
- * An address as a page links to it: relative, so that the site also works below a path of a proxy. Both are paths from
- * the root without a slash at their beginning.
- */
+/** A relative link between two addresses, so that the site also works below a path of a proxy. */
 export function relativeAddress(from: string, to: string): string {
-  const here = from.split("/").slice(0, -1);
-  const there = to.split("/");
-  let shared = 0;
-  while (shared < here.length && shared < there.length - 1 && here[shared] === there[shared]) shared += 1;
-  return "../".repeat(here.length - shared) + there.slice(shared).join("/");
+  // A file in the folder of the same name (docs/decisions from docs) needs its own name in the link.
+  return posix.relative(posix.dirname(from), posix.dirname(to)) === ""
+    ? posix.basename(to)
+    : `${posix.relative(posix.dirname(from), posix.dirname(to))}/${posix.basename(to)}`;
 }

@@ -7,28 +7,52 @@ import { findNode, ownNode } from "./find-node.mjs";
 import { ensureInstalled, takeLock } from "./install.mjs";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
-/** What lies in packages/console and is not what it is built of. */
-const NO_SOURCES = new Set(["node_modules", "dist", "dist.new", "dist.old"]);
+/** What the service serves of its own making: each has packages of its own, and is built of these files and folders. */
+const PACKAGES = {
+  console: { title: "the console", sources: ["packages/console"] },
+  docs: {
+    title: "the documentation",
+    sources: [
+      "packages/docs",
+      "docs",
+      "examples/guides",
+      "examples/pms-adapter/README.md",
+      "packages/client/README.md",
+      "CHANGELOG.md",
+    ],
+  },
+};
+/** Names within these folders that a build does not read. */
+const NO_SOURCES = new Set(["node_modules", "dist", "dist.new", "dist.old", "__pycache__"]);
 const STAMP = ".bellhop-build";
 
 /**
- * Builds the console (packages/console, with packages of its own) unless what is there was built of just these sources. So
- * nothing is built twice, and an up-to-date start costs some milliseconds and no network. Throws when it cannot be built:
- * the service runs without it.
+ * Builds the packages that are not up to date, side by side. An up-to-date start builds nothing and needs no network. The
+ * service runs without them, so a failed build is logged and no error. Returns whether all are built.
  *
  * @param {string} root the checkout, whose own packages are installed
+ * @param {readonly string[]} names of packages; all when empty
  */
-export async function ensureConsoleBuilt(root) {
-  const directory = join(root, "packages", "console");
+export async function ensureBuilt(root, names = []) {
+  const chosen = Object.keys(PACKAGES).filter((name) => names.length === 0 || names.includes(name));
+  const builds = await Promise.allSettled(chosen.map((name) => ensurePackage(root, name)));
+  for (const [at, { reason }] of builds.entries())
+    if (reason !== undefined)
+      console.error(`bellhop: ${PACKAGES[chosen[at]].title} is not built: ${reason.message}`);
+  return builds.every(({ status }) => status === "fulfilled");
+}
+
+async function ensurePackage(root, name) {
+  const directory = join(root, "packages", name);
   if (!existsSync(join(directory, "package-lock.json"))) return;
-  if (isBuilt(directory)) return;
+  if (isBuilt(root, name)) return;
   await ensureInstalled(directory, false);
   const lock = await takeLock(join(directory, ".bellhop-build"));
   try {
     // Another launch may have built meanwhile.
-    if (isBuilt(directory)) return;
-    console.error("bellhop: building the console …");
-    const sources = hashOf(directory);
+    if (isBuilt(root, name)) return;
+    console.error(`bellhop: building ${PACKAGES[name].title} …`);
+    const sources = hashOf(root, name);
     const fresh = join(directory, "dist.new");
     rmSync(fresh, { recursive: true, force: true });
     await runBuild(root, directory, fresh, lock.alsoHeldBy);
@@ -39,32 +63,31 @@ export async function ensureConsoleBuilt(root) {
   }
 }
 
-function isBuilt(directory) {
+function isBuilt(root, name) {
   try {
-    return readFileSync(join(directory, "dist", STAMP), "utf8").trim() === hashOf(directory);
+    const stamp = readFileSync(join(root, "packages", name, "dist", STAMP), "utf8");
+    return stamp.trim() === hashOf(root, name);
   } catch {
     return false;
   }
 }
 
 /** Of the names and contents of all sources. */
-function hashOf(directory) {
+function hashOf(root, name) {
   const hash = createHash("sha256");
-  for (const path of sourcesIn(directory)) {
+  for (const path of PACKAGES[name].sources.flatMap((source) => filesIn(join(root, source)))) {
     const content = readFileSync(path);
-    hash.update(`${relative(directory, path)}\0${content.length}\0`).update(content);
+    hash.update(`${relative(root, path)}\0${content.length}\0`).update(content);
   }
   return hash.digest("hex");
 }
 
-function sourcesIn(directory) {
-  return readdirSync(directory)
+function filesIn(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path)
     .filter((name) => !NO_SOURCES.has(name) && !name.startsWith("."))
     .sort()
-    .flatMap((name) => {
-      const path = join(directory, name);
-      return statSync(path).isDirectory() ? sourcesIn(path) : [path];
-    });
+    .flatMap((name) => filesIn(join(path, name)));
 }
 
 async function runBuild(root, directory, out, onStarted) {
@@ -72,7 +95,10 @@ async function runBuild(root, directory, out, onStarted) {
   const build = (command) =>
     new Promise((resolve, reject) => {
       // Standard output belongs to the entry.
-      const child = spawn(command, ["build.ts", "--out", out], { cwd: directory, stdio: ["ignore", 2, 2] });
+      const child = spawn(command, ["--disable-warning=ExperimentalWarning", "build.ts", "--out", out], {
+        cwd: directory,
+        stdio: ["ignore", 2, 2],
+      });
       if (child.pid !== undefined) onStarted(child.pid);
       const stop = (signal) => child.kill(signal);
       for (const signal of SIGNALS) process.on(signal, stop);
@@ -93,10 +119,10 @@ async function runBuild(root, directory, out, onStarted) {
     if (error.code !== "ENOENT" || node === process.execPath) throw error;
     return build(ownNode());
   });
-  if (status !== 0) throw new Error(`the console's build failed (${status}); its words are above`);
+  if (status !== 0) throw new Error(`the build failed (${status}); its output is above`);
 }
 
-/** A running service reads files by names of its own: between the two renames it sees a console that is not built. */
+/** A running service reads files by names of its own: between the two renames it sees a package that is not built. */
 function replace(directory, fresh) {
   const current = join(directory, "dist");
   const old = join(directory, "dist.old");
@@ -110,7 +136,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
   try {
     await ensureInstalled(root, false);
-    await ensureConsoleBuilt(root);
+    if (!(await ensureBuilt(root, process.argv.slice(2)))) process.exitCode = 1;
   } catch (error) {
     console.error(`bellhop: ${error.message}`);
     process.exitCode = 1;
