@@ -1,11 +1,12 @@
 /**
- * `npm run token-cost [-- --walk]`: what reading and judging a batch costs on the event loop, by kind of token: ns a byte beside those
- * of usual reservations, and the longest time without a turn of the loop. `--walk`: only the walk over 100 usual reservations.
+ * `npm run token-cost [-- --walk]`: what reading and judging a batch costs on the event loop, by kind of token: by byte and by request
+ * that it counts as, beside usual reservations, and the longest time without a turn of the loop. `--walk`: only 100 usual reservations.
  */
 
 import { readOptions } from "../scripts/read-options.ts";
 import { readBatchInTurns } from "../src/contract/read-batch.ts";
 import { BatchJudge } from "../src/http/judge-batch.ts";
+import { weightOf } from "../src/http/weigh-batch.ts";
 import { recordTemplates } from "./record-templates.ts";
 
 const USAGE = `npm run token-cost [-- --walk] [--rounds N]
@@ -100,6 +101,8 @@ const RECORDS: Readonly<Record<string, () => string>> = {
 
 interface Cost {
   readonly ms: number;
+  /** As how many requests the batch counts. */
+  readonly weight: number;
   readonly longestMs: number;
 }
 
@@ -116,11 +119,16 @@ async function read(body: Buffer): Promise<Cost> {
   };
   setImmediate(look);
   const judge = new BatchJudge("reservations", true);
-  await readBatchInTurns(body, LIMITS, "reservations", (record) => judge.see(record));
+  const seen = { records: 0, values: 0 };
+  await readBatchInTurns(body, LIMITS, "reservations", (record) => {
+    seen.records += 1;
+    seen.values += record.values;
+    judge.see(record);
+  });
   const ms = performance.now() - from;
   longestMs = Math.max(longestMs, performance.now() - last);
   reading = false;
-  return { ms, longestMs };
+  return { ms, longestMs, weight: weightOf(body.length, seen, judge.useless) };
 }
 
 async function measure(body: Buffer, rounds: number): Promise<Cost> {
@@ -130,6 +138,7 @@ async function measure(body: Buffer, rounds: number): Promise<Cost> {
   return {
     ms: Math.min(...costs.map(({ ms }) => ms)),
     longestMs: Math.min(...costs.map(({ longestMs }) => longestMs)),
+    weight: costs[0]?.weight ?? 1,
   };
 }
 
@@ -142,19 +151,24 @@ if (values.walk) {
   const { ms } = await measure(hundred, 2_000);
   console.log(`100 usual reservations, ${hundred.length} bytes: ${(1_000 * ms).toFixed(1)} µs`);
 } else {
-  const usualNs = (1e6 * (await measure(usual, 40)).ms) / usual.length;
-  console.log(`usual reservations: ${usualNs.toFixed(2)} ns a byte\n`);
-  console.log("kind".padEnd(36), "  bytes", "    ms", "ns/byte", "x usual", "longest ms");
+  const usualCost = await measure(usual, 40);
+  const usualOfByte = usualCost.ms / usual.length;
+  const usualOfRequest = usualCost.ms / usualCost.weight;
+  console.log(
+    `usual reservations: ${(1e6 * usualOfByte).toFixed(2)} ns a byte, ${(1e3 * usualOfRequest).toFixed(0)} µs a request\n`,
+  );
+  console.log("kind".padEnd(30), "  bytes     ms counts  x usual: a byte  a request  longest ms");
   for (const [kind, make] of Object.entries(RECORDS)) {
     const body = Buffer.from(`[${make()}]`);
-    const { ms, longestMs } = await measure(body, rounds);
-    const ns = (1e6 * ms) / body.length;
-    const figures = [String(body.length).padStart(8), ms.toFixed(1).padStart(6), ns.toFixed(1).padStart(7)];
+    const { ms, longestMs, weight } = await measure(body, rounds);
     console.log(
-      kind.padEnd(36),
-      ...figures,
-      (ns / usualNs).toFixed(1).padStart(7),
-      longestMs.toFixed(1).padStart(10),
+      kind.padEnd(30),
+      String(body.length).padStart(7),
+      ms.toFixed(1).padStart(6),
+      String(weight).padStart(6),
+      (ms / body.length / usualOfByte).toFixed(1).padStart(16),
+      (ms / weight / usualOfRequest).toFixed(1).padStart(10),
+      longestMs.toFixed(1).padStart(11),
     );
   }
 }

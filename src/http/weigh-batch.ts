@@ -32,7 +32,7 @@ export interface SeenRecords {
 const NONE: SeenRecords = { records: 0, values: 0 };
 
 /** As how many requests a batch counts; `useless` are those of `all` that are. */
-function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords): number {
+export function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords): number {
   const counted = (of: keyof SeenRecords) => all[of] + useless[of] * (USELESS_RECORD_COUNTS - 1);
   return Math.max(
     1,
