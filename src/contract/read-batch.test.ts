@@ -173,6 +173,23 @@ for (const [what, record] of Object.entries(LARGE_RECORDS))
     assert.ok(turns > 10, `${turns} turns`);
   });
 
+test("a name that occurs twice among many is found, however it is escaped", () => {
+  const others = Array.from({ length: 2_000 }, (_, at) => `"n${at}":${at}`).join(",");
+  const found = (members: string) =>
+    recordsOf(`[{"x":{${members}}}]`).flatMap(({ lexical }) =>
+      lexical.map(({ code, pointer }) => `${pointer} ${code}`),
+    );
+  assert.deepEqual(found(others), []);
+  for (const twice of ['"n3":0', '"n1999":0', '"\\u006e3":0', '"n\\u0031999":0'])
+    assert.equal(found(`${others},${twice}`)[0]?.replace(/n\d+/, "n"), "/0/x/n name.duplicate", twice);
+  assert.deepEqual(found(`${others},"\\u0061é":0,"aé":1,"prototype":2,"proto\\u0074ype":3`), [
+    "/0/x/aé name.duplicate",
+    "/0/x/prototype name.forbidden",
+    "/0/x/prototype name.duplicate",
+    "/0/x/prototype name.forbidden",
+  ]);
+});
+
 test("a large record is read as a small one is: values, violations and codes, and faults with their place", () => {
   const filler = (count: number) => `"filler":[${Array(count).fill("0").join(",")}]`;
   const read2 = (text: string) => {
