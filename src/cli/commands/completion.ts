@@ -52,98 +52,102 @@ async function placesOf(commands: readonly CommandEntry[]): Promise<Place[]> {
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-const wordsOf = ({ words }: Place): string => words.map(([word]) => word).join(" ");
 
-function bash(all: readonly Place[]): string {
-  const cases = all.map((place) => `    ${quoted(place.path)}) words=${quoted(wordsOf(place))} ;;`);
-  const choices = all.flatMap(({ path, values }) =>
-    values.map(
-      ([option, of]) =>
-        `    ${quoted(`${path} ${option}`)}) values=${quoted(of.join(" "))}; files=${of.length === 0 ? 1 : 0} ;;`,
-    ),
+/** One branch of a `case` for each option that has choices, and one for all that take a file or free text. */
+function valueCases(
+  all: readonly Place[],
+  choose: (choices: readonly string[]) => string,
+  leave: string,
+): string {
+  const named = all.flatMap(({ path, values }) =>
+    values.map(([option, choices]) => [quoted(`${path} ${option}`), choices] as const),
   );
-  return `# bash completion of bellhop: source <(bellhop completion bash)
-_bellhop() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' values='' files=''
-  local index word
-  for ((index = 1; index < COMP_CWORD && index < 3; index++)); do
-    word=\${COMP_WORDS[index]}
-    [[ $word == -* ]] && break
-    case " $(_bellhop_words "$path") " in *" $word "*) path=\${path:+$path }$word ;; *) break ;; esac
-  done
-  case "$path $previous" in
-${choices.join("\n")}
-  esac
-  if [[ $files == 1 ]]; then COMPREPLY=($(compgen -f -- "$current")); return; fi
-  if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$current")); return; fi
-  COMPREPLY=($(compgen -W "$(_bellhop_words "$path")" -- "$current"))
+  const chosen = named.filter(([, choices]) => choices.length > 0);
+  const free = named.filter(([, choices]) => choices.length === 0).map(([name]) => name);
+  const branches = [...chosen.map(([name, choices]) => [name, choose(choices)]), [free.join("|"), leave]];
+  return branches.map(([name, action]) => `    ${name}) ${action}; return ;;`).join("\n");
 }
+
+/** Without a match bash completes files, as `-o default` says. */
+function bash(all: readonly Place[]): string {
+  const words = all.map(
+    (place) => `    ${quoted(place.path)}) echo ${place.words.map(([word]) => word).join(" ")} ;;`,
+  );
+  const choose = (choices: readonly string[]) =>
+    `COMPREPLY=($(compgen -W ${quoted(choices.join(" "))} -- "$current"))`;
+  return `# bash completion of bellhop: source <(bellhop completion bash)
 _bellhop_words() {
-  local words=''
   case "$1" in
-${cases.join("\n")}
+${words.join("\n")}
   esac
-  printf '%s' "$words"
+}
+_bellhop() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} place='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD<3?COMP_CWORD-1:2}"; do
+    [[ -n $(_bellhop_words "\${place:+$place }$word") ]] || break
+    place=\${place:+$place }$word
+  done
+  COMPREPLY=()
+  case "$place $previous" in
+${valueCases(all, choose, ":")}
+  esac
+  for word in $(_bellhop_words "$place"); do
+    if [[ $word == "$current"* && ( $word != -* || $current == -* ) ]]; then COMPREPLY+=("$word"); fi
+  done
 }
 complete -o default -F _bellhop bellhop
 `;
 }
 
 function zsh(all: readonly Place[]): string {
-  const described = ({ words }: Place) =>
-    words.map(([word, help]) => quoted(`${word.replaceAll(":", "\\:")}:${help}`)).join(" ");
-  const cases = all.map((place) => `    ${quoted(place.path)}) words_here=(${described(place)}) ;;`);
-  const choices = all.flatMap(({ path, values }) =>
-    values.map(
-      ([option, of]) =>
-        `    ${quoted(`${path} ${option}`)}) ${of.length === 0 ? "_files" : `compadd -- ${of.map(quoted).join(" ")}`}; return ;;`,
-    ),
-  );
-  const paths = all.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
+  const described = ({ words }: Place) => words.map(([word, help]) => quoted(`${word}:${help}`)).join(" ");
+  const cases = all.map((place) => `    ${quoted(place.path)}) offered=(${described(place)}) ;;`);
+  const choose = (choices: readonly string[]) => `compadd -- ${choices.map(quoted).join(" ")}`;
   return `#compdef bellhop
-# zsh completion of bellhop: bellhop completion zsh > "\${fpath[1]}/_bellhop"
+# zsh completion of bellhop: bellhop completion zsh > ~/.zfunc/_bellhop
 _bellhop() {
-  local -a words_here
-  local place='' index
-  local -a places=(${paths.join(" ")})
-  for ((index = 2; index < CURRENT && index < 4; index++)); do
-    local next="\${place:+$place }\${words[index]}"
-    (( \${places[(Ie)$next]} )) || break
-    place=$next
+  local -a offered places=(${all.map(({ path }) => quoted(path)).join(" ")})
+  local place='' word
+  for word in \${words[2,CURRENT-1]}; do
+    (( \${places[(Ie)\${place:+$place }$word]} )) || break
+    place=\${place:+$place }$word
   done
   case "$place \${words[CURRENT-1]}" in
-${choices.join("\n")}
+${valueCases(all, choose, "_files")}
   esac
   case "$place" in
 ${cases.join("\n")}
   esac
-  _describe 'bellhop' words_here || _files
+  [[ \${words[CURRENT]} == -* ]] || offered=(\${offered:#--*})
+  if (( $#offered )); then _describe bellhop offered; else _files; fi
 }
 if [[ $funcstack[1] == _bellhop ]]; then _bellhop "$@"; else compdef _bellhop bellhop; fi
 `;
 }
 
 function fish(all: readonly Place[]): string {
-  const paths = all.filter(({ path }) => path !== "").map(({ path }) => path);
-  const nouns = paths.filter((path) => !path.includes(" "));
-  const lines = all.flatMap(({ path, words, values }) => {
-    const verbs = paths.filter((one) => one.startsWith(`${path} `)).map((one) => one.slice(path.length + 1));
-    const seen = path
-      .split(" ")
-      .filter(Boolean)
-      .map((word) => `__fish_seen_subcommand_from ${word}`);
-    const unseen = path === "" ? nouns : verbs;
-    const none = unseen.length === 0 ? [] : [`not __fish_seen_subcommand_from ${unseen.join(" ")}`];
-    const condition = quoted([...seen, ...none].join("; and ") || "true");
-    return words.map(([word, help]) => {
-      if (!word.startsWith("--"))
-        return `complete -c bellhop -f -n ${condition} -a ${quoted(word)} -d ${quoted(help)}`;
-      const of = values.find(([option]) => option === word)?.[1];
-      const value = of === undefined ? "" : of.length === 0 ? " -r" : ` -x -a ${quoted(of.join(" "))}`;
-      return `complete -c bellhop -n ${condition} -l ${word.slice(2)}${value} -d ${quoted(help)}`;
-    });
-  });
-  return `# fish completion of bellhop: bellhop completion fish > ~/.config/fish/completions/bellhop.fish\n${lines.join("\n")}\n`;
+  const lines = all.flatMap(({ path, words, values }) =>
+    words.map(([word, help]) => {
+      const at = `complete -c bellhop -n ${quoted(`__bellhop_at ${quoted(path)}`)} -d ${quoted(help)}`;
+      if (!word.startsWith("--")) return `${at} -f -a ${quoted(word)}`;
+      const choices = values.find(([option]) => option === word)?.[1];
+      const value =
+        choices === undefined ? "" : choices.length === 0 ? " -r" : ` -x -a ${quoted(choices.join(" "))}`;
+      return `${at} -l ${word.slice(2)}${value}`;
+    }),
+  );
+  return `# fish completion of bellhop: bellhop completion fish > ~/.config/fish/completions/bellhop.fish
+function __bellhop_at
+  set -l places ${all.map(({ path }) => quoted(path)).join(" ")}
+  set -l place ''
+  for word in (commandline -opc)[2..]
+    contains -- (string trim -- "$place $word") $places; or break
+    set place (string trim -- "$place $word")
+  end
+  test "$place" = "$argv[1]"
+end
+${lines.join("\n")}
+`;
 }
 
 const SHELLS = { bash, zsh, fish } as const;
