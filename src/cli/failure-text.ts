@@ -1,7 +1,7 @@
 import { BellhopError } from "#client";
 import { OperatorError, UsageError } from "../errors/operator-error.ts";
 
-/** What the operating system says of a socket (Node's SystemError). */
+/** An error of the operating system about a socket (Node's SystemError). */
 interface SocketError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -14,7 +14,7 @@ function isSystemError(error: Error): error is SocketError & { readonly path?: s
   return "code" in error && typeof error.code === "string" && "syscall" in error;
 }
 
-/** What the operating system says of a file, as its people know it; what else it says is a fault of ours. */
+/** Errors of files that an operator can fix; any other is a fault of ours. */
 const OF_FILES: Readonly<Record<string, string>> = {
   ENOENT: "it is not there",
   EACCES: "permission denied",
@@ -72,7 +72,7 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
   return undefined;
 }
 
-/** What node-postgres says, without a code, of a connection that was cut or that nobody answered. */
+/** The messages of node-postgres, which have no code, for a connection that was cut or timed out. */
 const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
 
 /**

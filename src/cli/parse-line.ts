@@ -12,6 +12,8 @@ import {
 import { fields } from "./output.ts";
 
 const HELP_COLUMNS = 100;
+/** More commands than these are left to --help. */
+const LISTED_MAX = 12;
 
 const helpColumns = (): number => Math.max(process.stdout.columns ?? HELP_COLUMNS, 60);
 
@@ -134,9 +136,8 @@ export function unknownCommand(path: string, word: string, names: readonly strin
   for (const name of names) parser.command(name);
   const near = messageOf(() => parser.parse([word], { from: "user" }));
   const [, suggestion = ""] = /( Did you mean .*)$/.exec(near) ?? [];
-  return new UsageError(
-    `Unknown command ${JSON.stringify(word)}.${suggestion} The commands are ${names.join(", ")}.`,
-  );
+  const list = names.length > LISTED_MAX ? "" : ` The commands are ${names.join(", ")}.`;
+  return new UsageError(`Unknown command ${JSON.stringify(word)}.${suggestion}${list}`);
 }
 
 function messageOf(work: () => void): string {

@@ -40,7 +40,7 @@ const HELPED = [
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["", /Usage: bellhop COMMAND/],
-  ["frob", /^bellhop: Unknown command "frob"\. The commands are serve, doctor, /],
+  ["frob", /^bellhop: Unknown command "frob"\. See bellhop --help\.\n$/],
   ["cilent", /^bellhop: Unknown command "cilent"\. Did you mean client\?/],
   ["serve --frob", /^bellhop serve: Unknown option '--frob'\. See bellhop serve --help\.\n$/],
   ["replay extra", /^bellhop replay: Unexpected argument "extra"\. See bellhop replay --help\.\n$/],
