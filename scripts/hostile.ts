@@ -2,9 +2,10 @@
  * `npm run hostile`: requests from a seed, over keep-alive connections, at a service in a process of its own. Prints what was
  * answered and how its memory went. Exit code 1 on any 5xx, hang or death, on an answer that is not as documented, when the
  * log does not hold exactly what was answered 202, when a secret or a guest's name is found, or when the memory grew beyond
- * the bound. With `--shot` the bytes of that one request are printed instead.
+ * the bound. With `--shot` the bytes of that one request are printed instead. `npm run hostile -- bodies` floods every route instead.
  */
 import { fireAtService, type ServiceFireReport } from "../test/hostile/fire-at-service.ts";
+import { type FloodReport, floodBodies, type VisitedRoute } from "../test/hostile/flood-bodies.ts";
 import type { Arms } from "../test/hostile/shot.ts";
 import { makeShot, TARGETS, type TargetName } from "../test/hostile/target.ts";
 import { readOptions } from "./read-options.ts";
@@ -15,10 +16,21 @@ const GROWTH_MIB_MAX = 64;
 const NAMES = Object.keys(TARGETS) as TargetName[];
 const USAGE = `npm run hostile [-- --target ${NAMES.join("|")}|all] [--count N] [--seed S] [--connections C]
 npm run hostile -- --target T --seed S --shot N
+npm run hostile -- bodies [--routes TEXT] [--seconds S]
 
 Requests made from a seed at a service of its own, N at each target. Exit code 1 on any 5xx, hang, death, loss, leak, answer
-that is not as documented, or growth of memory. With --shot the bytes of that one request are printed instead.`;
+that is not as documented, or growth of memory. With --shot the bytes of that one request are printed instead.
 
+"bodies" floods every route of the OpenAPI document and of the console's API, S seconds each (1 by default), with and without
+credentials: one-byte chunks, bodies that are never finished, slow ones, and many headers. --routes keeps the routes whose
+method and path contain TEXT. Exit code 1 when the service is not up at the end, when it had 512 MiB or more, or when the p99 of
+a neighbour's batches rose by more than 20 % and 10 ms.`;
+
+if (process.argv[2] === "bodies") {
+  process.argv.splice(2, 1);
+  await floodRoutes();
+  process.exit();
+}
 const values = readOptions(USAGE, {
   target: { type: "string", default: "bodies" },
   count: { type: "string", default: "20000" },
@@ -53,6 +65,28 @@ for (const report of reports) {
   const { problems, fired, grownMib } = report;
   if (problems.length > 0 || fired !== Number(values.count) || grownMib > GROWTH_MIB_MAX)
     process.exitCode = 1;
+}
+
+async function floodRoutes(): Promise<void> {
+  const { routes, seconds } = readOptions(USAGE, {
+    routes: { type: "string", default: "" },
+    seconds: { type: "string", default: "1" },
+  });
+  console.log("route | connections | neighbour's batches | p99, ms | RSS, MiB");
+  const row = ({ name, connections, pushes, p99, rssMib }: VisitedRoute) =>
+    console.log(`${name} | ${connections} | ${pushes} | ${p99.toFixed(1)} | ${rssMib}`);
+  const report = await floodBodies({ routes, secondsEach: Number(seconds), onRoute: row });
+  printFlood(report);
+  if (report.problems.length > 0) process.exitCode = 1;
+}
+
+function printFlood({ routes, p99Before, p99, peakRssMib, problems }: FloodReport): void {
+  const connections = routes.reduce((sum, route) => sum + route.connections, 0);
+  console.log(`\n${routes.length} routes, ${connections} connections`);
+  console.log(`neighbour's p99: ${p99Before.toFixed(1)} ms before, ${p99.toFixed(1)} ms during the flood`);
+  console.log(`peak RSS: ${peakRssMib} MiB`);
+  console.log(`problems: ${problems.length}`);
+  for (const problem of problems) console.log(`  ${problem}`);
 }
 
 function print(report: ServiceFireReport): void {

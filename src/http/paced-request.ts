@@ -155,7 +155,8 @@ export abstract class PacedRequest extends IncomingMessage {
     }
     const isLeft = this.pace.spend(cost - this.#credit);
     this.#credit = 0;
-    if (isLeft || this.#isWaiting) return !this.#isWaiting;
+    // Of a read, all chunks come even after reading was stopped: it need not be stopped for each.
+    if (isLeft || this.#isWaiting) return true;
     this.#isWaiting = true;
     this.pace.wait(() => {
       this.#isWaiting = false;

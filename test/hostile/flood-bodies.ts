@@ -1,0 +1,218 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { percentile } from "../../bench/statistics.ts";
+import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { inventoryRecord } from "../support/records.ts";
+import { type FloodedRoute, floodedRoutes } from "./flood-routes.ts";
+import type { FloodOrder, Visit } from "./flood-thread.ts";
+import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
+import { takeArms } from "./take-arms.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** A neighbour pushes as often. */
+const PUSH_EVERY_MS = 20;
+/** Before the flood: warm-up, then the time whose p99 it is compared with. */
+const WARM_UP_MS = 3_000;
+const BEFORE_MS = 10_000;
+const RSS_MIB_MAX = 512;
+const P99_FACTOR_MAX = 1.2;
+const P99_ADDED_MS_MAX = 10;
+
+export interface FloodOptions {
+  /** Routes whose method and path contain this; all by default. */
+  readonly routes: string;
+  readonly secondsEach: number;
+  readonly onRoute?: (visited: VisitedRoute) => void;
+}
+
+/** What was seen of the service while one route was flooded. */
+export interface VisitedRoute {
+  readonly name: string;
+  readonly connections: number;
+  readonly pushes: number;
+  readonly p99: number;
+  readonly rssMib: number;
+}
+
+export interface FloodReport {
+  readonly routes: readonly VisitedRoute[];
+  readonly p99Before: number;
+  readonly p99: number;
+  readonly peakRssMib: number;
+  /** Goals that were missed. */
+  readonly problems: readonly string[];
+}
+
+/** Floods every route of a service in a process of its own, one after another, while a neighbour pushes. */
+export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
+  const database = await createTestDatabase();
+  const service = await startServiceProcess(database.url, { HTTP_THREADS: "2" });
+  const flooder = new Worker(new URL("./flood-thread.ts", import.meta.url), {
+    workerData: { port: Number(new URL(service.address).port) } satisfies FloodOrder,
+  });
+  try {
+    const { arms } = await takeArms(service.address, database.url);
+    const session = await logInToConsole(service.address, database.url);
+    const document = (await (await fetch(`${service.address}/openapi.json`)).json()) as OpenApiDocument;
+    const routes = (await floodedRoutes(document)).filter(({ method, path }) =>
+      `${method} ${path}`.includes(options.routes),
+    );
+    const neighbour = new Neighbour(service.address, arms.foreignToken);
+    await passed(WARM_UP_MS);
+    neighbour.take();
+    await passed(BEFORE_MS);
+    const before = neighbour.take();
+    const visited: VisitedRoute[] = [];
+    const during: number[] = [];
+    const problems: string[] = [];
+    for (const route of routes) {
+      if (service.process.exitCode !== null || service.process.signalCode !== null) break;
+      const heads = [
+        headOf(route, []),
+        headOf(route, route.isConsole ? session : [`Authorization: Bearer ${arms.token}`]),
+      ];
+      const connections = await visit(flooder, { heads, milliseconds: options.secondsEach * 1_000 });
+      const times = neighbour.take();
+      during.push(...times);
+      const seen = {
+        ...{ name: `${route.method} ${route.path}`, connections, pushes: times.length },
+        ...{ p99: p99Of(times), rssMib: await service.residentMib() },
+      };
+      visited.push(seen);
+      options.onRoute?.(seen);
+    }
+    const isUp = await fetch(`${service.address}/readyz`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    await neighbour.stop();
+    if (!isUp || visited.length < routes.length) problems.push("the service is not up");
+    problems.push(...neighbour.refused.map((what) => `the neighbour's batch was refused: ${what}`));
+    const [p99Before, p99] = [p99Of(before), p99Of(during)];
+    const p99Max = Math.max(p99Before * P99_FACTOR_MAX, p99Before + P99_ADDED_MS_MAX);
+    if (!(p99 <= p99Max))
+      problems.push(`the neighbour's p99 was ${p99.toFixed(1)} ms, more than ${p99Max.toFixed(1)}`);
+    const peakRssMib = await peakRss(service);
+    if (!(peakRssMib < RSS_MIB_MAX))
+      problems.push(`the process had ${peakRssMib} MiB, ${RSS_MIB_MAX} or more`);
+    return { routes: visited, p99Before, p99, peakRssMib, problems };
+  } finally {
+    await flooder.terminate();
+    await service.stop();
+    await database.drop();
+  }
+}
+
+const passed = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const p99Of = (times: readonly number[]) =>
+  percentile(
+    times.toSorted((left, right) => left - right),
+    0.99,
+  );
+
+async function visit(flooder: Worker, order: Visit): Promise<number> {
+  flooder.postMessage(order);
+  const [connections] = (await once(flooder, "message")) as [number];
+  return connections;
+}
+
+/** The beginning of a request to a route, which its body's framing follows. What a path names need not exist. */
+function headOf({ method, path, isConsole }: FloodedRoute, credentials: readonly string[]): string {
+  const type = path.includes("oauth2") ? "application/x-www-form-urlencoded" : "application/json";
+  const origin = isConsole ? ["Sec-Fetch-Site: same-origin"] : [];
+  const lines = ["Host: 127.0.0.1", `Content-Type: ${type}`, ...origin, ...credentials];
+  return `${method} ${path.replaceAll(/\{\w+\}/g, "01999999-0000-7000-8000-000000000000")} HTTP/1.1\r\n${lines.join("\r\n")}\r\n`;
+}
+
+/** Makes an operator as an operator makes one, and answers the headers of its session. */
+async function logInToConsole(address: string, databaseUrl: string): Promise<string[]> {
+  const env = { ...process.env, DATABASE_URL: databaseUrl };
+  const made = promisify(execFile)(
+    process.execPath,
+    [MAIN, "operator", "create", "flood", "--password-stdin"],
+    { env },
+  );
+  const password = "correct horse battery";
+  made.child.stdin?.end(`${password}\n`);
+  await made;
+  const answer = await fetch(`${address}/console/api/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "flood", password }),
+  });
+  if (answer.status !== 200) throw new Error(`no login: ${answer.status} ${await answer.text()}`);
+  const { csrfToken } = (await answer.json()) as { csrfToken: string };
+  const cookie = answer.headers.get("set-cookie")?.split(";", 1)[0];
+  return [`Cookie: ${cookie}`, `X-Bellhop-Csrf: ${csrfToken}`];
+}
+
+/** The most that the process had in memory since its start, in MiB; 0 where the system does not tell. */
+async function peakRss({ process: { pid } }: ServiceProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024);
+}
+
+/** A partner that pushes batches of one record at a steady rate, on connections that stay open. */
+class Neighbour {
+  readonly refused: string[] = [];
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  readonly #timer: NodeJS.Timeout;
+  readonly #open = new Set<Promise<void>>();
+  #times: number[] = [];
+  #pushed = 0;
+
+  constructor(address: string, token: string) {
+    this.#timer = setInterval(() => {
+      const push = this.#push(address, token).finally(() => this.#open.delete(push));
+      this.#open.add(push);
+    }, PUSH_EVERY_MS);
+  }
+
+  /** How long each batch took that was answered since this was last asked, in milliseconds. */
+  take(): readonly number[] {
+    const times = this.#times;
+    this.#times = [];
+    return times;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#open);
+    this.#agent.destroy();
+  }
+
+  async #push(address: string, token: string): Promise<void> {
+    this.#pushed += 1;
+    const day = new Date(Date.UTC(2027, 0, 1 + (this.#pushed % 700))).toISOString().slice(0, 10);
+    const codes = { clientCode: "CHAIN", propertyCode: "ZRH01", occupancyDate: day };
+    const body = JSON.stringify([inventoryRecord(codes)]);
+    const headers = {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
+    const startedAt = performance.now();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const sent = request(`${address}/api/public/v1/inventories`, {
+      method: "POST",
+      agent: this.#agent,
+      headers,
+    });
+    sent.once("response", (response) => {
+      response.resume().once("end", () => resolve(String(response.statusCode)));
+    });
+    sent.once("error", ({ message }) => resolve(message));
+    sent.end(body);
+    const answer = await promise;
+    this.#times.push(performance.now() - startedAt);
+    if (answer !== "202" && this.refused.length < 10) this.refused.push(answer);
+  }
+}

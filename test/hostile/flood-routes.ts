@@ -1,0 +1,46 @@
+import fastify from "fastify";
+import type { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
+import { CONSOLE_API } from "../../src/http/console/console-routes.ts";
+import { registerConsole } from "../../src/http/console/register-console.ts";
+import type { HttpContext } from "../../src/http/context.ts";
+import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+
+/** An address to be flooded. */
+export interface FloodedRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly isConsole: boolean;
+}
+
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** Every operation of the document, every route of the console's API, and an address that there is not. */
+export async function floodedRoutes(document: OpenApiDocument): Promise<FloodedRoute[]> {
+  const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item as object)
+      .filter((method) => METHODS.includes(method))
+      .map((method) => ({ method: method.toUpperCase(), path, isConsole: false })),
+  );
+  return [...documented, ...(await consoleRoutes()), { method: "POST", path: "/nowhere", isConsole: false }];
+}
+
+/** The table as the service makes it: registering reads nothing of what the routes work with. */
+async function consoleRoutes(): Promise<FloodedRoute[]> {
+  const app = fastify();
+  const routes: FloodedRoute[] = [];
+  app.addHook("onRoute", ({ method, url }) => {
+    if (!url.startsWith(CONSOLE_API)) return;
+    for (const one of [method].flat()) {
+      if (one !== "HEAD")
+        routes.push({ method: one, path: url.replaceAll(/:(\w+)/g, "{$1}"), isConsole: true });
+    }
+  });
+  await registerConsole(app, {} as HttpContext, {
+    internals: {} as never,
+    addresses: () => ({ baseUrl: "http://127.0.0.1" }),
+    logins: undefined as never,
+    webhookRules: {} as AddressRules,
+  });
+  await app.close();
+  return routes;
+}
