@@ -19,8 +19,10 @@ import { ServiceError } from "../errors/registry.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
 import type { HttpContext } from "./context.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { BACKFILL_LIST_PARAMETERS } from "./openapi/backfill-operations.ts";
+import { PAGE_PARAMETERS } from "./openapi/read-parameters.ts";
 import { PageCursors } from "./page-cursors.ts";
-import { QueryParameters } from "./read-parameters.ts";
 import { mayRead } from "./read-property.ts";
 import { receiveForm, receiveFormBytes } from "./receive-form.ts";
 import { writeScopeOf } from "./take-batch.ts";
@@ -129,11 +131,12 @@ async function abandon(context: HttpContext, request: FastifyRequest, reply: Fas
 
 async function list(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const { clientId } = principalOf(request);
-  const query = new QueryParameters(request.raw.url ?? "", ["state", "limit", "cursor"]);
-  const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
-  const cursors = new PageCursors(context, { clientId, path: "backfills", filters: query.question() });
-  const start = cursors.read(query.cursor(), BACKFILL_POSITION);
-  const page = await listBackfills(context.pool, { clientId, state }, start, query.limit());
+  const parameters = new DefinedParameters(request, BACKFILL_LIST_PARAMETERS);
+  const state = (parameters.textOf("state") as Backfill["state"] | undefined) ?? null;
+  const cursors = new PageCursors(context, { clientId, path: "backfills", filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), BACKFILL_POSITION);
+  const limit = parameters.givenNumber("limit");
+  const page = await listBackfills(context.pool, { clientId, state }, start, limit);
   const nextCursor = cursors.write(page.next);
   return sendJson(reply, JSON.stringify({ items: page.items.map(backfillItem), nextCursor }));
 }
@@ -142,11 +145,11 @@ async function gaps(context: HttpContext, request: FastifyRequest, reply: Fastif
   const principal = principalOf(request);
   const { clientId } = principal;
   const backfillId = idOf(request).toLowerCase();
-  const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
+  const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
   const path = `backfills/${backfillId}/gaps`;
-  const cursors = new PageCursors(context, { clientId, path, filters: query.question() });
-  const start = cursors.read(query.cursor(), GAP_POSITION);
-  const limit = query.limit();
+  const cursors = new PageCursors(context, { clientId, path, filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), GAP_POSITION);
+  const limit = parameters.givenNumber("limit");
   const backfill = await requireBackfill(context.pool, backfillId, clientId);
   const { page, recordsRead } = await onBackfill(
     context.pool,
@@ -162,8 +165,8 @@ async function gaps(context: HttpContext, request: FastifyRequest, reply: Fastif
 }
 
 /** Of an address that takes no parameters. */
-function refuseParameters(request: FastifyRequest): QueryParameters {
-  return new QueryParameters(request.raw.url ?? "", []);
+function refuseParameters(request: FastifyRequest): DefinedParameters {
+  return new DefinedParameters(request, []);
 }
 
 async function show(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {

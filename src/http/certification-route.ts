@@ -4,12 +4,14 @@ import { findCertification } from "../certify/certification.ts";
 import { readReport } from "../certify/read-report.ts";
 import { authorize } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
-import { checkOrder, QueryParameters } from "./read-parameters.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { CERTIFICATION_PARAMETERS } from "./openapi/certification-operations.ts";
+import { checkOrder } from "./read-parameters.ts";
 
 async function answer({ pool, wireNotes }: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const { clientId } = request.principal as Principal;
-  const query = new QueryParameters(request.raw.url ?? "", ["since", "until"]);
-  const span = { since: query.timestamp("since"), until: query.timestamp("until") };
+  const parameters = new DefinedParameters(request, CERTIFICATION_PARAMETERS);
+  const span = { since: parameters.textOf("since"), until: parameters.textOf("until") };
   checkOrder(span.since, span.until);
   // What was noted on this thread counts from the next answer on.
   await wireNotes.settled();

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from "fastify";
+import { type Instant, readInstant } from "../read/instant.ts";
 import type { Parameter, Schema } from "./openapi/model.ts";
 import { invalidParameter, QueryParameters } from "./read-parameters.ts";
+import type { PropertyCodes } from "./read-property.ts";
 
 type Value = string | number | undefined;
 
@@ -46,8 +48,24 @@ export class DefinedParameters {
     return this.#query.question(without);
   }
 
+  /** What the question is, apart from its pages: a cursor belongs to it. */
+  get filters(): string {
+    return this.filtersWithout("limit", "cursor");
+  }
+
   textOf(name: string): string | undefined {
     return this.#values.get(name) as string | undefined;
+  }
+
+  /** A time, as lists compare it. */
+  instantOf(name: string): Instant | undefined {
+    const text = this.textOf(name);
+    return text === undefined ? undefined : readInstant(text);
+  }
+
+  /** The property, where its parameters are required. */
+  get codes(): PropertyCodes {
+    return { clientCode: this.givenText("clientCode"), propertyCode: this.givenText("propertyCode") };
   }
 
   /** Of a parameter that is required or has a default. */

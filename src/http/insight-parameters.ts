@@ -7,13 +7,9 @@ import { checkOrder, invalidParameter } from "./read-parameters.ts";
 
 /** The parameters of an insight, read and checked. */
 export class InsightParameters extends DefinedParameters {
-  /** What the question is, apart from its pages. */
-  readonly filters: string;
-
   /** Throws ServiceError `bellhop.http.InvalidParameter`, which says what is wrong, for what the definitions do not take. */
   constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
     super(request, definitions);
-    this.filters = this.filtersWithout("limit", "cursor");
     const [from, to] = [this.textOf("from"), this.textOf("to")];
     checkOrder(from, to);
     if (from !== undefined && to !== undefined && daysBetween(from, to) >= NIGHTS_MAX)
@@ -23,10 +19,6 @@ export class InsightParameters extends DefinedParameters {
     const [since, asOf] = [this.textOf("since"), this.textOf("asOf")];
     if (since !== undefined && asOf !== undefined && since > asOf)
       throw invalidParameter("since must not be after asOf.");
-  }
-
-  get codes(): { readonly clientCode: string; readonly propertyCode: string } {
-    return { clientCode: this.givenText("clientCode"), propertyCode: this.givenText("propertyCode") };
   }
 
   get by(): Grouping {

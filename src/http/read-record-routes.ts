@@ -8,9 +8,11 @@ import type { Position } from "../read/position.ts";
 import { findProperty, type Property } from "../read/property.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { historyParameters, recordListParameters } from "./openapi/read-parameters.ts";
 import { PageCursors } from "./page-cursors.ts";
 import { type Items, sendPage } from "./read-page.ts";
-import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
+import { checkOrder } from "./read-parameters.ts";
 import { mayRead, type PropertyCodes } from "./read-property.ts";
 
 /** The parameter that names one record of each resource. */
@@ -19,18 +21,6 @@ const KEY_PARAMETER = {
   reservations: "reservationId",
   groups: "groupCode",
 } as const satisfies Record<Resource, string>;
-
-const LIST_PARAMETERS = [
-  "clientCode",
-  "propertyCode",
-  "from",
-  "to",
-  "modifiedSince",
-  "asOf",
-  "limit",
-  "cursor",
-];
-const HISTORY_PARAMETERS = ["clientCode", "propertyCode", "limit", "cursor"];
 
 /** What one request for a list comes to, once it was read: whose property, where to start, and how to list it. */
 interface Asked {
@@ -41,41 +31,33 @@ interface Asked {
   readonly past: ResourceLetter | undefined;
 }
 
-function keyOf(query: QueryParameters, resource: Resource): string | undefined {
-  const name = KEY_PARAMETER[resource];
-  return resource === "inventories" ? query.date(name) : query.code(name);
-}
-
-function codesOf(query: QueryParameters): PropertyCodes {
-  return { clientCode: query.requiredCode("clientCode"), propertyCode: query.requiredCode("propertyCode") };
-}
-
-function cursorsOf(context: HttpContext, request: FastifyRequest, query: QueryParameters): PageCursors {
+function cursorsOf(
+  context: HttpContext,
+  request: FastifyRequest,
+  parameters: DefinedParameters,
+): PageCursors {
   const { clientId } = request.principal as Principal;
   const path = request.routeOptions.url ?? "";
-  return new PageCursors(context, { clientId, path, filters: query.question() });
+  return new PageCursors(context, { clientId, path, filters: parameters.filters });
 }
 
 function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
-  const status = resource === "inventories" ? [] : ["status"];
-  const allowed = [...LIST_PARAMETERS, KEY_PARAMETER[resource], ...status];
-  const query = new QueryParameters(request.raw.url ?? "", allowed);
-  const codes = codesOf(query);
+  const parameters = new DefinedParameters(request, recordListParameters(resource));
   const filter: RecordFilter = {
     resource: letterOf(resource),
-    key: keyOf(query, resource),
-    from: query.date("from"),
-    to: query.date("to"),
-    status: query.code("status"),
-    modifiedSince: query.timestamp("modifiedSince"),
-    asOf: query.instant("asOf"),
+    key: parameters.textOf(KEY_PARAMETER[resource]),
+    from: parameters.textOf("from"),
+    to: parameters.textOf("to"),
+    status: parameters.textOf("status"),
+    modifiedSince: parameters.textOf("modifiedSince"),
+    asOf: parameters.instantOf("asOf"),
   };
   checkOrder(filter.from, filter.to);
-  const limit = query.limit();
-  const cursors = cursorsOf(context, request, query);
-  const start = cursors.read(query.cursor(), recordPositionShape(filter));
+  const limit = parameters.givenNumber("limit");
+  const cursors = cursorsOf(context, request, parameters);
+  const start = cursors.read(parameters.textOf("cursor"), recordPositionShape(filter));
   return {
-    codes,
+    codes: parameters.codes,
     cursors,
     list: (property) => listRecords(context.pool, property, filter, start, limit),
     past: filter.asOf === undefined ? undefined : filter.resource,
@@ -83,17 +65,14 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
 }
 
 function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
-  const name = KEY_PARAMETER[resource];
-  const query = new QueryParameters(request.raw.url ?? "", [...HISTORY_PARAMETERS, name]);
-  const codes = codesOf(query);
-  const key = keyOf(query, resource);
-  if (key === undefined) throw invalidParameter(`${name} is required: it names the record.`);
-  const limit = query.limit();
-  const cursors = cursorsOf(context, request, query);
-  const start = cursors.read(query.cursor(), HISTORY_POSITION);
+  const parameters = new DefinedParameters(request, historyParameters(resource));
+  const key = parameters.givenText(KEY_PARAMETER[resource]);
+  const limit = parameters.givenNumber("limit");
+  const cursors = cursorsOf(context, request, parameters);
+  const start = cursors.read(parameters.textOf("cursor"), HISTORY_POSITION);
   const letter = letterOf(resource);
   return {
-    codes,
+    codes: parameters.codes,
     cursors,
     list: (property) => listHistory(context.pool, property, letter, key, start, limit),
     past: letter,

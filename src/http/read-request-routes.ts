@@ -1,39 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { bucketOf } from "../accept/bucket.ts";
 import type { Principal } from "../auth/principal.ts";
-import { RESOURCES } from "../contract/resource.ts";
+import type { Resource } from "../contract/resource.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { listRequestRecords, REQUEST_RECORDS_POSITION } from "../read/list-request-records.ts";
 import { listRequests, REQUEST_POSITION } from "../read/list-requests.ts";
-import { OUTCOMES } from "../read/outcome.ts";
+import type { Outcome } from "../read/outcome.ts";
 import { isUuid, type Position } from "../read/position.ts";
 import { readSummariesOf } from "../read/request-summary.ts";
 import { authorize, refuseForbidden } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { PAGE_PARAMETERS, REQUEST_LIST_PARAMETERS } from "./openapi/read-parameters.ts";
 import { PageCursors } from "./page-cursors.ts";
 import { sendPage } from "./read-page.ts";
-import { checkOrder, invalidParameter, QueryParameters } from "./read-parameters.ts";
-import { mayRead } from "./read-property.ts";
+import { checkOrder, invalidParameter } from "./read-parameters.ts";
+import { mayRead, type PropertyCodes } from "./read-property.ts";
 import { createWait, type WaitAsked } from "./wait-until-applied.ts";
-
-const LIST_PARAMETERS = [
-  "resource",
-  "clientCode",
-  "propertyCode",
-  "outcome",
-  "from",
-  "to",
-  "limit",
-  "cursor",
-];
 
 function tailOf(cursors: PageCursors) {
   return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursors.write(next))}}`;
 }
 
-function codesOf(query: QueryParameters): { clientCode: string; propertyCode: string } | undefined {
-  const clientCode = query.code("clientCode");
-  const propertyCode = query.code("propertyCode");
+function codesOf(parameters: DefinedParameters): PropertyCodes | undefined {
+  const clientCode = parameters.textOf("clientCode");
+  const propertyCode = parameters.textOf("propertyCode");
   if (clientCode === undefined && propertyCode === undefined) return undefined;
   if (clientCode === undefined || propertyCode === undefined)
     throw invalidParameter("clientCode and propertyCode are given together or not at all.");
@@ -42,21 +33,21 @@ function codesOf(query: QueryParameters): { clientCode: string; propertyCode: st
 
 async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const principal = request.principal as Principal;
-  const query = new QueryParameters(request.raw.url ?? "", LIST_PARAMETERS);
-  const codes = codesOf(query);
+  const parameters = new DefinedParameters(request, REQUEST_LIST_PARAMETERS);
+  const codes = codesOf(parameters);
   const filter = {
-    resource: query.word("resource", RESOURCES),
-    outcome: query.word("outcome", OUTCOMES),
-    from: query.instant("from"),
-    to: query.instant("to"),
+    resource: parameters.textOf("resource") as Resource | undefined,
+    outcome: parameters.textOf("outcome") as Outcome | undefined,
+    from: parameters.instantOf("from"),
+    to: parameters.instantOf("to"),
     property:
       codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
   };
-  checkOrder(query.timestamp("from"), query.timestamp("to"));
-  const limit = query.limit();
+  checkOrder(parameters.textOf("from"), parameters.textOf("to"));
+  const limit = parameters.givenNumber("limit");
   const { clientId } = principal;
-  const cursors = new PageCursors(context, { clientId, path: "requests", filters: query.question() });
-  const start = cursors.read(query.cursor(), REQUEST_POSITION);
+  const cursors = new PageCursors(context, { clientId, path: "requests", filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), REQUEST_POSITION);
   if (codes !== undefined && !(await mayRead(context, principal, codes)))
     return refuseForbidden(reply, "insufficient_scope");
   return sendPage(reply, listRequests(context.pool, clientId, filter, start, limit), {
@@ -73,11 +64,11 @@ async function answerOne(
 ) {
   const { clientId } = request.principal as Principal;
   const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
-  const query = new QueryParameters(request.raw.url ?? "", ["limit", "cursor"]);
-  const limit = query.limit();
+  const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
+  const limit = parameters.givenNumber("limit");
   const path = `requests/${requestId}`;
-  const cursors = new PageCursors(context, { clientId, path, filters: query.question() });
-  const start = cursors.read(query.cursor(), REQUEST_RECORDS_POSITION);
+  const cursors = new PageCursors(context, { clientId, path, filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), REQUEST_RECORDS_POSITION);
   const ask = async () =>
     isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
   let found = await ask();

@@ -22,7 +22,8 @@ import type { SecretSealer } from "../feed/webhooks/secrets.ts";
 import { WebhookInputError, WebhookNotFound } from "../feed/webhooks/webhook-input-error.ts";
 import { authorize } from "./authorize.ts";
 import type { HttpContext } from "./context.ts";
-import { QueryParameters } from "./read-parameters.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { WEBHOOK_LIMIT } from "./openapi/webhook-operations.ts";
 import { receiveForm } from "./receive-form.ts";
 import { attemptAnswer, deadLetterAnswer, webhookAnswer } from "./webhook-answer.ts";
 
@@ -193,13 +194,20 @@ export function registerWebhookRoutes(
     const isList = url.endsWith("attempts") || url.endsWith("dead-letters");
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const { clientId } = request.principal as Principal;
-      const query = new QueryParameters(request.raw.url ?? "", isList ? ["limit"] : []);
+      const parameters = new DefinedParameters(request, isList ? [WEBHOOK_LIMIT] : []);
       const form = method === "POST" ? await receiveForm(context, request, fields) : {};
       const admin: WebhookAdmin = {
         ...{ pool: context.pool, sealer, rules, clientId, who: `client:${clientId}`, audit: recordAudit },
       };
       const endpointId = (request.params as { endpointId?: string }).endpointId ?? "";
-      const asked: Asked = { admin, clientId, endpointId, form, limit: query.limit(), reply };
+      const asked: Asked = {
+        admin,
+        clientId,
+        endpointId,
+        form,
+        limit: isList ? parameters.givenNumber("limit") : 0,
+        reply,
+      };
       const answer = await work(asked).catch((error: unknown) => {
         throw asServiceError(error);
       });

@@ -85,9 +85,15 @@ const ID_PARAMETER: Parameter = {
   schema: schemaOf("BackfillId"),
 };
 
-const STATE_PARAMETER = query("state", "Only backfills in this state.", {
-  ...{ type: "string", enum: ["open", "closed", "abandoned"], examples: ["open"] },
-});
+/** The parameters of the list of backfills; they are read by these definitions. */
+export const BACKFILL_LIST_PARAMETERS: readonly Parameter[] = [
+  query("state", "Only backfills in this state.", {
+    type: "string",
+    enum: ["open", "closed", "abandoned"],
+    examples: ["open"],
+  }),
+  ...PAGE_PARAMETERS,
+];
 
 function jsonOf(
   description: string,
@@ -231,7 +237,7 @@ const listBackfills = operationOf(
     200: jsonOf("A page of backfills.", "BackfillPage", { items: [EXAMPLE_ITEM], nextCursor: null }),
     400: refTo("responses", "InvalidParameter"),
   },
-  { parameters: [STATE_PARAMETER, ...PAGE_PARAMETERS] },
+  { parameters: BACKFILL_LIST_PARAMETERS },
 );
 
 function readOf(words: Words, answer: Answer, parameters: readonly Parameter[] = []): Operation {

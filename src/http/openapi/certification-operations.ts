@@ -1,7 +1,7 @@
 import { CHECKLIST } from "../../certify/checklist.ts";
 import { ANYWHERE } from "./errors.ts";
 import { ratedHeadersOf } from "./headers.ts";
-import { type PathItem, refTo, type Schema, schemaOf } from "./model.ts";
+import { type Parameter, type PathItem, refTo, type Schema, schemaOf } from "./model.ts";
 import { instant, query } from "./read-parameters.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "./record-examples.ts";
 
@@ -164,6 +164,12 @@ export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
 };
 
+/** The parameters of a certification; they are read by these definitions. */
+export const CERTIFICATION_PARAMETERS: readonly Parameter[] = [
+  query("since", "Only what came from then on counts.", instant("2026-06-01T08:30:00Z")),
+  query("until", "Only what came until then counts.", instant("2026-06-01T16:30:00Z")),
+];
+
 /** What a partner asks of its own certification. */
 export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
   "/api/public/v1/certification": {
@@ -174,10 +180,7 @@ export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
       description:
         "Each step of the checklist with what to do and how it stands, judged by what the service itself has seen of your integration since the certification was opened by the operator. After a fix, do the step again and ask with `since`, so that what was wrong before does not count.",
       security: [{ oauth2: ["read"] }],
-      parameters: [
-        query("since", "Only what came from then on counts.", instant("2026-06-01T08:30:00Z")),
-        query("until", "Only what came until then counts.", instant("2026-06-01T16:30:00Z")),
-      ],
+      parameters: CERTIFICATION_PARAMETERS,
       responses: {
         ...ANYWHERE,
         200: {

@@ -21,7 +21,8 @@ const ENDPOINT_ID: Parameter = {
   },
 };
 
-const LIMIT = query("limit", "How many at most.", {
+/** How many attempts or dead letters a list has. */
+export const WEBHOOK_LIMIT = query("limit", "How many at most.", {
   type: "integer",
   format: "int32",
   minimum: 1,
@@ -65,7 +66,7 @@ function operationOf(definition: Definition): Operation {
   };
   return {
     ...{ operationId, summary, description, tags: ["Webhooks"], security: [{ oauth2: ["webhooks"] }] },
-    parameters: [...(isOfEndpoint ? [ENDPOINT_ID] : []), ...(isList ? [LIMIT] : [])],
+    parameters: [...(isOfEndpoint ? [ENDPOINT_ID] : []), ...(isList ? [WEBHOOK_LIMIT] : [])],
     ...taking,
     responses: {
       ...ANYWHERE,
