@@ -41,13 +41,18 @@ try {
 } catch (error) {
   fail(error.message);
 }
-if (servesPages()) await ensureBuilt(root);
+await buildPages();
 run(nodeOr(() => findNode(root)));
 
-/** The service serves the console and the documentation, tests and checks look at them; commands have no use for them. */
-function servesPages() {
-  const isLookedAt = entry === "scripts/test.ts" || entry === "scripts/check.ts";
-  return isLookedAt || (entry === "src/main.ts" && entryArguments[0] === "serve");
+/**
+ * The service serves the console and the documentation, tests and checks look at them; commands have no use for them. The
+ * service does not wait for the documentation: /docs answers 503 until it is built.
+ */
+async function buildPages() {
+  if (entry === "scripts/test.ts" || entry === "scripts/check.ts") await ensureBuilt(root);
+  if (entry !== "src/main.ts" || entryArguments[0] !== "serve") return;
+  await ensureBuilt(root, ["console"]);
+  void ensureBuilt(root, ["docs"]);
 }
 
 function nodeOr(find) {

@@ -32,11 +32,11 @@ const CACHE_CONTROL = "public, max-age=300";
 const DIRECTORY = fileURLToPath(new URL("../../packages/docs/dist/", import.meta.url));
 const NOT_BUILT = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Bellhop documentation</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="5"><title>Bellhop documentation</title></head>
 <body>
 <h1>The documentation is not built yet</h1>
-<p>The service runs without it. <code>npm start</code> builds it when the packages can be installed, and
-<code>npm run docs:build</code> builds it while the service runs. Then load this page again.</p>
+<p>The service runs without it. <code>npm start</code> builds it within seconds of a first start, when its packages can be
+installed; <code>npm run docs:build</code> builds it while the service runs. This page loads again until then.</p>
 </body>
 </html>
 `;
