@@ -96,11 +96,11 @@ test("a console that cannot be built is told of, and the service starts; what wa
   await writeFile(join(console_, "build.ts"), "process.exit(3);");
   const { out, err } = await launch();
   assert.equal(out, "started serve\n");
-  assert.match(err, /the console is not there: the console's build failed \(3\)/);
+  assert.match(err, /the console is not built: the build failed \(3\)/);
   assert.equal(await readFile(join(console_, "dist", "index.html"), "utf8"), "built");
   await rm(join(console_, "node_modules"), { recursive: true });
   await writeFile(join(checkout, "path", "npm"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
   const offline = await launch();
   assert.equal(offline.out, "started serve\n");
-  assert.match(offline.err, /the console is not there: npm ci failed \(1\)/);
+  assert.match(offline.err, /the console is not built: npm ci failed \(1\)/);
 });
