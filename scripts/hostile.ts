@@ -6,6 +6,7 @@
  */
 import { fireAtService, type ServiceFireReport } from "../test/hostile/fire-at-service.ts";
 import { type FloodReport, floodBodies, type VisitedRoute } from "../test/hostile/flood-bodies.ts";
+import { askWorst } from "../test/hostile/questions.ts";
 import type { Arms } from "../test/hostile/shot.ts";
 import { makeShot, TARGETS, type TargetName } from "../test/hostile/target.ts";
 import { readOptions } from "./read-options.ts";
@@ -13,10 +14,15 @@ import { readOptions } from "./read-options.ts";
 /** What V8's heap and malloc's arenas breathe by; a leak of 100 bytes a request is 76 MiB over a million minus its warm-up. */
 const GROWTH_MIB_MAX = 64;
 
+/** Of a question, and of its statement once its client has left. */
+const QUESTION_MS_MAX = 2_000;
+const CANCEL_MS_MAX = 1_000;
+
 const NAMES = Object.keys(TARGETS) as TargetName[];
 const USAGE = `npm run hostile [-- --target ${NAMES.join("|")}|all] [--count N] [--seed S] [--connections C]
 npm run hostile -- --target T --seed S --shot N
 npm run hostile -- bodies [--routes TEXT] [--seconds S]
+npm run hostile -- questions
 
 Requests made from a seed at a service of its own, N at each target. Exit code 1 on any 5xx, hang, death, loss, leak, answer
 that is not as documented, or growth of memory. With --shot the bytes of that one request are printed instead.
@@ -24,13 +30,17 @@ that is not as documented, or growth of memory. With --shot the bytes of that on
 "bodies" floods every route of the OpenAPI document and of the console's API, S seconds each (1 by default), with and without
 credentials: one-byte chunks, bodies that are never finished, slow ones, and many headers. --routes keeps the routes whose
 method and path contain TEXT. Exit code 1 when the service is not up at the end, when it had 512 MiB or more, or when the p99 of
-a neighbour's batches rose by more than 20 % and 10 ms.`;
+a neighbour's batches rose by more than 20 % and 10 ms.
+
+"questions" asks every insight of the worst records over the widest range, leaves in the middle, and has a neighbour post beside them.
+Exit code 1 when a question took longer than 2 s, or its statement ran for more than 1 s after its client had left.`;
 
 if (process.argv[2] === "bodies") {
   process.argv.splice(2, 1);
   await floodRoutes();
   process.exit();
 }
+if (process.argv[2] === "questions") process.exit(await runQuestions());
 const values = readOptions(USAGE, {
   target: { type: "string", default: "bodies" },
   count: { type: "string", default: "20000" },
@@ -101,6 +111,19 @@ function print(report: ServiceFireReport): void {
   console.log(`log: ${report.logLines} lines looked through`);
   console.log(`problems: ${report.problems.length}`);
   for (const problem of report.problems) console.log(`  ${problem}`);
+}
+
+/** Prints what the questions cost; answers the exit code. */
+async function runQuestions(): Promise<number> {
+  const report = await askWorst(console.log);
+  console.log("slowest questions");
+  for (const { ms, status, question } of report.slowest) console.log(`  ${ms} ms, ${status}: ${question}`);
+  console.log(
+    `left in the middle: ${report.cancelled}, the longest statement went on for ${report.cancelledMs} ms`,
+  );
+  const [alone, beside] = [report.alone, report.beside].map(([p50, p99]) => `p50 ${p50} ms, p99 ${p99} ms`);
+  console.log(`a neighbour's POST alone: ${alone}; beside questions: ${beside}`);
+  return (report.slowest[0]?.ms ?? 0) > QUESTION_MS_MAX || report.cancelledMs > CANCEL_MS_MAX ? 1 : 0;
 }
 
 /** Names in the place of credentials: what differs from a real shot is only how long they are. */

@@ -6,6 +6,7 @@ import type { LabelMeanings } from "./label-meanings.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
 import { ROWS_MAX, requireFewRows } from "./question.ts";
 import { addDays } from "./stay-date.ts";
+import { sumEntries } from "./sum-entries.ts";
 
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
 const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.meta.url));
@@ -104,18 +105,15 @@ export async function readGroupBlocks(
   const cutoffs = [...masters.values()].flatMap(({ group, cutoffDate }) =>
     cutoffDate === null ? [] : [{ group, passedAt: endOfBusinessDay(cutoffDate, settings).toISOString() }],
   );
-  const nights = await on.query<NightRow>({
-    ...readNights,
-    values: [
-      ...values,
-      cutoffs.map(({ group }) => group),
-      cutoffs.map(({ passedAt }) => passedAt),
-      ROWS_MAX + 1,
-    ],
-  });
+  const nights = await sumEntries<NightRow>(on, readNights, [
+    ...values,
+    cutoffs.map(({ group }) => group),
+    cutoffs.map(({ passedAt }) => passedAt),
+    ROWS_MAX + 1,
+  ]);
   return {
     masters,
-    nights: requireFewRows(nights.rows, range).map((row) => {
+    nights: requireFewRows(nights, range).map((row) => {
       const holds = holdsOf(row.label);
       const blocks = row.blocks ?? 0;
       return {

@@ -22,8 +22,8 @@ export interface NightItems<Item> {
   beginOf(night: string): Position;
 }
 
-/** How many rows the first window is chosen for: what a row of its nights is made of is known after it only. */
-const FIRST_ROWS = 400;
+/** Nights of a window: what each is made of (a thousand room types, say) all comes to this thread. */
+const NIGHTS_MAX = 100;
 
 async function readWindow<Item>(
   nights: NightItems<Item>,
@@ -62,7 +62,7 @@ export async function pageOfNights<Item>(
   const first = begun < from ? from : begun;
   if (first > to) return { items: [], next: null };
   const items: Item[] = [];
-  const windows = new NightWindows(first, to, isGrouped, Math.min(limit + 1, FIRST_ROWS));
+  const windows = new NightWindows(first, to, isGrouped, limit + 1, NIGHTS_MAX);
   let passed: NightWindow | undefined;
   for (let count = 0; count < WINDOWS_MAX && items.length <= limit; count += 1) {
     const window = await windows.nextOfFew(nights.client, nights.property, true);

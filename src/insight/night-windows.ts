@@ -10,7 +10,9 @@ const findNextNight = readStatement(new URL("./sql/find-next-night.sql", import.
 
 const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.url));
 
-/** Rows that a page lays out night by night: some tenths of a second of the database. */
+/** A page that has taken so long ends as it is, and the next page goes on. */
+const PAGE_MS = 1_000;
+/** Rows that a window lays out night by night: some tenths of a second of the database. */
 const LAID_OUT_MAX = 200_000;
 /** How much shorter a window is tried that was too large. */
 const SHRINK = 4;
@@ -50,16 +52,19 @@ function firstDays(isGrouped: boolean, rowsWanted: number): number {
  * many costs what its entries cost, one too few a statement; so the next window goes by how many rows the last one had.
  */
 export class NightWindows {
+  readonly #begunAt = performance.now();
+  readonly #daysMax: number;
   readonly #to: string;
   #first: string;
   #days: number;
   #isDone = false;
-  #laidOut = 0;
+  #hasPassed = false;
 
-  constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number) {
+  constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number, daysMax = WINDOW_DAYS_MAX) {
+    this.#daysMax = daysMax;
     this.#first = from;
     this.#to = to;
-    this.#days = firstDays(isGrouped, rowsWanted);
+    this.#days = Math.min(firstDays(isGrouped, rowsWanted), daysMax);
   }
 
   /** The window that is next; undefined at the end of the range. */
@@ -70,7 +75,7 @@ export class NightWindows {
   }
 
   /**
-   * The next window, as short as it has to be for what is laid out of it; undefined also where the page has laid out enough. Throws
+   * The next window, as short as it has to be for what is laid out of it; undefined also where the page has taken long enough. Throws
    * QuestionTooLarge where one night has too much.
    */
   async nextOfFew(
@@ -79,12 +84,8 @@ export class NightWindows {
     withBlocks: boolean,
   ): Promise<NightWindow | undefined> {
     for (let window = this.next(); window !== undefined; window = this.next()) {
-      if (this.#laidOut > LAID_OUT_MAX / 2) return undefined;
-      const laidOut = await laidOutOf(client, property, window, withBlocks);
-      if (laidOut <= LAID_OUT_MAX) {
-        this.#laidOut += laidOut;
-        return window;
-      }
+      if (this.#hasPassed && performance.now() - this.#begunAt > PAGE_MS) return undefined;
+      if ((await laidOutOf(client, property, window, withBlocks)) <= LAID_OUT_MAX) return window;
       this.shorten(window);
     }
     return undefined;
@@ -100,7 +101,8 @@ export class NightWindows {
   passed(window: NightWindow, rowsFound: number, rowsWanted: number): void {
     const days = daysBetween(window.first, window.last) + 1;
     const wanted = rowsFound === 0 ? days * 4 : Math.ceil((days * rowsWanted * 1.1) / rowsFound);
-    this.#days = Math.min(Math.max(wanted, 14), WINDOW_DAYS_MAX);
+    this.#hasPassed = true;
+    this.#days = Math.min(Math.max(wanted, 14), this.#daysMax);
     // The day after the last of the calendar would be none.
     if (window.last === this.#to) this.#isDone = true;
     else this.#first = addDays(window.last, 1);

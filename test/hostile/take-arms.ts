@@ -78,7 +78,7 @@ export async function createClient(
   return { clientId: client_id, clientSecret: client_secret };
 }
 
-async function takeToken(
+export async function takeToken(
   address: string,
   { clientId, clientSecret }: Client,
   scope?: string,
@@ -95,7 +95,7 @@ async function takeToken(
 }
 
 /** Pushes a batch and waits until it is applied; answers its id. */
-async function push(
+export async function push(
   address: string,
   token: string,
   resource: string,
