@@ -1,25 +1,29 @@
 /**
  * `npm run openapi:write` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
- * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; and the client's types. It refuses
+ * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; the client's types and the console's. It refuses
  * to write what would break a promise, also one of a version that is out (test/released). `npm run check:openapi` fails, with the
  * difference, when a committed file is another, and lints.
  */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { OpenAPI3 } from "openapi-typescript";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
 import { clientTypes, type TypedDocument } from "./client-types.ts";
+import { consoleTypes } from "./console-types.ts";
 import { readReleasedOpenApi, readReleases } from "./release/releases.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
 const promises = promisesOf(document);
+const plain: unknown = JSON.parse(JSON.stringify(document));
 const asJson = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
 const files = {
   "docs/openapi.json": asJson(document),
   "test/fixtures/contract-v1.json": asJson(promises),
-  "packages/client/src/api-types.ts": clientTypes(JSON.parse(JSON.stringify(document)) as TypedDocument),
+  "packages/client/src/api-types.ts": clientTypes(plain as TypedDocument),
+  "packages/console/src/insight-api.ts": await consoleTypes(plain as OpenAPI3),
 };
 const checking = process.argv.includes("--check");
 

@@ -1,18 +1,9 @@
 import type pg from "pg";
 import { readStatement } from "../db/statement.ts";
 import type { Position, PositionShape } from "../read/position.ts";
+import type { AuditItem } from "./answers.ts";
 
 const listStatement = readStatement(new URL("./sql/list-audit-page.sql", import.meta.url));
-
-/** What was done or refused, and by whom. */
-export interface AuditItem {
-  readonly auditId: string;
-  readonly occurredAt: string;
-  readonly who: string;
-  readonly what: string;
-  readonly clientId: string | null;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
 
 interface Row extends Omit<AuditItem, "occurredAt"> {
   readonly occurredAt: Date;

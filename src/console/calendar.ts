@@ -2,25 +2,12 @@ import type pg from "pg";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Property } from "../read/property.ts";
+import type { Calendar, CalendarNight } from "./answers.ts";
 
 const readBounds = readStatement(new URL("./sql/read-inventory-bounds.sql", import.meta.url));
 const readNights = readStatement(new URL("./sql/read-inventory-calendar.sql", import.meta.url));
 
 const DAY_MS = 86_400_000;
-
-/** A night of a property, and whether its inventory was sent. Dates are YYYY-MM-DD. */
-export interface CalendarNight {
-  readonly date: string;
-  readonly inventory: "reported" | "missing" | "outside";
-  readonly receivedAt: string | null;
-  readonly sourceTime: string | null;
-}
-
-export interface Calendar {
-  readonly firstNight: string | null;
-  readonly lastNight: string | null;
-  readonly nights: readonly CalendarNight[];
-}
 
 /** How many days lie from one date to another, the last included. */
 export function nightsBetween(from: string, to: string): number {

@@ -2,22 +2,9 @@ import type pg from "pg";
 import { isUtcTimestamp } from "../contract/calendar.ts";
 import { readStatement } from "../db/statement.ts";
 import type { Position, PositionShape } from "../read/position.ts";
+import type { ClientItem } from "./answers.ts";
 
 const listStatement = readStatement(new URL("./sql/list-client-page.sql", import.meta.url));
-
-/** A client in a list: without its grants, of which there may be 20,000. */
-export interface ClientItem {
-  readonly clientId: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly requestRate: number | null;
-  readonly requestBurst: number | null;
-  readonly tokenBurst: number | null;
-  readonly createdAt: string;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly grantTotal: number;
-}
 
 interface Row extends Omit<ClientItem, "createdAt" | "revokedAt" | "lastUsedAt"> {
   readonly createdAt: Date;

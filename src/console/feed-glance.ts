@@ -4,6 +4,7 @@ import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../co
 import { isDistributed } from "../db/distribution.ts";
 import { readStatement } from "../db/statement.ts";
 import { settingsOfClient } from "../settings/property-settings.ts";
+import type { FeedGlance } from "./answers.ts";
 
 const readArrivals = readStatement(new URL("./sql/read-newest-arrivals.sql", import.meta.url));
 const readArrivalsOfBucket = readStatement(
@@ -12,15 +13,6 @@ const readArrivalsOfBucket = readStatement(
 const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;
-
-/** One feed of a property, as it is told of in a list of many (insight's feed-health says all of one). */
-export interface FeedGlance {
-  readonly resource: Resource;
-  readonly lastReceivedAt: string | null;
-  readonly state: "ok" | "silent" | "never";
-  /** Null: nothing is expected. */
-  readonly cadenceHours: number | null;
-}
 
 interface GlancedProperty {
   readonly clientCode: string;

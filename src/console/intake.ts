@@ -2,6 +2,7 @@ import type pg from "pg";
 import { lowestIdAt } from "../accept/request-id.ts";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
 import { readStatement } from "../db/statement.ts";
+import type { IntakeMinute, Rates } from "./answers.ts";
 import { type ApplyLag, lookForLag } from "./apply-lag.ts";
 
 const countIntake = readStatement(new URL("./sql/count-intake.sql", import.meta.url));
@@ -17,20 +18,7 @@ const MINUTES_AT_ONCE = 5;
 const LOOK_MS_MAX = 300;
 const HELD_COUNTED_MAX = 10_000;
 
-/** Batches and records. */
-export interface Rates {
-  readonly batches: number;
-  readonly records: number;
-}
-
 type MinuteRates = Readonly<Record<Resource, Rates>>;
-
-export interface IntakeMinute {
-  /** The beginning of the minute, ISO 8601 UTC. */
-  readonly minute: string;
-  /** Null: not counted yet. */
-  readonly resources: MinuteRates | null;
-}
 
 /** What comes in now. Times are of the database's clock. */
 export interface Intake {

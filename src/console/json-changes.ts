@@ -1,10 +1,4 @@
-/** One difference between two texts of JSON; values as they stand in the texts, null where there is none. */
-export interface JsonChange {
-  /** RFC 6901. */
-  readonly pointer: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
+import type { JsonChange } from "./answers.ts";
 
 /** A scalar as it was written: 120.50 is not 120.5, to whoever looks for what a hotel changed. */
 class Written {

@@ -1,15 +1,9 @@
 import type pg from "pg";
 import { loadRecords, type RecordPointer } from "../read/load-records.ts";
+import type { Payload } from "./answers.ts";
 
 /** A record may have tens of megabytes; a page is shown the beginning. */
 const SHOWN_BYTES_MAX = 1_048_576;
-
-/** A record as it was sent, as text, so that no number in it changes. */
-export interface Payload {
-  readonly text: string;
-  readonly bytes: number;
-  readonly truncated: boolean;
-}
 
 /** The text of a record, at most `bytesMax` of it, cut between two characters. */
 export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {

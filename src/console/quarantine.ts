@@ -1,27 +1,12 @@
 import type pg from "pg";
 import { isoOfMicroseconds, microsecondsOf } from "../accept/request-id.ts";
-import { type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
+import { type ResourceLetter, resourceOf } from "../contract/resource.ts";
 import { readStatement } from "../db/statement.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../read/position.ts";
+import type { QuarantineItem } from "./answers.ts";
 
 const listStatement = readStatement(new URL("./sql/list-held-page.sql", import.meta.url));
 const readOneStatement = readStatement(new URL("./sql/read-quarantined.sql", import.meta.url));
-
-/** A record that is held aside, or was. */
-export interface QuarantineItem {
-  readonly requestId: string;
-  readonly index: number;
-  /** Null: the record could not be read. */
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
-  readonly resource: Resource;
-  readonly key: string;
-  readonly code: string;
-  readonly message: string;
-  readonly receivedAt: string;
-  readonly state: "held" | "released" | "discarded";
-  readonly resolvedAt: string | null;
-}
 
 interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" | "resolvedAt"> {
   readonly resource: ResourceLetter;

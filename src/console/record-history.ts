@@ -6,26 +6,13 @@ import { loadRecords } from "../read/load-records.ts";
 import { outcomeName } from "../read/outcome.ts";
 import type { Position } from "../read/position.ts";
 import type { Property } from "../read/property.ts";
-import { changesBetween, type JsonChange } from "./json-changes.ts";
-import { type Payload, payloadOf } from "./payload.ts";
+import type { VersionItem } from "./answers.ts";
+import { changesBetween } from "./json-changes.ts";
+import { payloadOf } from "./payload.ts";
 
 const CHANGES_MAX = 200;
 /** Of a version that is shown among others; larger ones are to be looked at by themselves, and are not compared. */
 const COMPARED_BYTES_MAX = 262_144;
-
-/** One version of a record, and what it changed. */
-export interface VersionItem {
-  readonly sourceTime: string;
-  readonly receivedAt: string;
-  readonly requestId: string;
-  readonly index: number;
-  readonly outcome: ReturnType<typeof outcomeName>;
-  readonly status: string | null;
-  readonly late: boolean;
-  readonly changes: readonly JsonChange[];
-  readonly changeTotal: number;
-  readonly payload: Payload;
-}
 
 /**
  * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one

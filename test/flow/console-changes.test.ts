@@ -10,7 +10,7 @@ import type {
   Page,
   RotateSecretAnswer,
   SettingsAnswer,
-} from "../../packages/console/src/contract.ts";
+} from "../../src/console/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { apply, reservation } from "./read-fixture.ts";

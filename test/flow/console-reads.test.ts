@@ -13,7 +13,7 @@ import type {
   RequestAnswer,
   RequestItem,
   VersionItem,
-} from "../../packages/console/src/contract.ts";
+} from "../../src/console/answers.ts";
 import { readStatement } from "../../src/db/statement.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { isOnCitus } from "../support/database.ts";

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import type {
-  WebhookAnswer,
-  WebhookSecretAnswer,
-  WebhooksAnswer,
-} from "../../packages/console/src/contract.ts";
 import { updateClient } from "../../src/auth/client-admin.ts";
+import type { WebhookAnswer, WebhookSecretAnswer, WebhooksAnswer } from "../../src/console/answers.ts";
 import { ChangeCursors } from "../../src/feed/change-cursor.ts";
 import { ChangeNoticer } from "../../src/feed/webhooks/notice-changes.ts";
 import { SHARDS } from "../../src/feed/webhooks/shard-leases.ts";

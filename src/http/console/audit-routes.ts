@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { AuditItem, Page } from "../../../packages/console/src/contract.ts";
+import type { AuditItem, Page } from "../../console/answers.ts";
 import { AUDIT_POSITION, listAudit } from "../../console/audit-log.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { addQuestion, pagingOf } from "./console-routes.ts";

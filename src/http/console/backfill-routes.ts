@@ -1,10 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import type {
-  BackfillAnswer,
-  BackfillGap,
-  BackfillListItem,
-  Page,
-} from "../../../packages/console/src/contract.ts";
 import { recordAudit } from "../../auth/audit.ts";
 import {
   BACKFILL_POSITION,
@@ -17,6 +11,7 @@ import { type Audit, isReproduced } from "../../backfill/close-backfill.ts";
 import { GAP_POSITION, readGaps } from "../../backfill/gaps.ts";
 import { onBackfill, progressOf } from "../../backfill/progress.ts";
 import { abandonBackfill, BackfillRefusal, countersignBackfill } from "../../backfill/sign-backfill.ts";
+import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../../console/answers.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import { backfillAnswer, backfillItem } from "../backfill-answer.ts";
 import { adminOf, type ConsoleParts } from "./console-parts.ts";

@@ -1,12 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import type {
-  ClientAnswer,
-  ClientItem,
-  ClientOptionsAnswer,
-  CreateClientAnswer,
-  Page,
-  RotateSecretAnswer,
-} from "../../../packages/console/src/contract.ts";
 import { type AuthAdmin, AuthInputError } from "../../auth/admin.ts";
 import {
   type ClientChanges,
@@ -17,6 +9,14 @@ import {
 } from "../../auth/client-admin.ts";
 import { SCOPES, TOKEN_SCOPES } from "../../auth/scopes.ts";
 import { endSecret, rotateSecret } from "../../auth/secret-admin.ts";
+import type {
+  ClientAnswer,
+  ClientItem,
+  ClientOptionsAnswer,
+  CreateClientAnswer,
+  Page,
+  RotateSecretAnswer,
+} from "../../console/answers.ts";
 import { CLIENT_POSITION, listClientPage } from "../../console/clients.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import { adminOf, type ConsoleParts } from "./console-parts.ts";

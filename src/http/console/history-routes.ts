@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { Page, VersionItem } from "../../../packages/console/src/contract.ts";
+import type { Page, VersionItem } from "../../console/answers.ts";
 import { readRecordHistory } from "../../console/record-history.ts";
 import { letterOf, RESOURCES } from "../../contract/resource.ts";
 import { HISTORY_POSITION } from "../../read/list-history.ts";

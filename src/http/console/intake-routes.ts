@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { IntakeAnswer } from "../../../packages/console/src/contract.ts";
+import type { IntakeAnswer } from "../../console/answers.ts";
 import { IntakeMeter } from "../../console/intake.ts";
 import { listRequestsOfAll, type RequestItem } from "../../console/requests.ts";
 import { apartFromReader } from "../../db/readers.ts";

@@ -1,10 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type {
-  CalendarAnswer,
-  ClientCodesAnswer,
-  Page,
-  PropertyItem,
-} from "../../../packages/console/src/contract.ts";
+import type { CalendarAnswer, ClientCodesAnswer, Page, PropertyItem } from "../../console/answers.ts";
 import { emptyCalendar, nightsBetween, readCalendar } from "../../console/calendar.ts";
 import { glanceAtFeeds } from "../../console/feed-glance.ts";
 import { listClientCodes, listProperties, PROPERTY_POSITION } from "../../console/properties.ts";

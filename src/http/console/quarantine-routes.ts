@@ -1,11 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type {
-  Page,
-  QuarantineAnswer,
-  QuarantineItem,
-  ResolveAnswer,
-} from "../../../packages/console/src/contract.ts";
 import { recordAudit } from "../../auth/audit.ts";
+import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../../console/answers.ts";
 import { readPayload } from "../../console/payload.ts";
 import { findQuarantined, listQuarantine, QUARANTINE_POSITION } from "../../console/quarantine.ts";
 import { findRequest } from "../../console/requests.ts";

@@ -1,11 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type {
-  Page,
-  RecordAnswer,
-  RequestAnswer,
-  RequestItem,
-} from "../../../packages/console/src/contract.ts";
 import { bucketOf } from "../../accept/bucket.ts";
+import type { Page, RecordAnswer, RequestAnswer, RequestItem } from "../../console/answers.ts";
 import { readPayload } from "../../console/payload.ts";
 import { findRequest, listRequestsOfAll } from "../../console/requests.ts";
 import { RESOURCES } from "../../contract/resource.ts";

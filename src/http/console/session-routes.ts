@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { SessionAnswer } from "../../../packages/console/src/contract.ts";
 import { recordAudit } from "../../auth/audit.ts";
 import { hasOperators, setOperatorPassword } from "../../auth/operator-admin.ts";
 import { confirmPassword, logIn } from "../../auth/operator-login.ts";
@@ -9,6 +8,7 @@ import {
   type OperatorSession,
   SESSION_IDLE_SECONDS,
 } from "../../auth/operator-session.ts";
+import type { SessionAnswer } from "../../console/answers.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { addChange, CONSOLE_API, receiveJson, type Told } from "./console-routes.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type { LabelsAnswer, SettingsAnswer } from "../../../packages/console/src/contract.ts";
 import { recordAudit } from "../../auth/audit.ts";
+import type { LabelsAnswer, SettingsAnswer } from "../../console/answers.ts";
 import { withTransaction } from "../../db/transaction.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../../read/position.ts";

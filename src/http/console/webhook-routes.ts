@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
+import { recordAudit } from "../../auth/audit.ts";
+import type { OperatorSession } from "../../auth/operator-session.ts";
 import type {
   WebhookAnswer,
   WebhookItem,
   WebhookSecretAnswer,
   WebhooksAnswer,
-} from "../../../packages/console/src/contract.ts";
-import { recordAudit } from "../../auth/audit.ts";
-import type { OperatorSession } from "../../auth/operator-session.ts";
+} from "../../console/answers.ts";
 import { ConsoleError } from "../../errors/console-registry.ts";
 import {
   addWebhook,

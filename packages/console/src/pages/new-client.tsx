@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { ClientOptionsAnswer, CreateClientAnswer, CreateClientRequest } from "../contract.ts";
+import type { ClientOptionsAnswer, CreateClientAnswer } from "../contract.ts";
 import { tell } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { readGrants } from "../field/grant-text.ts";
@@ -39,7 +39,7 @@ function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
     event.preventDefault();
     if (wrong.length > 0) return;
     deed.run(async () => {
-      const request: CreateClientRequest = {
+      const request = {
         name,
         scopes,
         grants,

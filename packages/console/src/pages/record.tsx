@@ -1,4 +1,4 @@
-import type { RecordAnswer, RecordItem, Told } from "../contract.ts";
+import type { RecordAnswer, RecordItem, RecordNotice } from "../contract.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { pointerWithin } from "../field/failed-counts.ts";
 import { historyPath } from "../field/property-path.ts";
@@ -102,7 +102,7 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
   );
 }
 
-function allTold({ violations = [], warnings, code, pointer, message }: RecordItem): readonly Told[] {
+function allTold({ violations = [], warnings, code, pointer, message }: RecordItem): readonly RecordNotice[] {
   const own = code === null || message === null || violations.length > 0 ? [] : [{ code, pointer, message }];
   return [...violations, ...own, ...warnings];
 }

@@ -1,4 +1,4 @@
-import type { Page as PageOf, RequestItem, RequestsQuery } from "../contract.ts";
+import type { Outcome, Page as PageOf, RequestItem } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { writeMany } from "../field/amounts.ts";
@@ -14,7 +14,8 @@ import { TextFilter } from "../parts/text-filter.tsx";
 import { useFilters } from "../routing/address.ts";
 
 const LIMIT = 50;
-const OUTCOMES: readonly NonNullable<RequestsQuery["outcome"]>[] = [
+type OutcomeFilter = Outcome | "failed" | "warned" | "pending";
+const OUTCOMES: readonly OutcomeFilter[] = [
   "failed",
   "warned",
   "pending",
@@ -147,7 +148,7 @@ function ClearFilters() {
   );
 }
 
-function outcomeText(outcome: NonNullable<RequestsQuery["outcome"]>): string {
+function outcomeText(outcome: OutcomeFilter): string {
   if (outcome === "failed") return "failed in any way";
   if (outcome === "warned") return "with warnings";
   if (outcome === "pending") return "being applied";

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { AbandonBackfillRequest, BackfillAnswer, SignBackfillRequest } from "../../contract.ts";
+import type { BackfillAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -30,7 +30,7 @@ export function BackfillDialog({ deed, backfillId, hash, onClose, onDone }: Back
   const submit = (event: FormEvent) => {
     event.preventDefault();
     doing.run(async () => {
-      const told: SignBackfillRequest | AbandonBackfillRequest = isSigning ? { hash } : { why: why.trim() };
+      const told = isSigning ? { hash } : { why: why.trim() };
       await tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, told);
       say(isSigning ? "The statement is signed by both sides." : "The backfill is abandoned.");
       onDone();

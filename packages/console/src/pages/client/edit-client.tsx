@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { ClientAnswer, UpdateClientRequest } from "../../contract.ts";
+import type { ClientAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { LimitFields, readLimits, ScopeFields, typeLimits } from "../../parts/client-fields.tsx";
@@ -25,7 +25,7 @@ export function EditClientDialog({ client, onClose, onDone }: EditClientDialogPr
   const submit = (event: FormEvent) => {
     event.preventDefault();
     deed.run(async () => {
-      const request: UpdateClientRequest = { name, scopes, ...readLimits(limits) };
+      const request = { name, scopes, ...readLimits(limits) };
       await tell<ClientAnswer>(`clients/${client.clientId}/update`, request);
       say("The client is changed; it holds at once, for tokens that are out too.");
       onDone();

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { ClientAnswer, Grant, UpdateClientRequest } from "../../contract.ts";
+import type { ClientAnswer, Grant } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { writeCount } from "../../field/amounts.ts";
 import { readGrants, writeGrant } from "../../field/grant-text.ts";
@@ -88,7 +88,7 @@ export function Grants({ client, onChange }: GrantsProps) {
   );
 }
 
-function update(clientId: string, request: UpdateClientRequest): Promise<ClientAnswer> {
+function update(clientId: string, request: object): Promise<ClientAnswer> {
   return tell<ClientAnswer>(`clients/${clientId}/update`, request);
 }
 

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { RotateSecretAnswer, RotateSecretRequest } from "../../contract.ts";
+import type { RotateSecretAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -28,7 +28,7 @@ export function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     deed.run(async () => {
-      const request: RotateSecretRequest = {
+      const request = {
         overlapSeconds: Number(overlap),
         ...(days === "" ? {} : { expiresSeconds: Number(days) * 86_400 }),
       };

@@ -1,4 +1,9 @@
-import type { Finding, NightReconciliationAnswer, NightReservation, PropertyCodes } from "../../contract.ts";
+import type {
+  Finding,
+  NightReconciliationAnswer,
+  NightReservationItem,
+  PropertyCodes,
+} from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeMany, writeSigned } from "../../field/amounts.ts";
@@ -120,7 +125,7 @@ function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   ];
 }
 
-function reservationColumns(codes: PropertyCodes): readonly Column<NightReservation>[] {
+function reservationColumns(codes: PropertyCodes): readonly Column<NightReservationItem>[] {
   return [
     {
       head: "Reservation",
@@ -147,7 +152,7 @@ function reservationColumns(codes: PropertyCodes): readonly Column<NightReservat
   ];
 }
 
-function Status({ one: { label, deducts } }: { readonly one: NightReservation }) {
+function Status({ one: { label, deducts } }: { readonly one: NightReservationItem }) {
   if (label === null) return <span className="muted">–</span>;
   if (deducts === null) return <Badge tone="warn">{label}: unmapped</Badge>;
   return <Badge tone={deducts ? "accent" : "plain"}>{label}</Badge>;

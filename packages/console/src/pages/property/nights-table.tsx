@@ -1,4 +1,4 @@
-import type { GroupBy, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import type { OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { writeCount, writeMoney, writeShare } from "../../field/amounts.ts";
 import { propertyPath } from "../../field/property-path.ts";
 import { isWeekend, writeDate } from "../../field/stay-date.ts";
@@ -6,7 +6,10 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { Link } from "../../routing/link.tsx";
 
 /** What nights may be told apart by. */
-export type Grouping = Exclude<GroupBy, "none">;
+export type Grouping = Extract<
+  keyof OnTheBooksItem,
+  "roomType" | "bookedRoomType" | "marketSegment" | "rateCode" | "channel" | "group"
+>;
 
 const GROUP_HEADS: Readonly<Record<Grouping, string>> = {
   roomType: "Room type",

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { SettingItem, SettingName, SettingRequest, SettingsAnswer } from "../../contract.ts";
+import type { SettingItem, SettingName, SettingsAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -46,9 +46,9 @@ export function ChangeSettingDialog(props: ChangeSettingDialogProps) {
   const words = describeSetting(setting.name);
   const of = propertyCode === "" ? `all properties of ${clientCode}` : `${clientCode} / ${propertyCode}`;
   const isOwn = setting.from === (propertyCode === "" ? "client" : "property");
-  const send = (path: "settings/set" | "settings/unset", more: Partial<SettingRequest>) =>
+  const send = (path: "settings/set" | "settings/unset", more: { readonly value?: string }) =>
     deed.run(async () => {
-      const request: SettingRequest = {
+      const request = {
         clientCode,
         ...(propertyCode === "" ? {} : { propertyCode }),
         name: setting.name,

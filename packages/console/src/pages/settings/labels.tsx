@@ -1,4 +1,4 @@
-import type { LabelItem, LabelRequest, LabelsAnswer } from "../../contract.ts";
+import type { LabelItem, LabelsAnswer } from "../../contract.ts";
 import { addressOf, tell } from "../../data/call.ts";
 import { useAnswer } from "../../data/use-answer.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
@@ -80,7 +80,7 @@ function LabelTable({ clientCode, items, deed, onDone }: LabelTableProps) {
   const say = useSay();
   const send = (path: "labels/set" | "labels/unset", { resource, label }: LabelItem, deducts?: boolean) =>
     deed.run(async () => {
-      const request: LabelRequest = {
+      const request = {
         clientCode,
         resource,
         label,

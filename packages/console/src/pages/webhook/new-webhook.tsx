@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { CreateWebhookRequest, WebhookEventName, WebhookSecretAnswer } from "../../contract.ts";
+import type { WebhookEventName, WebhookSecretAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -34,7 +34,7 @@ export function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialog
   const submit = (event: FormEvent) => {
     event.preventDefault();
     deed.run(async () => {
-      const request: CreateWebhookRequest = {
+      const request = {
         clientId: client.trim(),
         url: url.trim(),
         events: eventsOf(told),

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { RotateWebhookRequest, WebhookAnswer, WebhookSecretAnswer } from "../../contract.ts";
+import type { WebhookAnswer, WebhookSecretAnswer } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -39,7 +39,7 @@ export function WebhookActions({ webhook, onDone, onRemoved }: WebhookActionsPro
     text: "For a day messages are signed with both, so that nothing is refused meanwhile.",
     button: "Make a new secret",
     async work() {
-      const request: RotateWebhookRequest = { overlapSeconds: 86_400 };
+      const request = { overlapSeconds: 86_400 };
       setMade(await tell<WebhookSecretAnswer>(`${path}/rotate`, request));
     },
   };

@@ -1,0 +1,517 @@
+/**
+ * The answers of the console's API (`/console/api`): the service answers by these types and the console imports them, so this is
+ * their one definition. Times are ISO 8601 UTC with a Z, dates YYYY-MM-DD. Errors have the shape of `ErrorAnswer`. The insights
+ * (`insight/…`) answer as `/api/insight/v1` does: the console generates their types from docs/openapi.json.
+ *
+ * Types only, and no imports but of modules that need neither Node nor the database: the console is compiled against the browser.
+ */
+import type { Resource } from "../contract/resource.ts";
+import type { Outcome } from "../read/outcome.ts";
+
+export type { Outcome, Resource };
+
+/** Every answer with a status of 400 or more. */
+export interface ErrorAnswer {
+  readonly timestamp: string;
+  readonly status: number;
+  /** The status in words. */
+  readonly error: string;
+  /** A stable code, such as `bellhop.console.NotLoggedIn`. */
+  readonly exception: string;
+  /** A sentence for the operator. */
+  readonly message: string;
+}
+
+/** A page of a list; `nextCursor` with the same other parameters gets the next page. A page may be empty and still have a next one. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+export interface SessionAnswer {
+  /** Null: nobody is logged in. */
+  readonly operator: { readonly name: string } | null;
+  /** Sent with every POST; null without a session. Changes with each login. */
+  readonly csrfToken: string | null;
+  /** When the session ends at the latest; idle sessions end sooner. */
+  readonly expiresAt: string | null;
+  /** Seconds without a request after which the session ends. */
+  readonly idleSeconds: number;
+  /** False: no operator exists yet, so nobody can log in. */
+  readonly hasOperators: boolean;
+  /** The service's version. */
+  readonly version: string;
+}
+
+export interface Rates {
+  readonly batches: number;
+  readonly records: number;
+}
+
+export interface IntakeMinute {
+  /** The start of the minute. */
+  readonly minute: string;
+  /** Null: not counted yet. */
+  readonly resources: Readonly<Record<Resource, Rates>> | null;
+}
+
+export interface IntakeAnswer {
+  /** The database's clock. */
+  readonly now: string;
+  /** The last 60 minutes, oldest first. The current minute is last and still growing. */
+  readonly minutes: readonly IntakeMinute[];
+  readonly lag: {
+    /** The age of the oldest batch that is not applied yet; 0 when every batch is applied. */
+    readonly seconds: number;
+    readonly oldestReceivedAt: string | null;
+    /** Parts of batches waiting to be applied; counted up to `waitingMax`. */
+    readonly waiting: number;
+    readonly waitingMax: number;
+  };
+  /** Records in quarantine; counted up to 10,000. */
+  readonly held: number;
+  /** The newest 20 batches, newest first. */
+  readonly lastBatches: readonly RequestItem[];
+}
+
+/** `records` is the sum of all others but `warned`. */
+export interface RequestCounts extends Readonly<Record<Outcome, number>> {
+  readonly records: number;
+  readonly pending: number;
+  /** Records with warnings, whatever their outcome. */
+  readonly warned: number;
+}
+
+export interface RequestItem {
+  readonly requestId: string;
+  readonly clientId: string;
+  /** Null: no client has this id. */
+  readonly clientName: string | null;
+  readonly status: "accepted" | "applied";
+  readonly resource: Resource;
+  readonly receivedAt: string;
+  readonly appliedAt: string | null;
+  readonly correlationId: string | null;
+  readonly replyTo: string | null;
+  readonly handling: "strict" | "lenient";
+  readonly counts: RequestCounts;
+}
+
+/** A warning or violation. `pointer` is an RFC 6901 JSON pointer into the batch: `/3/roomStays/0/arrivalDate`. */
+export interface RecordNotice {
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface RecordItem {
+  /** The position in the batch, from 0. */
+  readonly index: number;
+  /** Null: could not be read. */
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  /** occupancyDate, reservationId or groupCode. */
+  readonly key: string | null;
+  /** `pending`: not applied yet. */
+  readonly outcome: Outcome | "pending";
+  readonly code: string | null;
+  readonly pointer: string;
+  readonly message: string | null;
+  readonly warnings: readonly RecordNotice[];
+  /** Of a rejected record; the first ones of `violationTotal`. */
+  readonly violations?: readonly RecordNotice[];
+  readonly violationTotal?: number;
+  /** Of a record that was released or discarded. */
+  readonly resolvedAt?: string;
+}
+
+export interface RequestAnswer extends RequestItem {
+  readonly records: readonly RecordItem[];
+  readonly nextCursor: string | null;
+}
+
+/** One record with its payload. */
+export interface RecordAnswer {
+  readonly requestId: string;
+  readonly resource: Resource;
+  readonly receivedAt: string;
+  readonly record: RecordItem;
+  readonly payload: Payload;
+}
+
+/** A record verbatim, as text, so that no number changes. */
+export interface Payload {
+  readonly text: string;
+  readonly bytes: number;
+  /** The text is only the first 1 MiB. */
+  readonly truncated: boolean;
+}
+
+export interface PropertyCodes {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** One feed of a property in a list of properties; the insight `feed-health` has the details. */
+export interface FeedGlance {
+  readonly resource: Resource;
+  /** Null: no batch was ever received. */
+  readonly lastReceivedAt: string | null;
+  /** `silent`: the last batch is older than the expected cadence; `never`: no batch was ever received. */
+  readonly state: "ok" | "silent" | "never";
+  /** Expected hours between batches; null: none are expected, so the feed is never silent. */
+  readonly cadenceHours: number | null;
+}
+
+export interface PropertyItem extends PropertyCodes {
+  readonly firstSeenAt: string;
+  readonly feeds: readonly FeedGlance[];
+  /** Records in quarantine; those of one page are counted up to 10,000 in total. */
+  readonly held: number;
+}
+
+/** Every client code that has a property, in order; at most 1,000. */
+export interface ClientCodesAnswer {
+  readonly items: readonly { readonly clientCode: string; readonly properties: number }[];
+}
+
+export interface CalendarNight {
+  readonly date: string;
+  /** `missing`: no inventory, between the first and the last reported night; `outside`: before or after those. */
+  readonly inventory: "reported" | "missing" | "outside";
+  /** When the current inventory was received. */
+  readonly receivedAt: string | null;
+  readonly sourceTime: string | null;
+}
+
+export interface Calendar {
+  /** The first and last night with inventory; null: none. */
+  readonly firstNight: string | null;
+  readonly lastNight: string | null;
+  readonly nights: readonly CalendarNight[];
+}
+
+export interface CalendarAnswer extends PropertyCodes, Calendar {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** One version of a record, and what it changed. */
+export interface VersionItem {
+  readonly sourceTime: string;
+  readonly receivedAt: string;
+  readonly requestId: string;
+  readonly index: number;
+  readonly outcome: Outcome;
+  /** Null: the record has no status. */
+  readonly status: string | null;
+  /** Received after a version with a newer source time. */
+  readonly late: boolean;
+  /** Differences from the version before it by source time; empty for the first. At most 200 of `changeTotal`. */
+  readonly changes: readonly JsonChange[];
+  readonly changeTotal: number;
+  readonly payload: Payload;
+}
+
+/** One difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null where there is none. */
+export interface JsonChange {
+  /** RFC 6901, into the record: `/roomStays/0/departureDate`. */
+  readonly pointer: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface QuarantineItem {
+  readonly requestId: string;
+  readonly index: number;
+  /** Null: the record could not be read. */
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  readonly resource: Resource;
+  readonly key: string;
+  readonly code: string;
+  readonly message: string;
+  readonly receivedAt: string;
+  readonly state: "held" | "released" | "discarded";
+  readonly resolvedAt: string | null;
+}
+
+export interface QuarantineAnswer extends QuarantineItem {
+  readonly clientId: string;
+  readonly payload: Payload;
+}
+
+/** The decision is durable when it is answered and takes effect within moments. */
+export interface ResolveAnswer {
+  readonly done: true;
+  /** The log entry with the decision. */
+  readonly entryId: string;
+}
+
+export interface Grant {
+  readonly clientCode: string;
+  /** `*`: every property of the client code. */
+  readonly propertyCode: string;
+}
+
+/** Null follows the configuration. */
+export interface ClientLimits {
+  /** Requests a second. */
+  readonly requestRate: number | null;
+  readonly requestBurst: number | null;
+  readonly tokenBurst: number | null;
+}
+
+export interface ClientItem extends ClientLimits {
+  readonly clientId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: string;
+  /** Set: revoked permanently. */
+  readonly revokedAt: string | null;
+  /** To the minute. */
+  readonly lastUsedAt: string | null;
+  readonly grantTotal: number;
+}
+
+/** What the form for a new client offers. */
+export interface ClientOptionsAnswer {
+  readonly knownScopes: readonly string[];
+  /** The scopes of a new client, and the limits that apply where a client's own are null. */
+  readonly defaults: {
+    readonly scopes: readonly string[];
+    readonly requestRate: number;
+    readonly requestBurst: number;
+    readonly tokenBurst: number;
+  };
+}
+
+export interface ClientAnswer extends ClientItem, ClientOptionsAnswer {
+  /** The first 1,000 of `grantTotal`. */
+  readonly grants: readonly Grant[];
+  readonly replyToOrigins: readonly string[];
+  readonly secrets: readonly SecretItem[];
+}
+
+export interface SecretItem {
+  readonly slot: number;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly live: boolean;
+}
+
+/** The only answer with the secret. */
+export interface CreateClientAnswer {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The only answer with the secret. */
+export interface RotateSecretAnswer extends CreateClientAnswer {
+  readonly previousExpiresAt: string | null;
+  /** A third, older secret that was ended: a client has at most two. */
+  readonly endedCreatedAt: string | null;
+}
+
+export type SettingName =
+  | "occupancyBase"
+  | "timeZone"
+  | "businessDayEnd"
+  | "currency"
+  | "personalData"
+  | "cadence.inventories"
+  | "cadence.reservations"
+  | "cadence.groups";
+
+export interface SettingItem {
+  readonly name: SettingName;
+  /** The effective value, as text: "capacity", "Europe/Lisbon", "04:00", "EUR", "24". */
+  readonly value: string | null;
+  readonly from: "property" | "client" | "default";
+}
+
+export interface SettingsAnswer {
+  readonly clientCode: string;
+  readonly propertyCode: string | null;
+  /** Raised by every change of the client code's settings and status mappings. */
+  readonly settingsVersion: number;
+  readonly settings: readonly SettingItem[];
+}
+
+export interface LabelItem {
+  readonly resource: "reservations" | "groups";
+  readonly label: string;
+  /** Current records with it. */
+  readonly records: number;
+  /** The word of the default mapping; null where it has none. */
+  readonly canonical: string | null;
+  /** Whether rooms under it are on the books. */
+  readonly deducts: boolean;
+  readonly by: "mapping" | "default" | "unmapped";
+}
+
+/** A page of labels in use or mapped, by resource and label. A change answers the first 100. */
+export interface LabelsAnswer extends Page<LabelItem> {
+  readonly clientCode: string;
+  /** Totals of all pages. */
+  readonly unmapped: { readonly labels: number; readonly records: number };
+}
+
+export interface AuditItem {
+  readonly auditId: string;
+  readonly occurredAt: string;
+  /** `console:<operator>`, `cli:<user>`, `client:<client id>`, `service`. */
+  readonly who: string;
+  /** A verb-noun: `rotate-secret`. */
+  readonly what: string;
+  readonly clientId: string | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export type BackfillState = "open" | "closed" | "abandoned";
+
+export interface BackfillListItem extends PropertyCodes {
+  readonly backfillId: string;
+  readonly clientId: string;
+  readonly state: BackfillState;
+  readonly note: string | null;
+  readonly openedAt: string;
+  readonly endedAt: string | null;
+  readonly statementHash: string | null;
+  readonly signatures: readonly BackfillSignature[];
+}
+
+export interface BackfillSignature {
+  readonly side: "partner" | "operator";
+  /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
+  readonly signedBy: string;
+  readonly signedAt: string;
+  readonly statementHash: string;
+}
+
+export interface BackfillResource {
+  readonly resource: Resource;
+  readonly from: string;
+  readonly to: string;
+  readonly expectedRecords: number | null;
+  readonly batches: number;
+  readonly counts: Omit<RequestCounts, "warned">;
+  readonly distinctRecords: number;
+  readonly missingRecords: number | null;
+  /** Of inventories: dates of the manifest, and how many of them the property has a record of. */
+  readonly datesNamed: number | null;
+  readonly datesCovered: number | null;
+}
+
+export interface BackfillAnswer extends BackfillListItem {
+  readonly resources: readonly BackfillResource[];
+  readonly waitingBatches: number;
+  readonly oldestWaitingAt: string | null;
+  readonly lateBatches: number;
+  readonly abandonedBy: string | null;
+  readonly abandonedWhy: string | null;
+  /** Of a closed one: whether the log still gives the signed statement; null otherwise. */
+  readonly reproduced: boolean | null;
+}
+
+export type BackfillGap =
+  | {
+      readonly kind: "records-short";
+      readonly resource: Resource;
+      readonly expected: number;
+      readonly distinct: number;
+      readonly missing: number;
+    }
+  | { readonly kind: "date-missing"; readonly resource: Resource; readonly date: string }
+  | {
+      readonly kind: "record-failed";
+      readonly resource: Resource;
+      readonly requestId: string;
+      readonly index: number;
+      readonly key: string | null;
+      readonly outcome: "rejected" | "quarantined" | "discarded";
+      readonly code: string | null;
+      readonly message: string | null;
+      readonly mended: boolean;
+    };
+
+export type WebhookEventName = "request.applied" | "changes.available";
+
+export interface WebhookItem {
+  readonly endpointId: string;
+  /** `reply-to`: an origin that ReplyTo headers named. */
+  readonly kind: "webhook" | "reply-to";
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly url: string;
+  readonly description: string;
+  readonly events: readonly WebhookEventName[];
+  /** These three narrow the changes; null: all. */
+  readonly resource: Resource | null;
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  readonly state: "active" | "failing" | "paused";
+  readonly pausedAt: string | null;
+  readonly pausedBy: string | null;
+  readonly pauseReason: string | null;
+  /** Failed attempts since the last delivery. */
+  readonly failures: number;
+  readonly failingSince: string | null;
+  /** 10,001: more than 10,000. */
+  readonly waiting: number;
+  readonly waitingSince: string | null;
+  readonly deadLetters: number;
+  /** Events dropped because the queue was full. */
+  readonly dropped: number;
+  readonly droppedSince: string | null;
+  readonly lastTryAt: string | null;
+  readonly lastStatus: number | null;
+  readonly lastFailure: string | null;
+  readonly createdAt: string;
+}
+
+/** All endpoints, oldest first, or those of a client. */
+export interface WebhooksAnswer {
+  readonly items: readonly WebhookItem[];
+}
+
+export interface WebhookAttemptItem {
+  readonly attemptId: number;
+  readonly messageId: string;
+  readonly event: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly attemptedAt: string;
+  readonly durationMs: number;
+  readonly status: number | null;
+  /** Null: delivered. */
+  readonly failure: string | null;
+  /** The start of the response. */
+  readonly answer: string;
+}
+
+export interface DeadLetterItem {
+  readonly messageId: string;
+  readonly event: string;
+  /** A request id, or a cursor of the change feed. */
+  readonly cause: string;
+  readonly createdAt: string;
+  readonly deadAt: string;
+  readonly attempts: number;
+  readonly lastFailure: string | null;
+}
+
+export interface WebhookAnswer extends WebhookItem {
+  /** The newest 100. */
+  readonly attempts: readonly WebhookAttemptItem[];
+  /** The newest 100. */
+  readonly newestDeadLetters: readonly DeadLetterItem[];
+}
+
+/** The only answer with the secret. */
+export interface WebhookSecretAnswer {
+  readonly endpointId: string;
+  readonly secret: string;
+  readonly previousExpiresAt: string | null;
+}
