@@ -92,6 +92,38 @@ test("the next start builds and installs nothing, and one with other sources bui
   ]);
 });
 
+test("the service starts while its documentation is built", async () => {
+  const docs = join(checkout, "packages", "docs");
+  for (const directory of [docs, join(checkout, "docs"), join(checkout, "examples", "guides")])
+    await mkdir(directory, { recursive: true });
+  for (const directory of ["examples/pms-adapter", "packages/client"]) {
+    await mkdir(join(checkout, directory), { recursive: true });
+    await writeFile(join(checkout, directory, "README.md"), "# Read");
+  }
+  await writeFile(join(checkout, "CHANGELOG.md"), "# Changes");
+  await writeFile(join(docs, "package.json"), '{ "name": "docs", "type": "module" }');
+  await writeFile(join(docs, "package-lock.json"), LOCK);
+  const waitFor = `import * as fs from "node:fs";
+    import { setTimeout } from "node:timers/promises";
+    const until = async (path: string) => { for (let tries = 0; tries < 200 && !fs.existsSync(path); tries += 1) await setTimeout(50); };`;
+  // Each waits for the other: the build for the service to have started, the service for what is built.
+  await writeFile(
+    join(docs, "build.ts"),
+    `${waitFor} await until("../../started");
+    if (!fs.existsSync("../../started")) process.exit(4);\n${BUILD}`,
+  );
+  const main = `${waitFor} fs.writeFileSync("${checkout}/started", "");
+    await until("${docs}/dist/.bellhop-build"); console.log(fs.existsSync("${docs}/dist/index.html"));`;
+  await writeFile(join(checkout, "src", "main.ts"), main);
+  const { out, err } = await launch();
+  assert.equal(out, "true\n");
+  assert.match(err, /building the documentation/);
+  await rm(docs, { recursive: true });
+  await writeFile(join(checkout, "src", "main.ts"), 'console.log("started " + process.argv[2]);');
+  await taken("builds");
+  await taken("npm-calls");
+});
+
 test("a console that cannot be built is told of, and the service starts; what was built before stays", async () => {
   await writeFile(join(console_, "build.ts"), "process.exit(3);");
   const { out, err } = await launch();
