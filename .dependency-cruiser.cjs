@@ -1,52 +1,44 @@
-// The layers of src/README.md, enforced. A folder may import only what is listed for it here.
-const allowed = {
-  main: null,
-  threads: null,
-  // What a folder is told by the settings, the doctor judges.
-  doctor: ["config.ts", "accept", "apply", "auth", "backfill", "console", "contract", "feed", "insight", "read", "retention", "settings", "state", "db", "errors", "observe", "memory"],
-  http: ["auth", "contract", "accept", "state", "read", "insight", "backfill", "console", "settings", "feed", "certify", "network", "errors", "observe", "db", "memory"],
-  auth: ["db", "errors", "observe", "memory", "network"],
-  accept: ["contract", "db", "errors", "observe", "memory"],
-  apply: ["contract", "state", "ledger", "accept", "db", "errors", "observe", "memory"],
-  ledger: ["contract", "state", "accept", "db", "errors"],
-  state: ["contract", "db", "errors"],
-  read: ["contract", "accept", "state", "db", "errors"],
-  insight: ["contract", "accept", "state", "ledger", "read", "settings", "db", "errors"],
-  backfill: ["contract", "accept", "state", "read", "insight", "db", "errors"],
-  console: ["contract", "accept", "read", "settings", "db", "errors"],
-  feed: ["contract", "accept", "state", "read", "settings", "network", "db", "errors", "observe", "memory"],
-  certify: ["auth", "contract", "read", "db", "errors"],
-  retention: ["auth", "contract", "accept", "apply", "state", "ledger", "read", "settings", "feed", "db", "errors", "observe", "memory"],
-  settings: ["db", "errors"],
-  survey: ["contract", "settings", "db", "errors", "observe"],
-  db: ["errors", "observe"],
-  backup: ["accept", "apply", "state", "retention", "feed", "db", "errors", "observe"],
-  simulate: [],
-  partner: ["contract", "errors"],
-  contract: [],
-  errors: [],
-  network: [],
-  observe: ["memory"],
-  memory: [],
+// The directions of src/README.md, enforced. A folder may import platform/, cli/ (the frame of commands), and what is listed for it.
+// An entry that ends in .ts is the one module of that feature that others may use.
+const PLATFORM = {
+  "platform/errors": [],
+  "platform/runtime": ["platform/errors", "platform/db", "platform/telemetry"],
+  "platform/telemetry": ["platform/errors", "platform/runtime"],
+  "platform/db": ["platform/errors", "platform/telemetry", "platform/runtime"],
+  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry", "service-context.ts", "early-request.ts"],
 };
-const layers = Object.entries(allowed)
-  .filter(([, to]) => to !== null)
-  .map(([from, to]) => ({
-    name: `${from}-may-import-only-its-layers`,
-    severity: "error",
-    from: { path: `^src/${from}/`, pathNot: "\\.test\\.ts$" },
-    to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map((t) => (t.endsWith(".ts") ? `^src/${t}$` : `^src/${t}/`))] },
-  }));
+const FEATURES = {
+  identity: ["console", "certification/note-wire.ts", "config.ts", "early-request.ts"],
+  ingest: ["identity", "backfill/admission.ts", "certification/note-wire.ts", "early-request.ts"],
+  apply: ["ingest", "identity/audit.ts"],
+  query: ["ingest", "apply", "identity", "console"],
+  settings: ["apply/state", "identity", "console"],
+  insight: ["ingest", "apply", "query", "settings", "identity", "console"],
+  backfill: ["ingest", "query", "insight", "identity", "console"],
+  webhooks: ["ingest", "query", "settings", "identity", "console", "config.ts"],
+  certification: ["ingest", "query", "identity"],
+  retention: ["ingest", "apply", "query", "settings", "identity/audit.ts"],
+  privacy: ["ingest", "apply", "query", "retention", "settings", "identity", "webhooks"],
+  operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
+  partner: ["identity/local-clients.ts", "config.ts"],
+  console: ["identity", "query", "webhooks/address-rules.ts"],
+  cli: ["config.ts", "identity", "ingest/log/payload-sealing.ts", "operations/backup/backup-error.ts"],
+  openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
+  documentation: ["openapi"],
+};
+const COMMON = [...Object.keys(PLATFORM), "cli", "service-context.ts"];
+const pattern = (entry) => (entry.endsWith(".ts") ? `^src/${entry}$` : `^src/${entry}/`);
+const layer = (from, to) => ({
+  name: `${from}-imports-only-what-is-listed`,
+  severity: "error",
+  from: { path: `^src/${from}/`, pathNot: "\\.test\\.ts$" },
+  to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map(pattern)] },
+});
 module.exports = {
   forbidden: [
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
-    {
-      name: "only-config-reads-the-environment-and-nothing-imports-main",
-      severity: "error",
-      from: { pathNot: "^src/main\\.ts$" },
-      to: { path: "^src/main\\.ts$" },
-    },
-    { name: "product-does-not-import-tests", severity: "error", from: { path: "^src/", pathNot: "\\.test\\.ts$" }, to: { path: "^(test|bench|scripts)/" } },
+    { name: "nothing-imports-main", severity: "error", from: { pathNot: "^src/main\\.ts$" }, to: { path: "^src/main\\.ts$" } },
+    { name: "product-does-not-import-tests", severity: "error", from: { path: "^(src|packages)/", pathNot: "\\.test\\.ts$" }, to: { path: "^(test|bench|scripts)/" } },
     {
       name: "product-does-not-import-dev-dependencies",
       severity: "error",
@@ -59,7 +51,14 @@ module.exports = {
       from: { path: "^packages/client/src/", pathNot: "\\.test\\.ts$" },
       to: { pathNot: ["^packages/client/src/", "^node:", "^(async_hooks|buffer|crypto|fs|stream|stream/promises|util|zlib)$"] },
     },
-    ...layers,
+    {
+      name: "contract-and-simulator-stand-alone",
+      severity: "error",
+      from: { path: "^packages/(contract|simulator)/src/", pathNot: "\\.test\\.ts$" },
+      to: { path: "^(src|packages)/", pathNot: ["^packages/$1/src/", "^packages/client/src/"] },
+    },
+    ...Object.entries(PLATFORM).map(([from, to]) => layer(from, to)),
+    ...Object.entries(FEATURES).map(([from, to]) => layer(from, [...COMMON, ...to])),
   ],
   options: {
     doNotFollow: { path: "node_modules" },

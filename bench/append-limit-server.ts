@@ -6,10 +6,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import pg from "pg";
-import { packBody, type StoredBody } from "../src/accept/body-layout.ts";
-import { checkRecord } from "../src/contract/check-record.ts";
-import { readBatch } from "../src/contract/read-batch.ts";
-import type { Resource } from "../src/contract/resource.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import type { Resource } from "#contract/resource.ts";
+import { packBody, type StoredBody } from "../src/ingest/log/body-layout.ts";
 
 const TABLE = `create table if not exists append_limit (id bigint generated always as identity primary key,
     layout bytea not null, body bytea not null);

@@ -1,4 +1,4 @@
-import type { Resource } from "../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 
 /**
  * What a round's records are to those of the rounds before: `new` keys; `changed`: the same keys with a newer source time

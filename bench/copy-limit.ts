@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lowestIdAt } from "../src/accept/request-id.ts";
+import { lowestIdAt } from "../src/ingest/log/request-id.ts";
 import { copyIn, copyOut } from "./copy-stream.ts";
 import { columnsOf } from "./table-columns.ts";
 
@@ -17,7 +17,7 @@ async function writtenTables(client: pg.ClientBase): Promise<string[]> {
     `select c.oid::regclass::text as table from pg_class c join pg_attribute on attrelid = c.oid
      where relkind = 'r' and relnamespace = any ('{bellhop_state,bellhop}'::regnamespace[])
      group by c.oid
-     having bool_or(attname = 'request_id') and not bool_or(attname = 'lane_id')
+     having bool_or(attname = 'request_id') and not bool_or(attname = 'log_writer_id')
        and (relnamespace = 'bellhop_state'::regnamespace or c.oid = 'bellhop.request_outcome'::regclass)`,
   );
   return rows.map(({ table }) => table);

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { AcceptLog } from "../src/accept/accept-log.ts";
-import { PropertyRegister } from "../src/accept/property-register.ts";
 import { Applier } from "../src/apply/applier.ts";
 import { applySessions } from "../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../src/apply/property-directory.ts";
+import { AcceptLog } from "../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../src/ingest/log/property-register.ts";
 import { submissionOf } from "../test/support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../test/support/database.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { bucketOf } from "../src/accept/bucket.ts";
+import { bucketOf } from "../src/ingest/log/bucket.ts";
 import { hotelCode } from "./batches.ts";
 import { CLIENT_CODE } from "./record-templates.ts";
 import { columnsOf } from "./table-columns.ts";
@@ -129,7 +129,7 @@ async function takeTemplates(
 
 /**
  * Fills the database with copies of template hotels, by SQL, in every table that apply and accept write and whatever their
- * columns are: the same records at other hotels, in other buckets, of other requests, in a lane that is long retired.
+ * columns are: the same records at other hotels, in other buckets, of other requests, in a log writer that is long retired.
  * Answers how many hotels there are now.
  */
 export async function fill(client: pg.ClientBase, options: FillOptions): Promise<number> {
@@ -137,15 +137,15 @@ export async function fill(client: pg.ClientBase, options: FillOptions): Promise
   const versions = await takeTemplates(client, options.templates, tables);
   const copies = Math.max(1, Math.round(options.versions / versions));
   await addHotels(client, options, copies);
-  const lane = await client.query<{ id: string }>(
-    `insert into bellhop.lane (backend_pid, backend_start, sealed_at, retired_at)
-     values (0, clock_timestamp(), clock_timestamp(), clock_timestamp()) returning lane_id::text as id`,
+  const logWriter = await client.query<{ id: string }>(
+    `insert into bellhop.log_writer (backend_pid, backend_start, sealed_at, retired_at)
+     values (0, clock_timestamp(), clock_timestamp(), clock_timestamp()) returning log_writer_id::text as id`,
   );
   const replaced: Readonly<Record<string, string>> = {
     bucket: "fill.bucket",
     property_id: "fill.property_id",
     request_id: COPIED_REQUEST,
-    lane_id: lane.rows[0]?.id ?? "0",
+    log_writer_id: logWriter.rows[0]?.id ?? "0",
   };
   const indexes = await indexesOf(
     client,

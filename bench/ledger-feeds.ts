@@ -84,8 +84,11 @@ function push(clientCode: string, propertyCode: string, night: number, atMs: num
       .replace(/"RT(\d\d)"/g, (_all, number: string) => `"${ROOM_TYPES[Number(number) - 1]}"`);
     return {
       ...(JSON.parse(text) as Sent),
-      ...{ clientCode, propertyCode, correlationId: `n-${night}` },
-      ...{ createDateTime: timestampOf(atMs), occupancyDate: keyText("inventories", at) },
+      clientCode,
+      propertyCode,
+      correlationId: `n-${night}`,
+      createDateTime: timestampOf(atMs),
+      occupancyDate: keyText("inventories", at),
     };
   });
   return batchesOf("i", records, PUSH_DATES);

@@ -89,7 +89,7 @@ const COPIED_ENTRIES = `
   from (select * from ledger_template where share_id is not null and place >= $1 and place < $2 order by place) as template
   cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
 
-/** All runs of another version in one row, as src/ledger/write-exchanges.ts lays them out; a version's runs have no other between. */
+/** All runs of another version in one row, as src/apply/ledger/write-deltas.ts lays them out; a version's runs have no other between. */
 const EXCHANGES = `
   create temp table ledger_exchange as
   select
@@ -103,7 +103,7 @@ const EXCHANGES = `
   group by source_time, key, version`;
 
 const COPIED_EXCHANGES = `
-  insert into bellhop_state.night_exchange (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
+  insert into bellhop_state.ledger_delta (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
   select source_time at time zone 'UTC', source_time at time zone 'UTC' + interval '40 seconds', property_id, first_night, nights,
     bucket, ('{' || runs || '}')::bigint[], key
   from (select * from ledger_exchange where place >= $1 and place < $2 order by place) as template
@@ -157,7 +157,7 @@ export async function fillLedger(
   await client.query(DIMENSIONS, ofHotels);
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
     `select schemaname || '.' || indexname as name, indexdef as definition from pg_indexes
-     where schemaname = 'bellhop_state' and tablename in ('night_entry', 'night_exchange')`,
+     where schemaname = 'bellhop_state' and tablename in ('night_entry', 'ledger_delta')`,
   );
   for (const { name } of indexes) await client.query(`drop index ${name}`);
   const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / hotels.length));
@@ -166,6 +166,6 @@ export async function fillLedger(
       await client.query(copied, [place, place + step, ...ofHotels]);
   await client.query("set maintenance_work_mem = '512MB'");
   for (const { definition } of indexes) await client.query(definition);
-  for (const table of ["night_entry", "night_exchange", "night_dimension"])
+  for (const table of ["night_entry", "ledger_delta", "night_dimension"])
     await client.query(`vacuum (analyze) bellhop_state.${table}`);
 }

@@ -43,10 +43,14 @@ function dateOf(day: number): string {
 /** The inventory of two years, pushed as a hotel does: it makes the hotel known, and gives its capacity. */
 async function pushInventory(service: ServiceProcess, propertyCode: string): Promise<void> {
   const records = Array.from({ length: DAYS }, (_, day) => ({
-    ...{ clientCode: CLIENT_CODE, propertyCode, createDateTime: "2025-01-01T00:00:00Z" },
+    clientCode: CLIENT_CODE,
+    propertyCode,
+    createDateTime: "2025-01-01T00:00:00Z",
     occupancyDate: dateOf(day),
     roomTypeInventories: Array.from({ length: ROOM_TYPES }, (_, type) => ({
-      ...{ roomTypeCode: `RT${type}`, roomTypeCapacity: 40, roomsSold: (day * 7 + type) % 40 },
+      roomTypeCode: `RT${type}`,
+      roomTypeCapacity: 40,
+      roomsSold: (day * 7 + type) % 40,
     })),
   }));
   const answer = await fetch(`http://127.0.0.1:${service.port}/api/public/v1/inventories`, {
@@ -113,7 +117,7 @@ try {
     codes.push(...added);
     const made = await client.query<{ size: string; dimensions: number }>(
       `select pg_size_pretty(pg_total_relation_size('bellhop_state.night_entry')
-           + pg_total_relation_size('bellhop_state.night_exchange')) as size,
+           + pg_total_relation_size('bellhop_state.ledger_delta')) as size,
          (select count(*)::integer from bellhop_state.night_dimension) as dimensions`,
     );
     const { size, dimensions = 0 } = made.rows[0] ?? {};
@@ -128,7 +132,7 @@ try {
     });
     await packer.pack();
     const packed = await client.query<{ size: string }>(
-      "select pg_size_pretty(pg_total_relation_size('bellhop_state.night_pack')) as size",
+      "select pg_size_pretty(pg_total_relation_size('bellhop_state.ledger_segment')) as size",
     );
     console.log(`packed in ${Math.round((Date.now() - packedAt) / 1000)} s, ${packed.rows[0]?.size}`);
     for (const line of await measure(service, codes, asks)) console.log(line);

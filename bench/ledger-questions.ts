@@ -64,7 +64,10 @@ export async function askLedger(
   times.sort((left, right) => left - right);
   const share = (sum: number) => sum / times.length;
   return {
-    ...{ answers: times.length, rows: Math.round(share(rows)), pages: share(pages) },
-    ...{ p50Ms: median(times), p99Ms: percentile(times, 0.99) },
+    answers: times.length,
+    rows: Math.round(share(rows)),
+    pages: share(pages),
+    p50Ms: median(times),
+    p99Ms: percentile(times, 0.99),
   };
 }

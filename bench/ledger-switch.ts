@@ -1,5 +1,5 @@
 import pg from "pg";
-import { KeptLedger, NightLedger } from "../src/ledger/night-ledger.ts";
+import { KeptLedger, NightLedger } from "../src/apply/ledger/night-ledger.ts";
 
 let isOn = true;
 

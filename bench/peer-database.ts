@@ -2,9 +2,9 @@ import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { clientConfig } from "../src/db/connection.ts";
-import { startEmbeddedPostgres } from "../src/db/embedded-postgres.ts";
-import { createLogger } from "../src/observe/log.ts";
+import { clientConfig } from "../src/platform/db/connection.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
+import { createLogger } from "../src/platform/telemetry/log.ts";
 
 /** A cluster of the peers' own: the same PostgreSQL, settings and durability as the service's. */
 export interface PeerDatabase {

@@ -1,4 +1,4 @@
-import type { Resource } from "../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 import { dateOfDay } from "../test/workload/calendar-day.ts";
 import { SeededRandom } from "../test/workload/seeded-random.ts";
 import { generateWorkload } from "../test/workload/workload.ts";

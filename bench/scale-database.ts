@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { lowestIdAt } from "../src/accept/request-id.ts";
-import { clientConfig } from "../src/db/connection.ts";
-import { isDistributed } from "../src/db/distribution.ts";
+import { lowestIdAt } from "../src/ingest/log/request-id.ts";
+import { clientConfig } from "../src/platform/db/connection.ts";
+import { isDistributed } from "../src/platform/db/distribution.ts";
 import { ProcessMeter } from "./process-meter.ts";
 
 /** A node of the database: what it wrote to its log, and its processes where they run on this machine. */

@@ -61,13 +61,20 @@ async function measure(
     database.start();
     const sent = await load.send({
       target: {
-        ...{ port: service.port, path: `/api/public/v1/${benchCase.resource}`, gzip: benchCase.gzip },
+        port: service.port,
+        path: `/api/public/v1/${benchCase.resource}`,
+        gzip: benchCase.gzip,
         headers: [`Authorization: Bearer ${service.token}`],
-        ...{ prefix: "", suffix: "", status: 202, answerHolds: "" },
+        prefix: "",
+        suffix: "",
+        status: 202,
+        answerHolds: "",
       },
       connections: benchCase.connections,
       batches: prepared.batches,
-      ...{ first: 0, atLeastMs: 0, perSecond: 0 },
+      first: 0,
+      atLeastMs: 0,
+      perSecond: 0,
     });
     const records = sent.batches * benchCase.recordsPerBatch;
     const appliedAt = await database.untilApplied(records, sent.startedAt);

@@ -45,7 +45,10 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
   await chmod(dataDir, 0o755);
   const environment = {
     ...process.env,
-    ...{ DATA_DIR: dataDir, DATABASE_URL: "", PORT: "0", HOST: "127.0.0.1" },
+    DATA_DIR: dataDir,
+    DATABASE_URL: "",
+    PORT: "0",
+    HOST: "127.0.0.1",
     NEW_PROPERTIES_PER_DAY: "100000",
     ...options.settings,
   };
@@ -108,7 +111,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** Where the embedded server's directory lies: DATA_DIR, or where its pointer says (src/db/embedded/home.ts). */
+/** Where the embedded server's directory lies: DATA_DIR, or where its pointer says (src/platform/db/embedded/home.ts). */
 async function serverDirectory(dataDir: string): Promise<string> {
   const pointed = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => dataDir);
   return pointed.trim();
@@ -130,18 +133,20 @@ async function takeToken(root: string, address: string, environment: NodeJS.Proc
   const created = await promisify(execFile)(
     process.execPath,
     [
-      ...[
-        join(root, MAIN),
-        "client",
-        "create",
-        "--name",
-        "bench",
-        "--grant",
-        "ALGARVE/*",
-        "--grant",
-        "LISBOA/*",
-      ],
-      ...["--rate", RATE, "--burst", RATE, "--json"],
+      join(root, MAIN),
+      "client",
+      "create",
+      "--name",
+      "bench",
+      "--grant",
+      "ALGARVE/*",
+      "--grant",
+      "LISBOA/*",
+      "--rate",
+      RATE,
+      "--burst",
+      RATE,
+      "--json",
     ],
     { cwd: root, env: environment },
   );

@@ -1,8 +1,8 @@
 import { BellhopClient } from "#client";
+import { makeApart } from "#simulator/make-apart.ts";
+import { sendSimulation } from "#simulator/send-simulation.ts";
+import { simulate } from "#simulator/simulation.ts";
 import { readOptions } from "../scripts/read-options.ts";
-import { makeApart } from "../src/simulate/make-apart.ts";
-import { sendSimulation } from "../src/simulate/send-simulation.ts";
-import { simulate } from "../src/simulate/simulation.ts";
 import { startChildServer } from "./child-server.ts";
 
 const USAGE = `node bench/simulator.ts [--properties 20] [--days 30] [--horizon 365] [--batch 1000] [--concurrency 4] [--rounds 3]
@@ -21,8 +21,13 @@ const values = readOptions(USAGE, {
   rounds: { type: "string", default: "3" },
 });
 const options = {
-  ...{ seed: 1, properties: Number(values.properties), days: Number(values.days), start: "2025-01-01" },
-  ...{ clientCode: "DEMO", horizonDays: Number(values.horizon), faults: new Set<never>() },
+  seed: 1,
+  properties: Number(values.properties),
+  days: Number(values.days),
+  start: "2025-01-01",
+  clientCode: "DEMO",
+  horizonDays: Number(values.horizon),
+  faults: new Set<never>(),
 };
 
 interface Measured {
@@ -66,12 +71,10 @@ async function send(name: string, bellhop: BellhopClient, aheadBytes: number): P
   let bytes = 0;
   await measure(name, async () => {
     const sent = await sendSimulation(days, bellhop, {
-      ...{
-        concurrency: Number(values.concurrency),
-        speed: undefined,
-        waitForOutcomes: false,
-        lenient: false,
-      },
+      concurrency: Number(values.concurrency),
+      speed: undefined,
+      waitForOutcomes: false,
+      lenient: false,
       onDay: (_, day) => {
         bytes += day.bytes;
       },
@@ -83,7 +86,9 @@ async function send(name: string, bellhop: BellhopClient, aheadBytes: number): P
 const receiver = await startChildServer(new URL("./null-receiver.ts", import.meta.url), {});
 const bellhop = new BellhopClient({
   baseUrl: `http://127.0.0.1:${receiver.ready.port}`,
-  ...{ clientId: "bench", clientSecret: "bench", compression: "none" },
+  clientId: "bench",
+  clientSecret: "bench",
+  compression: "none",
 });
 for (let round = 0; round < Number(values.rounds); round += 1) {
   await make();

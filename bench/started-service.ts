@@ -1,7 +1,7 @@
 import pg from "pg";
-import { clientConfig } from "../src/db/connection.ts";
-import { startEmbeddedPostgres } from "../src/db/embedded-postgres.ts";
-import { createLogger } from "../src/observe/log.ts";
+import { clientConfig } from "../src/platform/db/connection.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
+import { createLogger } from "../src/platform/telemetry/log.ts";
 import type { Contestant } from "./contestant.ts";
 import { ProcessMeter, parentOf } from "./process-meter.ts";
 import { type ServiceOptions, type ServiceProcess, startServiceProcess } from "./service-process.ts";

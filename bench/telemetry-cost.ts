@@ -155,7 +155,8 @@ interface Comparison {
 
 function switching(sampling: Readonly<Record<string, string>>, isOfOn = true): Comparison {
   return {
-    ...{ goal: isOfOn ? 1.03 : undefined, starts: 1 },
+    goal: isOfOn ? 1.03 : undefined,
+    starts: 1,
     async begin() {
       const options = await collected(sampling);
       return () => startSwitched(options, isOfOn);
@@ -171,7 +172,8 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   on: switching(ALL),
   sampled: switching({}),
   spans: {
-    ...{ goal: 1.03, starts: 1 },
+    goal: 1.03,
+    starts: 1,
     async begin() {
       const options = await collected();
       return async () => {
@@ -184,7 +186,8 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   "on-apart": apart(ALL),
   "sampled-apart": apart({}),
   off: {
-    ...{ goal: 1.005, starts: 12 },
+    goal: 1.005,
+    starts: 12,
     async begin() {
       const revision = String(values.revision);
       const [of, to] = [revision, `${revision}^`].map((one) => closers.kept(checkOut(one)));

@@ -7,12 +7,12 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { readOptions } from "../scripts/read-options.ts";
-import { readStatement } from "../src/db/statement.ts";
-import { watchStatements } from "../src/db/watch-statements.ts";
-import { beginTrace } from "../src/http/request-trace.ts";
-import type { Tracer } from "../src/observe/opentelemetry.ts";
-import { noWaits, sumOfWaits } from "../src/observe/request-waits.ts";
-import { packTraceContext } from "../src/observe/telemetry.ts";
+import { readStatement } from "../src/platform/db/statement.ts";
+import { watchStatements } from "../src/platform/db/watch-statements.ts";
+import { beginTrace } from "../src/platform/http/request-trace.ts";
+import type { Tracer } from "../src/platform/telemetry/opentelemetry.ts";
+import { noWaits, sumOfWaits } from "../src/platform/telemetry/request-waits.ts";
+import { packTraceContext } from "../src/platform/telemetry/telemetry.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
 import { Closers } from "./closers.ts";
 import { measureContestant } from "./contestant.ts";
@@ -77,7 +77,7 @@ function handleWithout(at: number): void {
   const row = JSON.stringify({ bucket: at, trace_context: traceContext }); // log-entry.ts
   const flushed = { result: request.result, flushedAt: appendingAt }; // accept-log.ts
   underWay[at % requests.length] = { waits, trace, flushed };
-  waits.lane = flushed.flushedAt - appendingAt; // take-batch.ts, acceptBody
+  waits.logWriter = flushed.flushedAt - appendingAt; // take-batch.ts, acceptBody
   waits.flush = performance.now() - flushed.flushedAt;
   const sentAtMs = performance.now(); // request-log.ts, whenOver
   const overAtMs = sentAtMs + 1;
@@ -148,27 +148,26 @@ function backendNanoseconds(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]);
 }
 
-/** A flush's rows in JSON, as src/accept/log-entry.ts has them of batches of one that are not traced. */
+/** A flush's rows in JSON, as src/ingest/log/log-entry.ts has them of batches of one that are not traced. */
 function flushedRows(): string {
   const row = {
-    ...{
-      bucket: 7,
-      kind: "b",
-      resource: "r",
-      client_id: "client-of-the-bench",
-      record_count: 1,
-      batch_record_count: 1,
-    },
-    ...{
-      batch_part_count: 1,
-      lenient: false,
-      trace_context: undefined,
-      lane_id: "12",
-      layout_from: 1,
-      layout_bytes: 40,
-    },
-    ...{ request_id: "01980000-0000-7000-8000-000000000000", received_at: "2026-01-01T00:00:00.000000Z" },
-    ...{ body_from: 41, body_bytes: 900, idempotency_key: "00000000-0000-7000-8000-000000000000" },
+    bucket: 7,
+    kind: "b",
+    resource: "r",
+    client_id: "client-of-the-bench",
+    record_count: 1,
+    batch_record_count: 1,
+    batch_part_count: 1,
+    lenient: false,
+    trace_context: undefined,
+    log_writer_id: "12",
+    layout_from: 1,
+    layout_bytes: 40,
+    request_id: "01980000-0000-7000-8000-000000000000",
+    received_at: "2026-01-01T00:00:00.000000Z",
+    body_from: 41,
+    body_bytes: 900,
+    idempotency_key: "00000000-0000-7000-8000-000000000000",
     fingerprint: "0".repeat(64),
   };
   return JSON.stringify(Array.from({ length: ROWS }, () => row));
@@ -191,7 +190,7 @@ async function ofStatement(client: pg.Client, more: pg.QueryConfig, less: pg.Que
 
 /** A row that is written and read back with a column that is null, to one without it. */
 async function ofColumn(client: pg.Client): Promise<number> {
-  const { text } = readStatement(new URL("../src/accept/sql/append-entries.sql", import.meta.url));
+  const { text } = readStatement(new URL("../src/ingest/log/sql/append-entries.sql", import.meta.url));
   const columns = /as e \(([^)]*)\)/.exec(text)?.[1] ?? "";
   const without = columns.replace(" trace_context text,", "");
   if (columns === without) throw new Error(`The column is written otherwise now: ${text}`);
@@ -200,7 +199,7 @@ async function ofColumn(client: pg.Client): Promise<number> {
     values: [flushedRows()],
   });
   const read = (value: string): pg.QueryConfig => ({
-    text: `select at::text as lane_id, ${value} 'b' as kind from generate_series(1, ${ROWS}) as at`,
+    text: `select at::text as log_writer_id, ${value} 'b' as kind from generate_series(1, ${ROWS}) as at`,
   });
   return (
     (await ofStatement(client, written(columns, "decode(trace_context, 'hex')"), written(without, "*"))) +

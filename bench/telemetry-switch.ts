@@ -10,7 +10,7 @@ import { createServer } from "node:http";
 import { BroadcastChannel, isMainThread } from "node:worker_threads";
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
-import { Tracer } from "../src/observe/opentelemetry.ts";
+import { Tracer } from "../src/platform/telemetry/opentelemetry.ts";
 
 /** What the threads tell each other. */
 type Told = { readonly isOn: boolean } | "here" | "turned";

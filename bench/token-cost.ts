@@ -3,10 +3,9 @@
  * that it counts as, beside usual reservations, and the longest time without a turn of the loop. `--walk`: only 100 usual reservations.
  */
 
+import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
-import { readBatchInTurns } from "../src/contract/read-batch.ts";
-import { BatchJudge } from "../src/http/judge-batch.ts";
-import { weightOf } from "../src/http/weigh-batch.ts";
+import { BatchValidator, weightOf } from "../src/ingest/validate-batch.ts";
 import { recordTemplates } from "./record-templates.ts";
 
 const USAGE = `npm run token-cost [-- --walk] [--rounds N]
@@ -118,7 +117,7 @@ async function read(body: Buffer): Promise<Cost> {
     if (reading) setImmediate(look);
   };
   setImmediate(look);
-  const judge = new BatchJudge("reservations", true);
+  const judge = new BatchValidator("reservations", true);
   const seen = { records: 0, values: 0 };
   await readBatchInTurns(body, LIMITS, "reservations", (record) => {
     seen.records += 1;

@@ -9,22 +9,22 @@ const POLL_MS_MIN = 3;
 const POLL_SHARE = 0.01;
 const DRAIN_MS_MAX = 300_000;
 
-/** Whether a part lies behind a bucket's cursor in any lane: 64 looks into an index a lane, and no row is read. */
+/** Whether a part lies behind a bucket's cursor in any log writer: 64 looks into an index a log writer, and no row is read. */
 const BACKLOG = `select exists (
-    select from bellhop.lane as lane
+    select from bellhop.log_writer as log_writer
     cross join generate_series(0, 63) as b (bucket)
     left join lateral (
       select request_id from bellhop_state.apply_cursor as passed
-      where passed.bucket = b.bucket and passed.lane_id = lane.lane_id
+      where passed.bucket = b.bucket and passed.log_writer_id = log_writer.log_writer_id
       order by passed.request_id desc limit 1
     ) as done on true
     cross join lateral (
       select from bellhop.accept_log as part
-      where part.bucket = b.bucket and part.lane_id = lane.lane_id
+      where part.bucket = b.bucket and part.log_writer_id = log_writer.log_writer_id
         and part.request_id > coalesce(done.request_id, '00000000-0000-0000-0000-000000000000')
       limit 1
     ) as waiting
-    where lane.retired_at is null
+    where log_writer.retired_at is null
   ) as waiting`;
 
 /**

@@ -8,15 +8,15 @@ import { fileURLToPath } from "node:url";
 
 const sources = new URL("../src/", import.meta.url);
 for (const entry of [
-  "cli/run-command.ts",
+  "cli.ts",
   "cli/parse-line.ts",
   "cli/session.ts",
   "cli/failure-text.ts",
-  ...globSync("cli/commands/*.ts", { cwd: fileURLToPath(sources) }),
-  "service.ts",
-  "threads/serve-http.ts",
-  "threads/apply-thread.ts",
-  "threads/http-thread.ts",
+  ...globSync("*/cli{,/*}.ts", { cwd: fileURLToPath(sources), exclude: ["**/*.test.ts"] }),
+  "service/service.ts",
+  "service/serve-http.ts",
+  "service/apply-thread.ts",
+  "service/http-thread.ts",
 ])
   await import(new URL(entry, sources).href);
 flushCompileCache();

@@ -3,16 +3,16 @@ import { calibrationText, deriveCalibration } from "../test/data/real-bookings/d
 import { readRealBookings } from "../test/data/real-bookings/real-bookings.ts";
 
 /**
- * Derives what the simulator takes from the real bookings and writes it to `src/simulate/calibration.json`; with `--check`
+ * Derives what the simulator takes from the real bookings and writes it to `packages/simulator/src/calibration.json`; with `--check`
  * it only says whether the file is what it should be.
  */
-const FILE = new URL("../src/simulate/calibration.json", import.meta.url);
+const FILE = new URL("../packages/simulator/src/calibration.json", import.meta.url);
 
 const text = calibrationText(deriveCalibration(readRealBookings()));
 if (!process.argv.includes("--check")) await writeFile(FILE, text);
 else if ((await readFile(FILE, "utf8")) !== text) {
   console.error(
-    "src/simulate/calibration.json is not what the real bookings come to: npm run simulator:calibrate",
+    "packages/simulator/src/calibration.json is not what the real bookings come to: npm run simulator:calibrate",
   );
   process.exitCode = 1;
 }

@@ -37,16 +37,29 @@ export interface TypedDocument {
 
 /** What the client gives and takes; what these refer to follows. */
 const ROOTS = [
-  ...["Inventory", "Reservation", "Group"],
-  ...["RequestStatus", "RequestSummary", "RecordOutcome"],
-  ...["InventoryVersion", "ReservationVersion", "GroupVersion"],
-  ...["Error", "Violation", "AccessToken"],
+  "Inventory",
+  "Reservation",
+  "Group",
+  "RequestStatus",
+  "RequestSummary",
+  "RecordOutcome",
+  "InventoryVersion",
+  "ReservationVersion",
+  "GroupVersion",
+  "Error",
+  "Violation",
+  "AccessToken",
 ];
 
 /** Lists whose queries get a type; `cursor` is the client's own affair. */
 const LISTS = [
-  ...["listInventories", "listReservations", "listGroups", "listRequests"],
-  ...["listInventoriesHistory", "listReservationsHistory", "listGroupsHistory"],
+  "listInventories",
+  "listReservations",
+  "listGroups",
+  "listRequests",
+  "listInventoriesHistory",
+  "listReservationsHistory",
+  "listGroupsHistory",
 ];
 
 /** Names that JavaScript has for something else. */

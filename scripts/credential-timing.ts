@@ -4,7 +4,7 @@
  * Prints medians; the difference of a pair beyond the spread of its like would tell a guesser which ids exist.
  */
 import { Agent, request as send } from "node:http";
-import { newClientId, newClientSecret } from "../src/auth/secrets.ts";
+import { newClientId, newClientSecret } from "../src/identity/secrets.ts";
 import { startTestService } from "../test/support/service.ts";
 import { readOptions } from "./read-options.ts";
 

@@ -6,9 +6,9 @@ import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { clientConfig } from "../src/db/connection.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { createLogger } from "../src/observe/log.ts";
+import { clientConfig } from "../src/platform/db/connection.ts";
+import { migrate } from "../src/platform/db/migrate.ts";
+import { createLogger } from "../src/platform/telemetry/log.ts";
 import { startTestServer } from "../test/support/test-server.ts";
 import { introspectSchema } from "./introspect-schema.ts";
 

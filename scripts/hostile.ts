@@ -130,13 +130,11 @@ async function runQuestions(): Promise<number> {
 function unarmed(): Arms {
   const token = "HEADER.CLAIMS.SIGNATURE";
   return {
-    ...{
-      token,
-      writerToken: token,
-      foreignToken: token,
-      clientId: "CLIENT_ID",
-      clientSecret: "CLIENT_SECRET",
-    },
+    token,
+    writerToken: token,
+    foreignToken: token,
+    clientId: "CLIENT_ID",
+    clientSecret: "CLIENT_SECRET",
     requestId: "01999999-0000-7000-8000-000000000000",
     foreignRequestId: "01999999-0000-7000-8000-000000000001",
     pages: [{ address: "/api/public/v1/requests", cursor: "CURSOR" }],

@@ -1,7 +1,7 @@
 /** `npm run test:look -- <directory>`: starts the server of a failed test run and says how to reach it, until ^C. */
 import { once } from "node:events";
-import { startEmbeddedPostgres } from "../src/db/embedded-postgres.ts";
-import { createLogger } from "../src/observe/log.ts";
+import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
+import { createLogger } from "../src/platform/telemetry/log.ts";
 import { addressUrl } from "../test/support/test-server.ts";
 
 const [directory] = process.argv.slice(2);

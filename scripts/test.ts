@@ -21,7 +21,7 @@ const SUITES = [
   "test/console/**/*.test.ts",
   "test/client/**/*.test.ts",
   "test/deployment/**/*.test.ts",
-  "packages/client/src/**/*.test.ts",
+  "packages/{client,contract,simulator}/src/**/*.test.ts",
   "packages/console/src/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database. On two cores others work while some wait: for time-outs, starts, takeovers. */

@@ -3,7 +3,7 @@
  * Nothing is opened: no service, no database.
  */
 import { writeFileSync } from "node:fs";
-import { COMMANDS, runCommand } from "../src/cli/run-command.ts";
+import { COMMANDS, runCommand } from "../src/cli.ts";
 
 const commands: string[][] = [[]];
 for (const { name, load } of COMMANDS)

@@ -3,9 +3,9 @@
  * catalogue of errors) are made anew. Tests hold the documents to them.
  */
 import { readFile, writeFile } from "node:fs/promises";
+import { writeGenerated } from "#contract/records-document.ts";
 import { readConfig } from "../src/config.ts";
-import { writeGenerated } from "../src/contract/records-document.ts";
-import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
+import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { errorSections, withSections } from "../test/support/errors-document.ts";
 
 const sections = errorSections(buildOpenApiDocument(readConfig({})));

@@ -4,9 +4,9 @@
  * write the files again. The OpenAPI document and the CLI's help are recorded by their own scripts.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { ERRORS } from "../src/errors/registry.ts";
-import { createMetrics, createProcessMetrics } from "../src/observe/metrics.ts";
-import { createSurveyMetrics } from "../src/survey/survey-metrics.ts";
+import { createSurveyMetrics } from "../src/operations/metrics/survey.ts";
+import { ERRORS } from "../src/platform/errors/registry.ts";
+import { createMetrics, createProcessMetrics } from "../src/platform/telemetry/metrics.ts";
 
 /** What prom-client keeps of a metric; its types leave the label names out. */
 interface RegisteredMetric {

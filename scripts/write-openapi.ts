@@ -9,7 +9,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { OpenAPI3 } from "openapi-typescript";
 import { readConfig } from "../src/config.ts";
-import { buildOpenApiDocument } from "../src/http/openapi/document.ts";
+import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
 import { clientTypes, type TypedDocument } from "./client-types.ts";
 import { consoleTypes } from "./console-types.ts";

@@ -8,7 +8,7 @@ create schema bellhop_state;
 
 create table bellhop.accept_log (
   bucket smallint not null,
-  lane_id bigint not null,
+  log_writer_id bigint not null,
   request_id uuid not null,
   kind "char" not null,
   resource "char" not null,
@@ -27,7 +27,7 @@ create table bellhop.accept_log (
   body bytea storage external,
   backfill_id uuid,
   trace_context bytea,
-  constraint accept_log_pkey PRIMARY KEY (bucket, lane_id, request_id)
+  constraint accept_log_pkey PRIMARY KEY (bucket, log_writer_id, request_id)
 ) partition by RANGE (request_id);
 
 create table bellhop.applied_part (
@@ -86,6 +86,13 @@ create table bellhop.backfill_signature (
   constraint backfill_signature_pkey PRIMARY KEY (backfill_id, side)
 );
 
+create table bellhop.bucket_closed_timestamp (
+  bucket smallint not null,
+  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  constraint bucket_closed_timestamp_pkey PRIMARY KEY (bucket)
+);
+
 create table bellhop.bucket_lease (
   bucket smallint not null,
   epoch bigint default 0 not null,
@@ -93,13 +100,6 @@ create table bellhop.bucket_lease (
   backend_pid integer,
   backend_start timestamp with time zone,
   constraint bucket_lease_pkey PRIMARY KEY (bucket)
-);
-
-create table bellhop.bucket_promise (
-  bucket smallint not null,
-  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
-  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
-  constraint bucket_promise_pkey PRIMARY KEY (bucket)
 );
 
 create table bellhop.certification (
@@ -178,6 +178,14 @@ create table bellhop.client_secret (
   constraint client_secret_pkey PRIMARY KEY (client_id, slot)
 );
 
+create table bellhop.closed_timestamp (
+  is_only boolean default true not null,
+  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
+  constraint closed_timestamp_is_only_check CHECK (is_only),
+  constraint closed_timestamp_pkey PRIMARY KEY (is_only)
+);
+
 create table bellhop.denied_token (
   jti text collate "C" not null,
   client_id text collate "C",
@@ -244,15 +252,15 @@ create table bellhop.instance (
   constraint instance_pkey PRIMARY KEY (name)
 );
 
-create table bellhop.lane (
-  lane_id bigint generated always as identity not null,
+create table bellhop.log_writer (
+  log_writer_id bigint generated always as identity not null,
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
   born_at timestamp with time zone default clock_timestamp() not null,
   sealed_at timestamp with time zone,
   retired_at timestamp with time zone,
   is_backfill boolean default false not null,
-  constraint lane_pkey PRIMARY KEY (lane_id)
+  constraint log_writer_pkey PRIMARY KEY (log_writer_id)
 );
 
 create table bellhop.operator (
@@ -337,14 +345,6 @@ create table bellhop.quarantine (
   resolved_by uuid,
   outcome "char",
   constraint quarantine_pkey PRIMARY KEY (bucket, request_id, record_index)
-);
-
-create table bellhop.receipt_promise (
-  is_only boolean default true not null,
-  promised uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
-  settled uuid default '00000000-0000-0000-0000-000000000000'::uuid not null,
-  constraint receipt_promise_is_only_check CHECK (is_only),
-  constraint receipt_promise_pkey PRIMARY KEY (is_only)
 );
 
 create table bellhop.request_outcome (
@@ -486,9 +486,9 @@ create table bellhop_migration.applied (
 
 create table bellhop_state.apply_cursor (
   bucket smallint not null,
-  lane_id bigint not null,
+  log_writer_id bigint not null,
   request_id uuid not null,
-  constraint apply_cursor_pkey PRIMARY KEY (bucket, lane_id, request_id)
+  constraint apply_cursor_pkey PRIMARY KEY (bucket, log_writer_id, request_id)
 );
 
 create table bellhop_state.block_entry (
@@ -518,8 +518,8 @@ create table bellhop_state.current_record (
   status text,
   from_date date not null,
   to_date date not null,
-  quiet boolean default false,
-  brief_nights text collate "C",
+  warning_free boolean default false,
+  compact_nights text collate "C",
   constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
 ) with (fillfactor=50);
 
@@ -568,6 +568,34 @@ create table bellhop_state.known_room_type (
   constraint known_room_type_pkey PRIMARY KEY (bucket, property_id, room_type_code)
 );
 
+create table bellhop_state.ledger_delta (
+  source_time timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  property_id integer not null,
+  first_night date not null,
+  nights integer not null,
+  bucket smallint not null,
+  runs bigint[] not null,
+  key text collate "C" not null
+);
+
+create table bellhop_state.ledger_segment (
+  bucket smallint not null,
+  property_id integer not null,
+  quarter date not null,
+  received_up_to timestamp with time zone not null,
+  entries integer not null,
+  packed bytea storage external not null,
+  constraint ledger_segment_pkey PRIMARY KEY (bucket, property_id, quarter, received_up_to)
+);
+
+create table bellhop_state.ledger_segment_progress (
+  bucket smallint not null,
+  property_id integer not null,
+  received_up_to timestamp with time zone not null,
+  constraint ledger_segment_progress_pkey PRIMARY KEY (bucket, property_id)
+);
+
 create table bellhop_state.night_dimension (
   bucket smallint not null,
   property_id integer not null,
@@ -598,34 +626,6 @@ create table bellhop_state.night_entry (
   gross_room_revenue numeric,
   key text collate "C" not null,
   share_id text collate "C"
-);
-
-create table bellhop_state.night_exchange (
-  source_time timestamp with time zone not null,
-  received_at timestamp with time zone not null,
-  property_id integer not null,
-  first_night date not null,
-  nights integer not null,
-  bucket smallint not null,
-  runs bigint[] not null,
-  key text collate "C" not null
-);
-
-create table bellhop_state.night_pack (
-  bucket smallint not null,
-  property_id integer not null,
-  quarter date not null,
-  received_up_to timestamp with time zone not null,
-  entries integer not null,
-  packed bytea storage external not null,
-  constraint night_pack_pkey PRIMARY KEY (bucket, property_id, quarter, received_up_to)
-);
-
-create table bellhop_state.night_pack_progress (
-  bucket smallint not null,
-  property_id integer not null,
-  received_up_to timestamp with time zone not null,
-  constraint night_pack_progress_pkey PRIMARY KEY (bucket, property_id)
 );
 
 create table bellhop_state.released_copy (
@@ -674,7 +674,7 @@ CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_e
 CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);
 CREATE INDEX erasure_started ON bellhop.erasure USING btree (started_at, erasure_id);
 CREATE INDEX idempotency_key_created ON bellhop.idempotency_key USING btree (created_at);
-CREATE INDEX lane_unretired ON bellhop.lane USING btree (lane_id) WHERE (retired_at IS NULL);
+CREATE INDEX log_writer_unretired ON bellhop.log_writer USING btree (log_writer_id) WHERE (retired_at IS NULL);
 CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (expires_at);
 CREATE INDEX operator_session_operator ON bellhop.operator_session USING btree (operator_name, created_at);
 CREATE UNIQUE INDEX payload_key_current ON bellhop.payload_key USING btree ((true)) WHERE (retired_at IS NULL);
@@ -693,13 +693,13 @@ CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (propert
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
 CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+CREATE INDEX ledger_delta_long ON bellhop_state.ledger_delta USING btree (property_id, first_night) WHERE (nights > 31);
+CREATE INDEX ledger_delta_received ON bellhop_state.ledger_delta USING brin (received_at) WITH (autosummarize='on');
+CREATE INDEX ledger_delta_short ON bellhop_state.ledger_delta USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX night_entry_long ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX night_entry_received ON bellhop_state.night_entry USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (share_id IS NOT NULL);
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
-CREATE INDEX night_exchange_long ON bellhop_state.night_exchange USING btree (property_id, first_night) WHERE (nights > 31);
-CREATE INDEX night_exchange_received ON bellhop_state.night_exchange USING brin (received_at) WITH (autosummarize='on');
-CREATE INDEX night_exchange_short ON bellhop_state.night_exchange USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)

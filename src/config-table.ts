@@ -1,4 +1,4 @@
-import { TELEMETRY_SETTINGS } from "./observe/telemetry-settings.ts";
+import { TELEMETRY_SETTINGS } from "./platform/telemetry/telemetry-settings.ts";
 
 /** A setting of a service, as the environment names it. `docs/configuration.md` is the table for people; a test holds it to SETTINGS. */
 export interface Setting {
@@ -199,7 +199,7 @@ export const SETTINGS = [
     name: "ACCEPT_WRITERS",
     kind: "whole number",
     fallback: "1",
-    meaning: "Connections (lanes) of each of these threads that append accepted batches; 16 at most.",
+    meaning: "Connections (log writers) of each of these threads that append accepted batches; 16 at most.",
   },
   {
     name: "ROLE",

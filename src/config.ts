@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
-import type { Role } from "./db/presence.ts";
-import { OperatorError } from "./errors/operator-error.ts";
-import { NetworkError, readNetworks } from "./network/networks.ts";
-import { readTelemetry, type Telemetry } from "./observe/telemetry-settings.ts";
+import type { Role } from "./platform/db/presence.ts";
+import { OperatorError } from "./platform/errors/operator-error.ts";
+import { NetworkError, readNetworks } from "./platform/http/networks.ts";
+import { readTelemetry, type Telemetry } from "./platform/telemetry/telemetry-settings.ts";
 
 const MIB = 1_048_576;
 

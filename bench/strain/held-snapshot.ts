@@ -64,7 +64,8 @@ export async function computeBeside(): Promise<HeldSession> {
 /** How the sessions of the bench reach the database that another one is on. */
 export function configOf({ host, port, user, password, database }: pg.Client): pg.ClientConfig {
   return {
-    ...{ host, port },
+    host,
+    port,
     ...(user === undefined ? {} : { user }),
     ...(typeof password === "string" ? { password } : {}),
     ...(database === undefined ? {} : { database }),

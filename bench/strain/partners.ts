@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { Resource } from "../../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 import { CLIENT_CODE } from "../record-templates.ts";
 import type { Target } from "../sender.ts";
 import type { ServiceProcess } from "../service-process.ts";

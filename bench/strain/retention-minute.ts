@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lookForLag } from "../../src/console/apply-lag.ts";
+import { lookForLag } from "../../src/insight/console/apply-lag.ts";
 import { percentile } from "../statistics.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 
@@ -59,7 +59,8 @@ export async function lookAtRetention(
   const accepted = sent.filter(({ status }) => status === 202).length;
   const long = gaps.filter(({ ms }) => ms !== null);
   return {
-    ...{ startedAt, endedAt },
+    startedAt,
+    endedAt,
     perSecond: (accepted * RECORDS_PER_BATCH) / ((endedAt - startedAt) / 1000),
     acceptP50: percentile(answers, 0.5),
     acceptP99: percentile(answers, 0.99),

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOptions } from "../../scripts/read-options.ts";
-import { runRetention } from "../../src/retention/windows/run-retention.ts";
-import { setTerm } from "../../src/retention/windows/set-term.ts";
-import { RETAINED } from "../../src/retention/windows/terms.ts";
+import { setTerm } from "../../src/retention/cli.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
+import { RETAINED } from "../../src/retention/terms.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { startService } from "../started-service.ts";

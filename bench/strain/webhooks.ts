@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { readOptions } from "../../scripts/read-options.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
-import { addWebhook, removeWebhook, type WebhookAdmin } from "../../src/feed/webhooks/administration.ts";
-import { bodyOf } from "../../src/feed/webhooks/message.ts";
-import { enqueueMessages } from "../../src/feed/webhooks/queue.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { AddressRules } from "../../src/webhooks/address-rules.ts";
+import { addWebhook, removeWebhook, type WebhookAdmin } from "../../src/webhooks/administration.ts";
+import { bodyOf } from "../../src/webhooks/message.ts";
+import { enqueueMessages } from "../../src/webhooks/queue.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { startService } from "../started-service.ts";
@@ -116,20 +116,18 @@ try {
     await startService("webhooks", { settings: { WEBHOOK_ALLOWED_NETWORKS: NETWORKS } }),
   );
   const { host, port, user, password, database } = client;
-  const pool = new pg.Pool({ ...{ host, port, user, password, database } } as pg.PoolConfig);
+  const pool = new pg.Pool({ host, port, user, password, database } as pg.PoolConfig);
   closers.add(() => pool.end());
   const receiver = await startWell();
   closers.add(() => receiver.stop());
   const rules = new AddressRules([NETWORKS]);
   const admin: WebhookAdmin = {
-    ...{
-      pool,
-      rules,
-      clientId: null,
-      who: "cli:bench",
-      sealer: createSealer(undefined),
-      audit: async () => undefined,
-    },
+    pool,
+    rules,
+    clientId: null,
+    who: "cli:bench",
+    sealer: createSealer(undefined),
+    audit: async () => undefined,
   };
   const well: string[] = [];
   while (well.length < ENDPOINTS - 1) well.push(await newEndpoint(admin, receiver.url));

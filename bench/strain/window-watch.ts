@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { loadRecords } from "../../src/read/load-records.ts";
+import { loadRecords } from "../../src/query/load-records.ts";
 
 /** How often it is looked which windows there are. */
 const LOOK_MS = 250;

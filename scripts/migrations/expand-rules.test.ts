@@ -33,7 +33,7 @@ describe("an expand migration", () => {
     ],
     [
       "a column with a constant default",
-      "alter table bellhop.lane add column b boolean not null default false, add column c text default 'x';",
+      "alter table bellhop.log_writer add column b boolean not null default false, add column c text default 'x';",
     ],
     [
       "an index that is built beside those who write",

@@ -1,7 +1,7 @@
-import type { FaultName } from "../../src/simulate/faults.ts";
-import { hotelProfile } from "../../src/simulate/hotel-profile.ts";
-import { SIMULATED_RESOURCES } from "../../src/simulate/simulated-record.ts";
-import { simulate } from "../../src/simulate/simulation.ts";
+import type { FaultName } from "#simulator/faults.ts";
+import { hotelProfile } from "#simulator/hotel-profile.ts";
+import { SIMULATED_RESOURCES } from "#simulator/simulated-record.ts";
+import { simulate } from "#simulator/simulation.ts";
 import { BatchSource, CLIENT_CODE } from "../../test/faults/batch-source.ts";
 import { type ClientCredentials, tokenOf } from "../../test/faults/new-token.ts";
 import type { ServiceProcess } from "../../test/faults/service-process.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 
 /** A version that is out, as test/released/<version>/release.json has it. */
 export interface Release {

@@ -23,27 +23,27 @@ create table bellhop.property (
 );
 create index property_created on bellhop.property (created_by, created_at);
 
--- A lane is one accept writer's connection. Ids within a lane become visible in order, because one
+-- A log writer is one accept writer's connection. Ids within a log writer become visible in order, because one
 -- connection commits its flushes one after another. Never reused; sealed only once its backend is gone (nothing can
 -- appear in it any more), retired once every bucket has applied all of it.
-create table bellhop.lane (
-  lane_id bigint generated always as identity primary key,
+create table bellhop.log_writer (
+  log_writer_id bigint generated always as identity primary key,
   backend_pid integer not null,
   backend_start timestamptz not null,
   born_at timestamptz not null default clock_timestamp(),
   sealed_at timestamptz,
   retired_at timestamptz,
-  -- Batches of backfills are written in lanes of their own, which appliers read after the others (docs/decisions/0023).
+  -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0023).
   is_backfill boolean not null default false
 );
-create index lane_unretired on bellhop.lane (lane_id) where retired_at is null;
+create index log_writer_unretired on bellhop.log_writer (log_writer_id) where retired_at is null;
 
 -- What was accepted, insert-only. One row a batch and bucket ("part"). Partitioned by time through the UUIDv7.
 -- kind: 'b' batch, 'r' release from quarantine, 'd' discard from quarantine (target_* name the record).
--- body: zstd frames of some tens of records each; layout says where each record lies (src/accept/body-layout.ts).
+-- body: zstd frames of some tens of records each; layout says where each record lies (src/ingest/log/body-layout.ts).
 create table bellhop.accept_log (
   bucket smallint not null,
-  lane_id bigint not null,
+  log_writer_id bigint not null,
   request_id uuid not null,
   kind "char" not null,
   resource "char" not null,
@@ -64,7 +64,7 @@ create table bellhop.accept_log (
   backfill_id uuid,
   -- The span that the batch was accepted in, so that its applier continues the trace on any node; null when nothing is traced.
   trace_context bytea,
-  primary key (bucket, lane_id, request_id)
+  primary key (bucket, log_writer_id, request_id)
 ) partition by range (request_id);
 alter table bellhop.accept_log alter column body set storage external;
 alter table bellhop.accept_log alter column layout set storage external;
@@ -185,21 +185,21 @@ create table bellhop.feed_arrival (
 -- What a point-in-time answer promises (docs/decisions/0020): no batch that is not visible yet will be received at or below
 -- `promised`, as whoever appends looks here and refuses such ids; at or below `settled` nothing that began before it could look
 -- is under way any more, either.
-create table bellhop.receipt_promise (
+create table bellhop.closed_timestamp (
   is_only boolean primary key default true check (is_only),
   promised uuid not null default '00000000-0000-0000-0000-000000000000',
   settled uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-insert into bellhop.receipt_promise default values;
+insert into bellhop.closed_timestamp default values;
 
 -- The same where tables are distributed: a flush of one bucket is one statement of that bucket's worker, which cannot read a table
 -- of the coordinator. Without Citus nothing reads or writes it.
-create table bellhop.bucket_promise (
+create table bellhop.bucket_closed_timestamp (
   bucket smallint primary key,
   promised uuid not null default '00000000-0000-0000-0000-000000000000',
   settled uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-insert into bellhop.bucket_promise (bucket) select generate_series(0, 63);
+insert into bellhop.bucket_closed_timestamp (bucket) select generate_series(0, 63);
 
 -- What an operator sets of a client code, and of one of its properties over that (docs/operations.md). property_code is null
 -- where it is said of the client code. What may be said, and what holds where nothing is, is in src/settings.
@@ -286,7 +286,7 @@ create table client_secret (
 );
 
 -- ES256 keys. The one that signs is the one activated last; until activate_at a key is only announced. From remove_at
--- on its tokens are refused. private_key: PKCS#8 (src/auth/seal.ts says how it is sealed); null once it signs no more.
+-- on its tokens are refused. private_key: PKCS#8 (src/identity/seal.ts says how it is sealed); null once it signs no more.
 create table signing_key (
   kid text collate "C" primary key,
   public_jwk json not null,
@@ -327,7 +327,7 @@ create index audit_entry_client on audit_entry (client_id, audit_id);
 
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
--- password_hash: the parameters of scrypt, salt and key (src/auth/password.ts).
+-- password_hash: the parameters of scrypt, salt and key (src/identity/password.ts).
 create table bellhop.operator (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
   password_hash text not null,
@@ -382,7 +382,7 @@ create index webhook_endpoint_shard on webhook_endpoint (shard);
 create unique index webhook_endpoint_reply_to on webhook_endpoint (client_id, url) where kind = 'r';
 
 -- Two slots an endpoint, as of a client: while both are live every message is signed with both. Sealed like the keys that sign
--- tokens (src/auth/seal.ts), because signing needs the secret itself.
+-- tokens (src/identity/seal.ts), because signing needs the secret itself.
 create table webhook_secret (
   endpoint_id uuid not null references webhook_endpoint on delete cascade,
   slot smallint not null check (slot in (1, 2)),
@@ -467,7 +467,7 @@ create table bellhop.certification (
 create index certification_client on bellhop.certification (client_id, opened_at);
 
 -- One thing that a client under certification did on the wire. At most so many of a kind are kept
--- (src/certify/wire-notes.ts).
+-- (src/certification/wire-notes.ts).
 create table bellhop.certification_event (
   certification_id uuid not null references bellhop.certification on delete cascade,
   event_no bigint generated always as identity,
@@ -512,8 +512,8 @@ create table bellhop.backfill_signature (
   primary key (backfill_id, side)
 );
 
--- Data keys that parts of the log are sealed with (src/accept/seal-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
--- sign tokens are (src/auth/seal.ts). One is current; a retired one opens what it sealed.
+-- Data keys that parts of the log are sealed with (src/ingest/log/seal-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
+-- sign tokens are (src/identity/seal.ts). One is current; a retired one opens what it sealed.
 create table bellhop.payload_key (
   key_id uuid primary key,
   sealed text not null,
@@ -645,13 +645,13 @@ create type bellhop.group_facts as (
 create schema bellhop_state;
 set local search_path = bellhop_state;
 
--- How far a bucket has been applied in each lane.
+-- How far a bucket has been applied in each log writer.
 create table apply_cursor (
   bucket smallint not null,
-  lane_id bigint not null,
+  log_writer_id bigint not null,
   request_id uuid not null,
-  -- Read as the greatest id of a lane: see bellhop.change_counter.
-  primary key (bucket, lane_id, request_id)
+  -- Read as the greatest id of a log writer: see bellhop.change_counter.
+  primary key (bucket, log_writer_id, request_id)
 );
 
 -- The newest version of each record under the order (source time, request id, index). Holds no document:
@@ -672,9 +672,9 @@ create table current_record (
   to_date date not null,
   -- Whether this content is sure to have no warnings of its own or of its context; null: as long as the property's inventory has
   -- named no room type. Such a record sent again is unchanged without being parsed.
-  quiet boolean default false,
-  -- The nights of a plain reservation in short (src/ledger/brief-nights.ts); null where they are read from its facts.
-  brief_nights text collate "C",
+  warning_free boolean default false,
+  -- The nights of a plain reservation in short (src/apply/ledger/compact-nights.ts); null where they are read from its facts.
+  compact_nights text collate "C",
   primary key (bucket, property_id, resource, key)
 ) with (fillfactor = 50);
 
@@ -840,7 +840,7 @@ create table released_copy (
 
 -- What a version of a reservation changes of nights, in one row (docs/decisions/0033). What does not fit, shared rooms and
 -- everything on Citus is written as entries.
-create table night_exchange (
+create table ledger_delta (
   source_time timestamptz not null,
   received_at timestamptz not null,
   property_id integer not null,
@@ -848,7 +848,7 @@ create table night_exchange (
   first_night date not null,
   nights integer not null,
   bucket smallint not null,
-  -- Four numbers a run (src/ledger/sql/runs-of-exchange.sql reads them): its dimension; its nights and counts; what it adds to the
+  -- Four numbers a run (src/apply/ledger/sql/runs-of-delta.sql reads them): its dimension; its nights and counts; what it adds to the
   -- room revenue of a night, and to the gross one, in ten-thousandths.
   runs bigint[] not null,
   -- The reservation's id.
@@ -856,15 +856,15 @@ create table night_exchange (
 );
 
 -- As those of night_entry.
-create index night_exchange_short on night_exchange (property_id, first_night) where nights <= 31;
-create index night_exchange_long on night_exchange (property_id, first_night) where nights > 31;
-create index night_exchange_received on night_exchange using brin (received_at) with (autosummarize = on);
+create index ledger_delta_short on ledger_delta (property_id, first_night) where nights <= 31;
+create index ledger_delta_long on ledger_delta (property_id, first_night) where nights > 31;
+create index ledger_delta_received on ledger_delta using brin (received_at) with (autosummarize = on);
 
 -- The stay-night ledger once more, packed: what is read of a hotel's year as 50,000 rows is read as some rows of bytes
 -- (docs/decisions/0031). Written by upkeep, of what was received up to the watermark; never by apply.
 -- Entries of up to 31 nights that begin in one quarter of a year and were received up to received_up_to, and after the part before it:
--- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/night-packs.ts).
-create table night_pack (
+-- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/ledger-segments.ts).
+create table ledger_segment (
   bucket smallint not null,
   property_id integer not null,
   quarter date not null,
@@ -873,11 +873,11 @@ create table night_pack (
   packed bytea not null,
   primary key (bucket, property_id, quarter, received_up_to)
 );
-alter table night_pack alter column packed set storage external;
+alter table ledger_segment alter column packed set storage external;
 
 -- How far a property is packed: its entries of up to 31 nights that were received up to then are, all others are not.
 -- Whoever enters something that was received before that takes the row and the property's packs away, in the same transaction.
-create table night_pack_progress (
+create table ledger_segment_progress (
   bucket smallint not null,
   property_id integer not null,
   received_up_to timestamptz not null,
@@ -890,7 +890,7 @@ set local search_path = default;
 
 create type analytics.clock as enum ('source', 'receipt');
 
--- Request ids are UUIDv7 of ours (src/accept/request-id.ts): 48 bits of milliseconds, then 12 bits of 1/4096 ms.
+-- Request ids are UUIDv7 of ours (src/ingest/log/request-id.ts): 48 bits of milliseconds, then 12 bits of 1/4096 ms.
 create function analytics.received_at_of(request_id uuid) returns timestamptz
   language sql immutable strict parallel safe
   return timestamptz 'epoch' + interval '1 microsecond' * (
@@ -912,7 +912,7 @@ create function analytics.first_request_id_after(instant timestamptz) returns uu
   );
 
 -- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
--- the state binds these five anew, and only these (src/state/rebind-views.ts).
+-- the state binds these five anew, and only these (src/apply/state/rebind-views.ts).
 create view analytics.stored_property as
   select property_id, bucket, client_code, property_code from bellhop.property;
 create view analytics.stored_current as

@@ -1,4 +1,4 @@
-import { machineTime, type Time } from "../memory/time.ts";
+import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { OutcomeCounts } from "./apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import type { LogPart } from "./backlog.ts";
@@ -8,11 +8,10 @@ import { type LongWay, withoutLong } from "./long-way.ts";
 import { Ownership, OwnershipLost } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
 import { FIRST_RECORDS, RunSize } from "./run-size.ts";
-import { Sharing, type SharingSession, type Shift, type Shifts } from "./sharing.ts";
-import type { WaitingSession } from "./silent-sessions.ts";
-import { Stalls } from "./stalls.ts";
+import type { WaitingSession } from "./sharing.ts";
+import { Sharing, type SharingSession, type Shift, type Shifts, Stalls } from "./sharing.ts";
 
-/** How often lanes are sealed and retired. */
+/** How often log writers are sealed and retired. */
 const RETIRE_MS = 2_000;
 /** How often an applier looks around for the others, give or take a fifth, so that they do not all look at once. */
 const LOOK_MS = 1_000;
@@ -80,7 +79,7 @@ function recordsOf(read: readonly ReadPart[]): number {
   return read.reduce((sum, { records }) => sum + records.length, 0);
 }
 
-/** The beginning of a run: as many parts as it takes for some tens of records. It is the beginning of each of its lanes, too. */
+/** The beginning of a run: as many parts as it takes for some tens of records. It is the beginning of each of its log writers, too. */
 function shortened(run: Run): Run {
   let records = 0;
   const read = run.read.filter((part) => {
@@ -230,7 +229,7 @@ export class Applier {
     }
     if (now >= holding.retireAt) {
       holding.retireAt = now + RETIRE_MS;
-      await holding.session.retireLanes();
+      await holding.session.retireLogWriters();
     }
     if (now < holding.lookAt && !holding.sharing.isDue) return false;
     holding.lookAt = now + LOOK_MS * (0.8 + 0.4 * this.#time.chance());

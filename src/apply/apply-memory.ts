@@ -1,9 +1,9 @@
 import type pg from "pg";
-import { readWindowMs } from "../accept/partitions.ts";
-import { KeptLedger, NightLedger } from "../ledger/night-ledger.ts";
-import { STATE_SCHEMA } from "../state/state-schema.ts";
-import { VersionCover } from "../state/version-windows.ts";
+import { readWindowMs } from "../ingest/log/partitions.ts";
 import { ContextWarnings } from "./context-warnings.ts";
+import { KeptLedger, NightLedger } from "./ledger/night-ledger.ts";
+import { STATE_SCHEMA } from "./state/state-schema.ts";
+import { VersionCover } from "./state/version-windows.ts";
 
 /**
  * What a session that applies remembers of the database from one transaction to the next. All of it is written by the owner of

@@ -1,26 +1,163 @@
 import type pg from "pg";
-import { isDistributed, oneBucketOf } from "../db/distribution.ts";
-import { readStatement } from "../db/statement.ts";
-import { type RowWriter, writeItems } from "../db/write-rows.ts";
+import { isDistributed, oneBucketOf } from "../platform/db/distribution.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { type RowWriter, writeItems } from "../platform/db/write-rows.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
-import { type FeedArrival, FeedArrivals } from "./feed-arrivals.ts";
 import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
 import type { ChangeCounters } from "./ownership.ts";
 import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
+import type { RecordKey } from "./state/record-state.ts";
 import { writeRows } from "./write-rows.ts";
 
+/** What one transaction had of a property and resource: a row of `bellhop.feed_arrival`, under its columns' names. */
+interface FeedArrival {
+  readonly bucket: number;
+  readonly property_id: number;
+  readonly resource: string;
+  readonly first_request_id: string;
+  last_request_id: string;
+  batches: number;
+  applied: number;
+  unchanged: number;
+  stale: number;
+  duplicate: number;
+  quarantined: number;
+  rejected: number;
+  warned: number;
+}
+
+const COLUMN_OF = { a: "applied", u: "unchanged", s: "stale", d: "duplicate", q: "quarantined" } as const;
+
+/** Counts the records of one transaction by property and resource. Parts come in the order of receipt. */
+class FeedArrivals {
+  readonly #rows = new Map<string, FeedArrival>();
+  /** Records of one property come together. */
+  #last: FeedArrival | undefined;
+
+  /** A record of a part and what became of it. */
+  add(part: LogPart, of: RecordKey, outcome: OutcomeLetter, isWarned: boolean): void {
+    const row = this.#rowOf(part, of);
+    if (row === undefined || outcome === "x") return;
+    row[COLUMN_OF[outcome]] += 1;
+    if (isWarned) row.warned += 1;
+  }
+
+  /** Records of a part that were rejected at acceptance: told beside one of its accepted ones, as their own codes may be anything. */
+  addRejected(part: LogPart, beside: RecordKey | undefined): void {
+    if (part.rejectedIndexes.size === 0 || beside === undefined) return;
+    const row = this.#rowOf(part, beside);
+    if (row !== undefined) row.rejected += part.rejectedIndexes.size;
+  }
+
+  rows(): FeedArrival[] {
+    return [...this.#rows.values()];
+  }
+
+  /** Undefined for a record that could not be read: nobody knows whose it is. */
+  #rowOf(part: LogPart, { bucket, propertyId, resource }: RecordKey): FeedArrival | undefined {
+    if (propertyId === 0) return undefined;
+    let row = this.#last;
+    if (row?.property_id !== propertyId || row.resource !== resource) {
+      const key = `${propertyId}${resource}`;
+      row = this.#rows.get(key);
+      if (row === undefined) {
+        row = {
+          bucket,
+          property_id: propertyId,
+          resource,
+          first_request_id: part.requestId,
+          last_request_id: "",
+          batches: 0,
+          applied: 0,
+          unchanged: 0,
+          stale: 0,
+          duplicate: 0,
+          quarantined: 0,
+          rejected: 0,
+          warned: 0,
+        };
+        this.#rows.set(key, row);
+      }
+      this.#last = row;
+    }
+    if (row.last_request_id !== part.requestId) {
+      row.last_request_id = part.requestId;
+      row.batches += 1;
+    }
+    return row;
+  }
+}
+
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
-const findListeners = readStatement(new URL("./sql/find-listeners-distributed.sql", import.meta.url));
+/** Which of the clients $1 want to hear of applied requests (as write-outcomes). */
+const findListeners = namedStatement(
+  "find-listeners-distributed",
+  `select client.client_id
+  from bellhop.client as client
+  where client.client_id = any ($1::text[]) and (
+    client.reply_to_origins <> '{}'
+    or exists (
+      select from bellhop.webhook_endpoint as endpoint
+      where endpoint.client_id = client.client_id and 'request.applied' = any (endpoint.events)
+    )
+  )`,
+);
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
 const ofBucket = {
-  outcomes: readStatement(new URL("./sql/write-outcomes-distributed.sql", import.meta.url)),
-  appliedParts: readStatement(new URL("./sql/write-applied-parts-distributed.sql", import.meta.url)),
-  arrivals: readStatement(new URL("./sql/write-arrivals-distributed.sql", import.meta.url)),
-  movedCursors: readStatement(new URL("./sql/move-cursors-distributed.sql", import.meta.url)),
-  newCursors: readStatement(new URL("./sql/write-cursors-distributed.sql", import.meta.url)),
+  outcomes: namedStatement(
+    "write-outcomes-distributed",
+    `-- As write-outcomes, of parts of the bucket $2. Made from the bucket's own row, so that Citus hands it whole to the worker.
+  insert into bellhop.request_outcome (bucket, request_id, applied_at, outcomes, details)
+  select home.bucket, part.request_id, statement_timestamp(), part.outcomes,
+    convert_from(substring($3::bytea from part.details_from for part.details_bytes), 'UTF8')::json
+  from bellhop.bucket_lease as home
+  cross join json_to_recordset($1::json) as part (request_id uuid, outcomes text, details_from integer, details_bytes integer)
+  where home.bucket = $2`,
+  ),
+  appliedParts: namedStatement(
+    "write-applied-parts-distributed",
+    `-- Notes parts of the bucket $2 whose client wants to hear of it (as write-outcomes-distributed).
+  insert into bellhop.applied_part (bucket, request_id, client_id)
+  select home.bucket, part.request_id, part.client_id
+  from bellhop.bucket_lease as home
+  cross join json_to_recordset($1::json) as part (request_id uuid, client_id text)
+  where home.bucket = $2`,
+  ),
+  arrivals: namedStatement(
+    "write-arrivals-distributed",
+    `-- Which feeds the records of a transaction were of, all of the bucket $2 (as write-outcomes-distributed).
+  insert into bellhop.feed_arrival (first_request_id, last_request_id, property_id, batches, applied, unchanged, stale,
+    duplicate, quarantined, rejected, warned, bucket, resource)
+  select sent.first_request_id, sent.last_request_id, sent.property_id, sent.batches, sent.applied, sent.unchanged,
+    sent.stale, sent.duplicate, sent.quarantined, sent.rejected, sent.warned, home.bucket, sent.resource
+  from bellhop.bucket_lease as home
+  cross join json_to_recordset($1::json) as sent (first_request_id uuid, last_request_id uuid, property_id integer,
+    batches integer, applied integer, unchanged integer, stale integer, duplicate integer, quarantined integer,
+    rejected integer, warned integer, resource "char")
+  where home.bucket = $2`,
+  ),
+  movedCursors: namedStatement(
+    "move-cursors-distributed",
+    `-- Moves those cursors of the bucket $2 that there are; write-cursors-distributed makes the others.
+  update apply_cursor as cursor set request_id = position.request_id
+  from json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
+  where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id`,
+  ),
+  newCursors: namedStatement(
+    "write-cursors-distributed",
+    `-- Makes those cursors in the bucket $2 that there are not yet. Made from the bucket's own row, so that Citus hands it whole
+  -- to the worker.
+  insert into apply_cursor (bucket, log_writer_id, request_id)
+  select home.bucket, position.log_writer_id, position.request_id
+  from bellhop.bucket_lease as home
+  cross join json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
+  where home.bucket = $2 and not exists (
+    select from apply_cursor as cursor where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id
+  )`,
+  ),
 };
 
 /** How many records of a transaction had each outcome. */
@@ -96,10 +233,10 @@ async function noteForListeners(
 
 /** Moves the cursors past these parts. */
 export async function advanceCursors(client: pg.ClientBase, parts: readonly LogPart[]): Promise<void> {
-  const last = new Map<string, { bucket: number; lane_id: string; request_id: string }>();
-  for (const { bucket, laneId, requestId } of parts) {
-    // Parts come in the order of their ids, so the last of a lane and bucket is its greatest.
-    last.set(`${bucket}/${laneId}`, { bucket, lane_id: laneId, request_id: requestId });
+  const last = new Map<string, { bucket: number; log_writer_id: string; request_id: string }>();
+  for (const { bucket, logWriterId, requestId } of parts) {
+    // Parts come in the order of their ids, so the last of a log writer and bucket is its greatest.
+    last.set(`${bucket}/${logWriterId}`, { bucket, log_writer_id: logWriterId, request_id: requestId });
   }
   const rows = [...last.values()];
   await writeRows(client, rows, writeCursors, ofBucket.movedCursors);

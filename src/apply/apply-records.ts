@@ -1,19 +1,18 @@
 import type pg from "pg";
-import type { Warning } from "../contract/warning.ts";
-import { isBriefOf } from "../ledger/brief-nights.ts";
-import type { AppliedStep } from "../ledger/night-ledger.ts";
-import { ADVANCED, loadOrAdvance } from "../state/advance-unchanged.ts";
-import { readKnownVersions } from "../state/known-versions.ts";
-import { loadVersionsAt, type StoredCurrent } from "../state/load-versions.ts";
-import type { Quiet } from "../state/quiet.ts";
-import { type NewVersion, type RecordKey, textOfKey, type Version } from "../state/record-state.ts";
-import { type NewCurrent, writeCurrent } from "../state/write-current.ts";
-import { insertVersions, writeReceipts } from "../state/write-versions.ts";
+import type { Warning } from "#contract/warning.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
-import { classify, type Decision, type KnownRecord } from "./classify.ts";
 import type { ContextWarnings, TellingOf } from "./context-warnings.ts";
+import { isCompactOf } from "./ledger/compact-nights.ts";
+import type { AppliedStep } from "./ledger/night-ledger.ts";
 import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
-import { VersionsByTime } from "./versions-by-time.ts";
+import { classify, type Decision, type KnownRecord, VersionsByTime } from "./record.ts";
+import { ADVANCED, loadOrAdvance } from "./state/advance-unchanged.ts";
+import { readKnownVersions } from "./state/known-versions.ts";
+import { loadVersionsAt, type StoredCurrent } from "./state/load-versions.ts";
+import { type NewVersion, type RecordKey, textOfKey, type Version } from "./state/record-state.ts";
+import type { WarningFree } from "./state/warning-free.ts";
+import { type NewCurrent, writeCurrent } from "./state/write-current.ts";
+import { insertVersions, writeReceipts } from "./state/write-versions.ts";
 
 /** Hands out the next change number of a bucket, or null where changes are not numbered (a replay). */
 export type NextChange = (bucket: number) => number | null;
@@ -29,7 +28,7 @@ interface TouchedKey {
   readonly known: KnownRecord;
   stored: StoredCurrent | null;
   newest: Version | null;
-  quiet: Quiet;
+  warningFree: WarningFree;
   /** See ArrivedKey. */
   readonly isUnnamed: boolean;
 }
@@ -68,7 +67,7 @@ function keysOf(
         known: { current: null, versions: new VersionsByTime() },
         stored: null,
         newest: null,
-        quiet: "no",
+        warningFree: "no",
         isUnnamed: unnamed.has(of.propertyId),
       };
       byText.set(text, key);
@@ -93,7 +92,7 @@ async function loadKnown(
     }
     key.stored = stored;
     key.known.current = stored?.version ?? null;
-    key.quiet = stored?.quiet ?? "no";
+    key.warningFree = stored?.warningFree ?? "no";
   });
   // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
   const mayExist = records.filter(({ incoming }, at) => {
@@ -165,8 +164,8 @@ function newestBy(decision: Decision): Version | null {
 }
 
 /** Whether the current content of a key, sent again in this transaction, is sure to have no warnings. */
-function isStoredQuiet({ stored, isUnnamed }: TouchedKey): boolean {
-  return stored?.quiet === "always" || (stored?.quiet === "while-unnamed" && isUnnamed);
+function isStoredWarningFree({ stored, isUnnamed }: TouchedKey): boolean {
+  return stored?.warningFree === "always" || (stored?.warningFree === "while-unnamed" && isUnnamed);
 }
 
 /**
@@ -179,23 +178,23 @@ async function tell(
   ofRecord: readonly TouchedKey[],
   context: ContextWarnings,
 ): Promise<(readonly Warning[])[]> {
-  const quietContent = new Map<TouchedKey, string>();
+  const warningFreeContent = new Map<TouchedKey, string>();
   for (const key of ofRecord) {
     const { stored } = key;
-    if (stored !== null && isStoredQuiet(key)) quietContent.set(key, stored.version.contentHash);
+    if (stored !== null && isStoredWarningFree(key)) warningFreeContent.set(key, stored.version.contentHash);
   }
-  const isKnownQuiet = ({ incoming }: ApplicableRecord, at: number) =>
-    quietContent.get(ofRecord[at] as TouchedKey) === incoming.contentHash;
-  await context.prepare(records.filter((record, at) => !isKnownQuiet(record, at)));
+  const isKnownWarningFree = ({ incoming }: ApplicableRecord, at: number) =>
+    warningFreeContent.get(ofRecord[at] as TouchedKey) === incoming.contentHash;
+  await context.prepare(records.filter((record, at) => !isKnownWarningFree(record, at)));
   return records.map((record, at) => {
     const key = ofRecord[at] as TouchedKey;
     const decision = decisions[at] as Decision;
-    const told: TellingOf = isKnownQuiet(record, at)
-      ? { warnings: [], quiet: key.stored?.quiet ?? "no" }
+    const told: TellingOf = isKnownWarningFree(record, at)
+      ? { warnings: [], warningFree: key.stored?.warningFree ?? "no" }
       : context.of(record);
-    if (decision.outcome === "a" || decision.outcome === "u") key.quiet = told.quiet;
+    if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = told.warningFree;
     // What became current by the copy of another is told anew when it is sent again.
-    else if (decision.outcome === "d" && decision.becameCurrent !== null) key.quiet = "no";
+    else if (decision.outcome === "d" && decision.becameCurrent !== null) key.warningFree = "no";
     return told.warnings;
   });
 }
@@ -228,11 +227,11 @@ async function applyKnown(
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, text, stored, newest, quiet } of new Set(ofRecord)) {
+  for (const { of, text, stored, newest, warningFree } of new Set(ofRecord)) {
     if (newest === null) continue;
-    const kept = entered.get(text) ?? stored?.version.briefNights ?? null;
-    const briefNights = kept !== null && isBriefOf(kept, newest.contentHash) ? kept : null;
-    current.push({ of, current: newest, before: stored, quiet, briefNights });
+    const kept = entered.get(text) ?? stored?.version.compactNights ?? null;
+    const compactNights = kept !== null && isCompactOf(kept, newest.contentHash) ? kept : null;
+    current.push({ of, current: newest, before: stored, warningFree, compactNights });
   }
   await writeCurrent(client, current);
   return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { openLayout } from "../accept/open-layout.ts";
-import type { StoredRecord } from "../accept/rewrite-body.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import type { StoredRecord } from "../ingest/log/rewrite-body.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "./apply-parts.ts";
 import type { NextChange } from "./apply-records.ts";
@@ -18,7 +18,7 @@ async function findTarget(
   target: NonNullable<LogPart["target"]>,
 ): Promise<{ part: LogPart; record: StoredRecord } | undefined> {
   const { rows } = await client.query<LogRow>(
-    `select bucket, lane_id::text as lane_id, request_id, kind, resource, received_at, target_request_id, target_index,
+    `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
       rejections, layout, body
     from bellhop.accept_log where request_id = $1 and bucket = $2 and kind in ('b', 'c')`,
     [target.requestId, bucket],
@@ -36,7 +36,7 @@ async function findTarget(
     if (record.position !== position) continue;
     return {
       part,
-      record: { index: target.index, bytes: record.bytes, standIn: layout.standInAt(position) },
+      record: { index: target.index, bytes: record.bytes, hashOverride: layout.hashOverrideAt(position) },
     };
   }
   return undefined;

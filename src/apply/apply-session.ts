@@ -12,8 +12,8 @@ import type { SharingSession } from "./sharing.ts";
 export interface ApplySession extends LeaseSession, SharingSession {
   /** By which others count this session as present. */
   readonly presenceId: string;
-  /** Seals lanes whose backend is gone, retires those of which all is applied. */
-  retireLanes(): Promise<unknown>;
+  /** Seals log writers whose backend is gone, retires those of which all is applied. */
+  retireLogWriters(): Promise<unknown>;
   /** What is next to be applied of these buckets, in the order of receipt; the part that reaches `recordsMax` is the last. */
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]>;
   /** Reads the records of a part; not necessarily on this connection. */

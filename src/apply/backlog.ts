@@ -1,15 +1,18 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
-import { readStatement } from "../db/statement.ts";
-import type { ResourceLetter } from "../state/version-tables.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { READING, SHORT } from "./answer-bounds.ts";
+import type { ResourceLetter } from "./state/version-tables.ts";
 
 const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
 const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
 const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));
-const readLanes = readStatement(new URL("./sql/read-lanes.sql", import.meta.url));
+const readLogWriters = namedStatement(
+  "read-log-writers",
+  `select log_writer_id::text as log_writer_id, is_backfill from bellhop.log_writer where retired_at is null`,
+);
 
-/** At most this many parts a lane and bucket are read for one transaction. */
+/** At most this many parts a log writer and bucket are read for one transaction. */
 const PARTS_MAX = 64;
 /** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
 export const STORED_BYTES_TARGET = 8 * 1_048_576;
@@ -25,7 +28,7 @@ const BACKFILL_RECORDS_TARGET = 200;
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
   readonly bucket: number;
-  readonly laneId: string;
+  readonly logWriterId: string;
   readonly requestId: string;
   readonly kind: "b" | "r" | "d";
   readonly resource: ResourceLetter;
@@ -44,7 +47,7 @@ export interface LogPart {
 
 export interface LogRow {
   bucket: number;
-  lane_id: string;
+  log_writer_id: string;
   request_id: string;
   kind: "b" | "r" | "d";
   resource: ResourceLetter;
@@ -62,7 +65,7 @@ export interface LogRow {
 export function partOf(row: LogRow): LogPart {
   return {
     bucket: row.bucket,
-    laneId: row.lane_id,
+    logWriterId: row.log_writer_id,
     requestId: row.request_id,
     kind: row.kind,
     resource: row.resource,
@@ -86,14 +89,17 @@ export function partOf(row: LogRow): LogPart {
  */
 const BUCKETS_TRIED_MAX = 2;
 
-interface LaneRow {
-  readonly lane_id: string;
+interface LogWriterRow {
+  readonly log_writer_id: string;
   readonly is_backfill: boolean;
 }
 
-/** Lanes as two parameters: their ids, and which are of backfills. */
-function columnsOf(lanes: readonly LaneRow[]): [string[], boolean[]] {
-  return [lanes.map(({ lane_id }) => lane_id), lanes.map(({ is_backfill }) => is_backfill)];
+/** Log writers as two parameters: their ids, and which are of backfills. */
+function columnsOf(logWriters: readonly LogWriterRow[]): [string[], boolean[]] {
+  return [
+    logWriters.map(({ log_writer_id }) => log_writer_id),
+    logWriters.map(({ is_backfill }) => is_backfill),
+  ];
 }
 
 /** Which buckets a connection has found to have something, the longest waiting first. */
@@ -109,30 +115,30 @@ async function readBacklogOfOne(
   recordsMax: number,
   everyWorkerAnswers: boolean,
 ): Promise<LogPart[]> {
-  const { rows: lanes } = await client.query<LaneRow>({ ...readLanes, ...SHORT });
-  if (lanes.length === 0) return [];
+  const { rows: logWriters } = await client.query<LogWriterRow>({ ...readLogWriters, ...SHORT });
+  if (logWriters.length === 0) return [];
   const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
   found.set(client, remembered);
-  const parts = await readFirstOf(client, remembered, lanes, recordsMax);
+  const parts = await readFirstOf(client, remembered, logWriters, recordsMax);
   if (parts.length > 0) return parts;
   let wanted = [...buckets];
   if (wanted.length > BUCKETS_TRIED_MAX && everyWorkerAnswers) {
     const waiting = await client.query<{ bucket: number }>({
       ...findBacklog,
       ...SHORT,
-      values: [buckets, ...columnsOf(lanes), BACKFILL_YIELDS_MS],
+      values: [buckets, ...columnsOf(logWriters), BACKFILL_YIELDS_MS],
     });
     wanted = waiting.rows.map(({ bucket }) => bucket);
   }
   found.set(client, wanted);
-  return readFirstOf(client, wanted, lanes, recordsMax);
+  return readFirstOf(client, wanted, logWriters, recordsMax);
 }
 
 /** Reads the first of these buckets that has something, and takes it and those before it off the list. */
 async function readFirstOf(
   client: pg.ClientBase,
   buckets: number[],
-  lanes: readonly LaneRow[],
+  logWriters: readonly LogWriterRow[],
   recordsMax: number,
 ): Promise<LogPart[]> {
   for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
@@ -140,8 +146,13 @@ async function readFirstOf(
       ...readOfBucket,
       ...READING,
       values: [
-        ...[bucket, PARTS_MAX, recordsMax, STORED_BYTES_TARGET, ...columnsOf(lanes)],
-        ...[BACKFILL_YIELDS_MS, Math.min(BACKFILL_RECORDS_TARGET, recordsMax)],
+        bucket,
+        PARTS_MAX,
+        recordsMax,
+        STORED_BYTES_TARGET,
+        ...columnsOf(logWriters),
+        BACKFILL_YIELDS_MS,
+        Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
       ],
     });
     if (rows.length > 0) return rows.map(partOf);
@@ -164,8 +175,12 @@ export async function readBacklog(
     ...readBacklogStatement,
     ...READING,
     values: [
-      ...[buckets, PARTS_MAX, recordsMax, STORED_BYTES_TARGET],
-      ...[BACKFILL_YIELDS_MS, Math.min(BACKFILL_RECORDS_TARGET, recordsMax)],
+      buckets,
+      PARTS_MAX,
+      recordsMax,
+      STORED_BYTES_TARGET,
+      BACKFILL_YIELDS_MS,
+      Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
     ],
   });
   return rows.map(partOf);

@@ -10,9 +10,8 @@ import {
   type Received,
   receipts,
 } from "../../test/support/received-records.ts";
-import type { RankedVersion } from "../state/record-state.ts";
-import { classify, type Decision, type KnownRecord } from "./classify.ts";
-import { VersionsByTime } from "./versions-by-time.ts";
+import { classify, type Decision, type KnownRecord, VersionsByTime } from "./record.ts";
+import type { RankedVersion } from "./state/record-state.ts";
 
 const nameOf = (version: RankedVersion): string => `${version.sourceTime} ${version.contentHash}`;
 

@@ -1,17 +1,30 @@
 import type pg from "pg";
-import { canonicalLabel } from "../contract/labels.ts";
-import { type Warning, WarningList } from "../contract/warning.ts";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../db/distribution.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Quiet } from "../state/quiet.ts";
-import type { RecordKey } from "../state/record-state.ts";
-import type { ResourceLetter } from "../state/version-tables.ts";
+import { canonicalLabel } from "#contract/labels.ts";
+import { type Warning, WarningList } from "#contract/warning.ts";
+import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../platform/db/distribution.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import type { ApplicableRecord } from "./record.ts";
+import type { RecordKey } from "./state/record-state.ts";
+import type { ResourceLetter } from "./state/version-tables.ts";
+import type { WarningFree } from "./state/warning-free.ts";
 import { writeRows } from "./write-rows.ts";
 
-const writeRoomTypes = readStatement(new URL("./sql/write-room-types.sql", import.meta.url));
-const writeRoomTypesOfBucket = readStatement(
-  new URL("./sql/write-room-types-distributed.sql", import.meta.url),
+const writeRoomTypes = namedStatement(
+  "write-room-types",
+  `insert into known_room_type (bucket, property_id, room_type_code)
+  select bucket, property_id, room_type_code
+  from json_to_recordset($1::json) as named (bucket smallint, property_id integer, room_type_code text)
+  on conflict do nothing`,
+);
+/** As write-room-types, in the bucket $2. Made from the bucket's own row, so that Citus hands it whole to the worker. */
+const writeRoomTypesOfBucket = namedStatement(
+  "write-room-types-distributed",
+  `insert into known_room_type (bucket, property_id, room_type_code)
+  select home.bucket, named.property_id, named.room_type_code
+  from bellhop.bucket_lease as home
+  cross join json_to_recordset($1::json) as named (property_id integer, room_type_code text)
+  where home.bucket = $2
+  on conflict do nothing`,
 );
 const KNOWN_ROOM_TYPES = {
   name: "known-room-types",
@@ -27,7 +40,7 @@ const PROPERTIES_REMEMBERED_MAX = 20_000;
 /** A hotel has some tens of room types: past this many, a feed is naming something else, and no more are kept. */
 const ROOM_TYPES_MAX = 2_000;
 
-/** Labels of a feed are few; folding one (src/contract/labels.ts) for each record of it would cost more than all the rest here. */
+/** Labels of a feed are few; folding one (packages/contract/src/labels.ts) for each record of it would cost more than all the rest here. */
 const LABELS_REMEMBERED_MAX = 1_000;
 const mappedByDefault = new Map<string, boolean>();
 
@@ -45,7 +58,7 @@ function isMappedByDefault(resource: ResourceLetter, label: string): boolean {
 /** The warnings of a record, and whether later records of its content are sure to have none. */
 export interface TellingOf {
   readonly warnings: readonly Warning[];
-  readonly quiet: Quiet;
+  readonly warningFree: WarningFree;
 }
 
 interface LabelMapping {
@@ -115,15 +128,15 @@ export class ContextWarnings {
         known.add(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
-      return { warnings, quiet: warnings.length === 0 && isTaught ? "always" : "no" };
+      return { warnings, warningFree: warnings.length === 0 && isTaught ? "always" : "no" };
     }
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
     const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
     if (!isUnmapped && unknown.length === 0) {
       const isSettled = known.size > 0 || roomTypeCodes.length === 0;
       const isDefault = status === null || isMappedByDefault(of.resource, status);
-      if (warnings.length > 0 || !isDefault) return { warnings, quiet: "no" };
-      return { warnings, quiet: isSettled ? "always" : "while-unnamed" };
+      if (warnings.length > 0 || !isDefault) return { warnings, warningFree: "no" };
+      return { warnings, warningFree: isSettled ? "always" : "while-unnamed" };
     }
     const found = new WarningList();
     if (isUnmapped) {
@@ -141,7 +154,7 @@ export class ContextWarnings {
         `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
       );
     }
-    return { warnings: found.toArray(), quiet: "no" };
+    return { warnings: found.toArray(), warningFree: "no" };
   }
 
   /** Writes the room types that this transaction named first. */

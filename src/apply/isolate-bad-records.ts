@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { UnstorableFact } from "../contract/facts-text.ts";
-import { UnreadableRecord } from "../contract/record-reading.ts";
-import { isDataError, isMissingWindow } from "../db/sql-state.ts";
-import { MissingContent } from "../ledger/load-contents.ts";
+import { UnstorableFact } from "#contract/facts-text.ts";
+import { UnreadableRecord } from "#contract/record-reading.ts";
+import { isDataError, isMissingWindow } from "../platform/db/sql-state.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
+import { MissingContent } from "./ledger/load-contents.ts";
 import { type ApplicableRecord, type QuarantineCode, UNREADABLE } from "./record.ts";
 
 const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";

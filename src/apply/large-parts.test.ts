@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
-import { packBody } from "../accept/body-layout.ts";
+import { packBody } from "../ingest/log/body-layout.ts";
 import type { LogPart } from "./backlog.ts";
 import { isLargePart, PartsInTurn } from "./large-parts.ts";
 

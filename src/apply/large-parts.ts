@@ -1,6 +1,6 @@
-import { recordCountOf } from "../accept/body-layout.ts";
-import type { ResourceLetter } from "../state/version-tables.ts";
+import { recordCountOf } from "../ingest/log/body-layout.ts";
 import type { LogPart } from "./backlog.ts";
+import type { ResourceLetter } from "./state/version-tables.ts";
 
 /**
  * Some 20 ms of an applier. A hotel's two years of inventory, 730 dates, are not large: with them by themselves a backlog of pushes

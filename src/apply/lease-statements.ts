@@ -1,16 +1,46 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
-import { readStatement, type Statement } from "../db/statement.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import type { Lease, LeaseSession, LockedLease } from "./ownership.ts";
 
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
 const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
 const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
 const readCounters = readStatement(new URL("./sql/read-change-counters.sql", import.meta.url));
-const takeBucket = readStatement(new URL("./sql/take-bucket-distributed.sql", import.meta.url));
-const giveUpBucket = readStatement(new URL("./sql/give-up-bucket-distributed.sql", import.meta.url));
-const lockBucket = readStatement(new URL("./sql/lock-bucket-distributed.sql", import.meta.url));
-const readCounter = readStatement(new URL("./sql/read-change-counter-distributed.sql", import.meta.url));
+/** As take-buckets, of one bucket ($1, at the epoch $5), for the backend $3 of the coordinator, which began at $4. */
+const takeBucket = namedStatement(
+  "take-bucket-distributed",
+  `with free as (
+    select bucket from bellhop.bucket_lease where bucket = $1 and epoch = $5::bigint for update skip locked
+  )
+  update bellhop.bucket_lease as lease
+  set epoch = lease.epoch + 1, owner = $2, backend_pid = $3::integer, backend_start = $4::timestamptz
+  from free
+  where lease.bucket = $1 and free.bucket = $1
+  returning lease.bucket, lease.epoch::text as epoch`,
+);
+/** As give-up-buckets, of one bucket, as far as the backend $2 of the coordinator, which began at $3, holds it. */
+const giveUpBucket = namedStatement(
+  "give-up-bucket-distributed",
+  `update bellhop.bucket_lease
+  set epoch = epoch + 1, owner = null, backend_pid = null, backend_start = null
+  where bucket = $1 and backend_pid = $2::integer and backend_start = $3::timestamptz`,
+);
+/** As lock-buckets, of one bucket: the row is locked on the worker that has the bucket, in the transaction that writes there. */
+const lockBucket = namedStatement(
+  "lock-bucket-distributed",
+  `select bucket, epoch::text as epoch
+  from bellhop.bucket_lease
+  where bucket = $1
+  for update`,
+);
+/** As read-change-counters, of the bucket $1. */
+const readCounter = namedStatement(
+  "read-change-counter-distributed",
+  `select bucket, next_change::text as next_change from bellhop.change_counter
+  where bucket = $1
+  order by change_counter.next_change desc limit 1`,
+);
 
 interface Counter {
   readonly bucket: number;

@@ -1,13 +1,19 @@
 import type pg from "pg";
-import { ALL_BUCKETS } from "../accept/bucket.ts";
-import { sqlState } from "../db/sql-state.ts";
-import { readStatement } from "../db/statement.ts";
-import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../db/workers.ts";
-import { monotonicNow } from "../memory/clock.ts";
+import { ALL_BUCKETS } from "../ingest/log/bucket.ts";
+import { sqlState } from "../platform/db/sql-state.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../platform/db/workers.ts";
+import { monotonicNow } from "../platform/runtime/clock.ts";
 import { SHORT } from "./answer-bounds.ts";
 import type { Lease } from "./ownership.ts";
 
-const readLeases = readStatement(new URL("./sql/read-leases-distributed.sql", import.meta.url));
+/** The leases of the buckets $1, from the workers that have them. */
+const readLeases = namedStatement(
+  "read-leases-distributed",
+  `select bucket, epoch::text as epoch, owner, backend_pid, backend_start::text as backend_start
+  from bellhop.bucket_lease
+  where bucket = any ($1::smallint[])`,
+);
 
 /** A worker that did not answer is asked again after so many times as long as it was waited for: nothing is applied meanwhile. */
 const PAUSE_TIMES = 5;

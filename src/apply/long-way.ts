@@ -1,5 +1,5 @@
-import { recordCountOf } from "../accept/body-layout.ts";
-import { SILENCE_SECONDS_MAX } from "../db/presence.ts";
+import { recordCountOf } from "../ingest/log/body-layout.ts";
+import { SILENCE_SECONDS_MAX } from "../platform/db/presence.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Ownership } from "./ownership.ts";
 import type { SharingSession, Shift, Shifts } from "./sharing.ts";

@@ -1,10 +1,18 @@
 import type pg from "pg";
-import { isDistributed } from "../db/distribution.ts";
-import { readStatement } from "../db/statement.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 
-const writeChangeCounters = readStatement(new URL("./sql/write-change-counters.sql", import.meta.url));
-const writeChangeCounter = readStatement(
-  new URL("./sql/write-change-counter-distributed.sql", import.meta.url),
+/** Moves counters from where they are (migration 0011). */
+const writeChangeCounters = namedStatement(
+  "write-change-counters",
+  `update bellhop.change_counter as counter
+  set next_change = moved.next_change
+  from json_to_recordset($1::json) as moved (bucket smallint, former bigint, next_change bigint)
+  where counter.bucket = moved.bucket and counter.next_change = moved.former`,
+);
+const writeChangeCounter = namedStatement(
+  "write-change-counter-distributed",
+  `update bellhop.change_counter set next_change = $2::bigint where bucket = $1 and next_change = $3::bigint`,
 );
 
 /** Another applier has taken a bucket over: this one's transaction must not go on. */
@@ -123,7 +131,8 @@ export class ChangeCounters {
   async write(client: pg.ClientBase): Promise<void> {
     if (this.#former.size === 0) return;
     const rows = [...this.#former].map(([bucket, former]) => ({
-      ...{ bucket, former },
+      bucket,
+      former,
       next_change: this.#next.get(bucket),
     }));
     let moved = 0;

@@ -1,16 +1,15 @@
 import pg from "pg";
-import { ensurePartitions } from "../accept/partitions.ts";
-import { microsecondsOf } from "../accept/request-id.ts";
-import { loadStripList, type StripList } from "../accept/strip-list.ts";
-import { beginBehindGate } from "../db/apply-gate.ts";
-import { endWithClient, tellProcess } from "../db/connection.ts";
-import { isDistributed } from "../db/distribution.ts";
-import { enterPresence, startPulse } from "../db/presence.ts";
-import { isMissingWindow } from "../db/sql-state.ts";
-import { readStatement } from "../db/statement.ts";
-import { type StatementWatch, watchStatements } from "../db/watch-statements.ts";
-import { STATE_SCHEMA } from "../state/state-schema.ts";
-import { openStateSession, planByKeys } from "../state/state-session.ts";
+import { ensurePartitions } from "../ingest/log/partitions.ts";
+import { microsecondsOf } from "../ingest/log/request-id.ts";
+import { rewriteBody } from "../ingest/log/rewrite-body.ts";
+import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
+import { beginBehindGate } from "../platform/db/apply-gate.ts";
+import { endWithClient, tellProcess } from "../platform/db/connection.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { enterPresence, startPulse } from "../platform/db/presence.ts";
+import { isMissingWindow } from "../platform/db/sql-state.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { type StatementWatch, watchStatements } from "../platform/db/watch-statements.ts";
 import { SHORT } from "./answer-bounds.ts";
 import { ApplyMemory } from "./apply-memory.ts";
 import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
@@ -18,15 +17,162 @@ import { applyResolution } from "./apply-resolution.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { LeaseStatements } from "./lease-statements.ts";
-import { type LeaseReader, LeasesOfWorkers } from "./leases-of-workers.ts";
-import { lookAround } from "./look-around.ts";
+import { type LeaseReader, type LeaseRow, LeasesOfWorkers } from "./leases-of-workers.ts";
 import type { ChangeCounters, Lease } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
-import { retireLanes } from "./retire-lanes.ts";
-import type { Around } from "./sharing.ts";
-import type { WaitingSession } from "./silent-sessions.ts";
-import { writeStripped } from "./write-stripped.ts";
+import type { Around, WaitingSession } from "./sharing.ts";
+import { STATE_SCHEMA } from "./state/state-schema.ts";
+import { openStateSession, planByKeys } from "./state/state-session.ts";
+
+const retireLogWritersStatement = readStatement(new URL("./sql/retire-log-writers.sql", import.meta.url));
+/** The log writers whose backend is gone, as in retire-log writers, and whose end nobody has noted. */
+const findDeadLogWriters = namedStatement(
+  "find-dead-log-writers",
+  `select log_writer.log_writer_id::text as log_writer_id, log_writer.backend_pid
+  from bellhop.log_writer as log_writer
+  where log_writer.sealed_at is null
+    and not exists (
+      select from pg_stat_activity writer
+      where writer.pid = log_writer.backend_pid
+        and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
+    )`,
+);
+const findUnreadLogWriters = readStatement(
+  new URL("./sql/find-unread-log-writers-distributed.sql", import.meta.url),
+);
+
+/** Seals log writers in which nothing can appear any more, retires those of them of which all is applied. */
+export async function retireLogWriters(client: pg.ClientBase): Promise<void> {
+  if (!(await isDistributed(client))) await client.query({ ...retireLogWritersStatement, ...SHORT });
+  else {
+    await sealLogWriters(client);
+    await retireSealed(client);
+  }
+}
+
+/**
+ * Citus names what it prepares on a worker by the coordinator's group (0) and backend, and its sessions there by a number that ends in
+ * the backend's, of ten digits behind the node's. (A worker's backend of the same number holds a log writer up for a moment.)
+ */
+const BEGUN_BY = /^citus_(?:0_|internal gpid=)(\d+)/;
+const BACKENDS_OF_NODE = 10_000_000_000;
+const BEGUN_ON_WORKER = `
+  select coalesce(json_agg(name), '[]') from (
+    select gid from pg_prepared_xacts where database = current_database()
+    union all
+    select application_name from pg_stat_activity where datname = current_database() and xact_start is not null
+  ) as begun (name)`;
+
+/**
+ * A flush of several workers is prepared on each, and committed on the coordinator first. Where a worker was away at that
+ * moment its rows appear only when Citus has recovered, perhaps long after the writer's session is gone; and a statement of one
+ * worker may still be at work there. So a log writer is sealed once its session is gone and no worker, asked after that, has anything
+ * that the session began.
+ */
+async function sealLogWriters(client: pg.ClientBase): Promise<void> {
+  const { rows: dead } = await client.query<{ log_writer_id: string; backend_pid: number }>({
+    ...findDeadLogWriters,
+    ...SHORT,
+  });
+  if (dead.length === 0) return;
+  const { rows } = await client.query<{ success: boolean; result: string }>({
+    ...SHORT,
+    text: "select success, result from run_command_on_workers($1)",
+    values: [BEGUN_ON_WORKER],
+  });
+  if (rows.some(({ success }) => !success)) return;
+  const atWork = new Set(
+    rows
+      .flatMap(({ result }) => JSON.parse(result) as string[])
+      .map((name) => Number(BEGUN_BY.exec(name)?.[1]) % BACKENDS_OF_NODE),
+  );
+  const ended = dead.filter(({ backend_pid }) => !atWork.has(backend_pid));
+  await client.query({
+    ...SHORT,
+    text: "update bellhop.log_writer set sealed_at = clock_timestamp() where log_writer_id = any ($1::bigint[]) and sealed_at is null",
+    values: [ended.map(({ log_writer_id }) => log_writer_id)],
+  });
+}
+
+async function retireSealed(client: pg.ClientBase): Promise<void> {
+  const sealed = await client.query<{ log_writer_id: string }>({
+    ...SHORT,
+    text: "select log_writer_id::text as log_writer_id from bellhop.log_writer where sealed_at is not null and retired_at is null",
+  });
+  if (sealed.rows.length === 0) return;
+  const logWriters = sealed.rows.map(({ log_writer_id }) => log_writer_id);
+  const { rows } = await client.query<{ log_writer_id: string }>({
+    ...findUnreadLogWriters,
+    ...SHORT,
+    values: [logWriters],
+  });
+  const unread = new Set(rows.map(({ log_writer_id }) => log_writer_id));
+  await client.query({
+    ...SHORT,
+    text: "update bellhop.log_writer set retired_at = clock_timestamp() where log_writer_id = any ($1::bigint[]) and retired_at is null",
+    values: [logWriters.filter((logWriter) => !unread.has(logWriter))],
+  });
+}
+
+const lookAroundStatement = readStatement(new URL("./sql/look-around.sql", import.meta.url));
+
+const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
+const aroundLeases = {
+  name: "look-around-leases",
+  text: lookAroundStatement.text.replace(
+    LEASES,
+    `select * from json_to_recordset($2::json) as lease (
+      bucket smallint, epoch bigint, owner text, backend_pid integer, backend_start timestamptz
+    )`,
+  ),
+};
+
+/**
+ * What an applier sees of the others. On Citus the leases are read first (`readLeases`), from the workers, and then compared with
+ * the sessions of the coordinator: in one statement Citus might ask a worker who its sessions are. A lease that has changed in
+ * between has another epoch, at which nobody takes it.
+ */
+async function lookAround(
+  client: pg.ClientBase,
+  silenceSecondsMax: number,
+  readLeases: () => Promise<readonly LeaseRow[]>,
+): Promise<Around> {
+  if (!(await isDistributed(client))) return around(client, lookAroundStatement, [silenceSecondsMax]);
+  return around(client, aroundLeases, [silenceSecondsMax, JSON.stringify(await readLeases())]);
+}
+
+async function around(
+  client: pg.ClientBase,
+  statement: { readonly name: string; readonly text: string },
+  values: unknown[],
+): Promise<Around> {
+  const { rows } = await client.query<Around>({ ...statement, ...SHORT, values });
+  if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
+  return rows[0];
+}
+
+const replaceBody = readStatement(new URL("./sql/replace-body.sql", import.meta.url));
+
+/**
+ * Takes out of the log what was taken out of records while they were read: those of the erasure list that were accepted as they
+ * were sent, by a node that did not know of it yet. Inside the transaction that applies their parts.
+ */
+async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]): Promise<void> {
+  for (const { part, redacted } of parts) {
+    const { layout, body, bucket, logWriterId, requestId } = part;
+    if (redacted === undefined || layout === null || body === null) continue;
+    const rewritten = await rewriteBody(part, { layout, body }, ({ index }) => {
+      const bytes = redacted.get(index);
+      return bytes === undefined ? "keep" : { bytes, contentHash: undefined };
+    });
+    if (rewritten === undefined) continue;
+    await client.query({
+      ...replaceBody,
+      values: [bucket, logWriterId, requestId, rewritten.layout, rewritten.body],
+    });
+  }
+}
 
 const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
 
@@ -66,8 +212,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
   readonly #pool: pg.Pool;
-  /** Whose records are stripped, as of the last time that a bucket was taken. */
-  #strips: StripList | undefined;
+  /** Whose records are redacted, as of the last time that a bucket was taken. */
+  #redactions: RedactionList | undefined;
   /** Requests whose outcomes could not be written, as they have no window. */
   readonly #withoutWindow: string[] = [];
 
@@ -93,7 +239,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     const taken = await super.takeBuckets(owner, free);
     for (const lease of taken) this.#taken.set(lease.bucket, lease);
     // An erasure ends the leases of the buckets that it redacts: whoever takes one now knows of every erasure there was.
-    this.#strips = undefined;
+    this.#redactions = undefined;
     return taken;
   }
 
@@ -105,8 +251,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return (await this.#client.query({ ...endSilentSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0;
   }
 
-  async retireLanes(): Promise<unknown> {
-    const retire = () => retireLanes(this.#client);
+  async retireLogWriters(): Promise<unknown> {
+    const retire = () => retireLogWriters(this.#client);
     return (await isDistributed(this.#client))
       ? this.#leases.whenComplete(this.#leaseReader, retire)
       : retire();
@@ -118,8 +264,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async readPart(part: LogPart): Promise<ReadPart> {
     // A failure is not kept: the next part asks again.
-    this.#strips ??= await loadStripList(this.#pool);
-    return readPart(part, this.#properties, this.#strips);
+    this.#redactions ??= await loadRedactionList(this.#pool);
+    return readPart(part, this.#properties, this.#redactions);
   }
 
   startPulse(): { stop(): void } {
@@ -140,7 +286,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return this.#orWithoutWindow(
       parts.map(({ part }) => part),
       async () => {
-        await writeStripped(this.#client, parts);
+        await writeRedacted(this.#client, parts);
         return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
       },
     );

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { bucketOf } from "../accept/bucket.ts";
+import { bucketOf } from "../ingest/log/bucket.ts";
 
 /** Most properties remembered; past it the memory is begun anew. */
 const KNOWN_MAX = 400_000;

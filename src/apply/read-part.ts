@@ -1,10 +1,10 @@
-import { openLayout } from "../accept/open-layout.ts";
-import type { StoredRecord } from "../accept/rewrite-body.ts";
-import type { StripList } from "../accept/strip-list.ts";
-import { RecordReader, readRecord } from "../contract/read-record.ts";
-import type { RecordReading } from "../contract/record-reading.ts";
-import { resourceOf } from "../contract/resource.ts";
-import { latestSourceTime } from "../contract/source-time.ts";
+import { RecordReader, readRecord } from "#contract/read-record.ts";
+import type { RecordReading } from "#contract/record-reading.ts";
+import { resourceOf } from "#contract/resource.ts";
+import { latestSourceTime } from "#contract/source-time.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import type { StoredRecord } from "../ingest/log/rewrite-body.ts";
+import type { RedactionList } from "../ingest/redact/redaction-list.ts";
 import type { LogPart } from "./backlog.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./record.ts";
@@ -67,22 +67,22 @@ function recordOf(
   return { kind: "applicable", index, record: { of, clientCode, incoming, content } };
 }
 
-/** What a record is known by, where its bytes are no longer those that were sent (see StandIns). */
-function knownBy(reading: RecordReading, standIn: string | undefined): RecordReading {
-  if (standIn === undefined) return reading;
+/** What a record is known by, where its bytes are no longer those that were sent (see HashOverrides). */
+function knownBy(reading: RecordReading, hashOverride: string | undefined): RecordReading {
+  if (hashOverride === undefined) return reading;
   const { clientCode, propertyCode, key, sourceTime, content } = reading;
-  return { clientCode, propertyCode, key, sourceTime, contentHash: standIn, content };
+  return { clientCode, propertyCode, key, sourceTime, contentHash: hashOverride, content };
 }
 
 /** Reads one record that an operator has released, so its source time is not questioned. */
 export async function readReleasedRecord(
   part: LogPart,
-  { index, bytes, standIn }: StoredRecord,
+  { index, bytes, hashOverride }: StoredRecord,
   properties: PropertyDirectory,
 ): Promise<PartRecord> {
   const read = readingOf(new RecordReader(resourceOf(part.resource), bytes), 0, bytes.length);
   if (read === undefined) return unreadable(part, index);
-  const reading = knownBy(read, standIn);
+  const reading = knownBy(read, hashOverride);
   const propertyId = await properties.idOf(reading.clientCode, reading.propertyCode);
   return recordOf(part, index, reading, propertyId, null);
 }
@@ -92,7 +92,7 @@ export interface ReadPart {
   readonly part: LogPart;
   readonly records: readonly PartRecord[];
   /** By index, records of the erasure list as they are to be kept, which came as they were sent. */
-  readonly stripped?: ReadonlyMap<number, Buffer>;
+  readonly redacted?: ReadonlyMap<number, Buffer>;
   /** Of the whole part, as it was sent: what it takes in memory is a small multiple of this. */
   readonly inflatedBytes: number;
 }
@@ -102,10 +102,10 @@ function readErased(
   part: LogPart,
   { clientCode, propertyCode, key }: RecordReading,
   bytes: Buffer,
-  strips: StripList,
+  redactions: RedactionList,
 ): { readonly reading: RecordReading; readonly bytes: Buffer } | undefined {
   const resource = resourceOf(part.resource);
-  const erased = strips.erased({ resource, clientCode, propertyCode, key }, bytes);
+  const erased = redactions.erased({ resource, clientCode, propertyCode, key }, bytes);
   return erased && { reading: readRecord(resource, erased), bytes: erased };
 }
 
@@ -116,12 +116,12 @@ function readErased(
 export async function readPart(
   part: LogPart,
   properties: PropertyDirectory,
-  strips?: StripList,
+  redactions?: RedactionList,
 ): Promise<ReadPart> {
   if (part.layout === null || part.body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
-  const stripped = new Map<number, Buffer>();
+  const redacted = new Map<number, Buffer>();
   const layout = await openLayout(part, part.layout);
   const latest = latestSourceTime(part.receivedAt.getTime());
   for (const chunk of layout.chunksOf(part.body, part.rejectedIndexes)) {
@@ -143,13 +143,13 @@ export async function readPart(
         records.push(unreadable(part, index));
         continue;
       }
-      const standIn = layout.hasStandIns ? layout.standInAt(position) : undefined;
+      const hashOverride = layout.hasHashOverrides ? layout.hashOverrideAt(position) : undefined;
       const erased =
-        strips?.isEmpty !== false || standIn !== undefined
+        redactions?.isEmpty !== false || hashOverride !== undefined
           ? undefined
-          : readErased(part, read, chunk.bytes.subarray(start, end), strips);
-      if (erased !== undefined) stripped.set(index, erased.bytes);
-      const reading = erased?.reading ?? knownBy(read, standIn);
+          : readErased(part, read, chunk.bytes.subarray(start, end), redactions);
+      if (erased !== undefined) redacted.set(index, erased.bytes);
+      const reading = erased?.reading ?? knownBy(read, hashOverride);
       const { clientCode, propertyCode } = reading;
       // Nearly always remembered: a promise a record would cost more than looking it up.
       const propertyId =
@@ -158,7 +158,9 @@ export async function readPart(
     }
   }
   return {
-    ...{ part, records, inflatedBytes: layout.inflatedBytes },
-    ...(stripped.size === 0 ? {} : { stripped }),
+    part,
+    records,
+    inflatedBytes: layout.inflatedBytes,
+    ...(redacted.size === 0 ? {} : { redacted }),
   };
 }

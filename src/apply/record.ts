@@ -1,7 +1,135 @@
-import type { RecordReading } from "../contract/record-reading.ts";
-import type { Warning } from "../contract/warning.ts";
-import type { RecordKey } from "../state/record-state.ts";
-import type { Incoming } from "./classify.ts";
+import type { RecordReading } from "#contract/record-reading.ts";
+import type { Warning } from "#contract/warning.ts";
+import type { RankedVersion, Receipt, RecordKey, Version } from "./state/record-state.ts";
+
+const NONE: readonly Version[] = [];
+
+/**
+ * The versions of one key by their source time. Nearly all keys of a transaction have one version: a map of each would
+ * be a tenth of what apply leaves to the garbage collector.
+ */
+export class VersionsByTime {
+  #time: string | undefined;
+  #atTime: Version[] = [];
+  #others: Map<string, Version[]> | undefined;
+
+  /** Those of one source time, in the order in which they were added. */
+  at(sourceTime: string): readonly Version[] {
+    if (sourceTime === this.#time) return this.#atTime;
+    return this.#others?.get(sourceTime) ?? NONE;
+  }
+
+  add(version: Version): void {
+    const { sourceTime } = version;
+    if (this.#time === undefined) {
+      this.#time = sourceTime;
+      this.#atTime = [version];
+      return;
+    }
+    const there = sourceTime === this.#time ? this.#atTime : this.#others?.get(sourceTime);
+    if (there !== undefined) there.push(version);
+    else {
+      this.#others ??= new Map();
+      this.#others.set(sourceTime, [version]);
+    }
+  }
+
+  /** Puts a version in the place of another of the same source time. */
+  replace(version: Version, by: Version): void {
+    const there = version.sourceTime === this.#time ? this.#atTime : this.#others?.get(version.sourceTime);
+    const at = there?.indexOf(version) ?? -1;
+    if (there === undefined || at < 0) throw new Error("The version to be replaced is not known.");
+    there[at] = by;
+  }
+
+  all(): Version[] {
+    return [...this.#atTime, ...[...(this.#others?.values() ?? [])].flat()];
+  }
+}
+
+/**
+ * What is known of one record while a transaction applies: its newest version, and the versions that exist at the source
+ * times being applied (others cannot matter). `classify` keeps it up to date, so records are applied one by one.
+ */
+export interface KnownRecord {
+  current: Version | null;
+  readonly versions: VersionsByTime;
+}
+
+/** A record to be classified: a version that does not know yet where its facts lie. */
+export type Incoming = Omit<Version, "factsSourceTime">;
+
+export type Decision =
+  | { readonly outcome: "a" | "s"; readonly version: Version; readonly ownFacts: true }
+  | { readonly outcome: "u"; readonly version: Version; readonly ownFacts: false }
+  | {
+      readonly outcome: "d";
+      readonly lowered: Version | null;
+      readonly becameCurrent: Version | null;
+      /** What is to be written as the newest version, because it or its receipt is another. */
+      readonly newest: Version | null;
+    };
+
+function receivedBefore(left: Receipt, right: Receipt): boolean {
+  return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
+}
+
+/** The total order of versions of one key: source time, then receipt. Newest last. */
+function isNewer(left: RankedVersion, right: RankedVersion): boolean {
+  return (
+    left.sourceTime > right.sourceTime ||
+    (left.sourceTime === right.sourceTime && receivedBefore(right, left))
+  );
+}
+
+/**
+ * A copy of a version that exists. Its receipt is the earliest of its copies', so that the order of versions does not
+ * depend on which copy was applied first. Lowering one may make another version of that very source time the newest: that
+ * one, not the copy, is then what changed.
+ */
+function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
+  if (!receivedBefore(incoming, existing))
+    return { outcome: "d", lowered: null, becameCurrent: null, newest: null };
+  const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
+  known.versions.replace(existing, lowered);
+  if (known.current === null || known.current.sourceTime !== incoming.sourceTime) {
+    return { outcome: "d", lowered, becameCurrent: null, newest: null };
+  }
+  const newest = known.versions
+    .at(incoming.sourceTime)
+    .reduce((left, right) => (isNewer(right, left) ? right : left));
+  const becameCurrent = newest.contentHash === known.current.contentHash ? null : newest;
+  known.current = newest;
+  return { outcome: "d", lowered, becameCurrent, newest };
+}
+
+/**
+ * Decides what one record is, given what is known, and brings `known` up to date. The newest of
+ * (source time, receipt) is current; an unchanged record (newer source time, same content) advances that order too.
+ */
+export function classify(known: KnownRecord, incoming: Incoming): Decision {
+  const existing = known.versions
+    .at(incoming.sourceTime)
+    .find((version) => version.contentHash === incoming.contentHash);
+  if (existing !== undefined) return classifyDuplicate(known, incoming, existing);
+  const { current } = known;
+  const version: Version = { ...incoming, factsSourceTime: incoming.sourceTime };
+  if (current !== null && !isNewer(version, current)) {
+    known.versions.add(version);
+    return { outcome: "s", version, ownFacts: true };
+  }
+  if (current !== null && current.contentHash === incoming.contentHash) {
+    // One content, so what it says is known, and the record need not be parsed.
+    const { factsSourceTime, filters } = current;
+    const narrow: Version = { ...version, factsSourceTime, filters };
+    known.versions.add(narrow);
+    known.current = narrow;
+    return { outcome: "u", version: narrow, ownFacts: false };
+  }
+  known.versions.add(version);
+  known.current = version;
+  return { outcome: "a", version, ownFacts: true };
+}
 
 /** An accepted record, read from the log and ready to be applied. */
 export interface ApplicableRecord {

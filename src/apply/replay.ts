@@ -1,12 +1,19 @@
 import pg from "pg";
-import { ALL_BUCKETS, BUCKET_COUNT } from "../accept/bucket.ts";
-import { lowestIdAt } from "../accept/request-id.ts";
-import { loadStripList, type StripList } from "../accept/strip-list.ts";
-import { isDistributed } from "../db/distribution.ts";
-import { withExclusiveWork } from "../db/exclusive-work.ts";
-import { readStatement } from "../db/statement.ts";
-import { rebindViews } from "../state/rebind-views.ts";
-import { copyBase, readReplayHorizon } from "../state/replay-base.ts";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../ingest/log/bucket.ts";
+import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { ApplyMemory } from "./apply-memory.ts";
+import { applyReleased } from "./apply-resolution.ts";
+import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
+import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
+import { LeaseStatements } from "./lease-statements.ts";
+import { PropertyDirectory } from "./property-directory.ts";
+import { readPart } from "./read-part.ts";
+import { rebindViews } from "./state/rebind-views.ts";
+import { copyBase, readReplayHorizon } from "./state/replay-base.ts";
 import {
   carryOutcomes,
   copyWindows,
@@ -17,15 +24,8 @@ import {
   STATE_SCHEMA,
   type StateDigest,
   swapStateSchema,
-} from "../state/state-schema.ts";
-import { openStateSession, planByKeys } from "../state/state-session.ts";
-import { ApplyMemory } from "./apply-memory.ts";
-import { applyReleased } from "./apply-resolution.ts";
-import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
-import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
-import { LeaseStatements } from "./lease-statements.ts";
-import { PropertyDirectory } from "./property-directory.ts";
-import { readPart } from "./read-part.ts";
+} from "./state/state-schema.ts";
+import { openStateSession, planByKeys } from "./state/state-session.ts";
 
 const readLogForReplay = readStatement(new URL("./sql/read-log-for-replay.sql", import.meta.url));
 
@@ -48,18 +48,27 @@ async function beginningOf(client: pg.ClientBase): Promise<Beginning> {
   };
 }
 
-/** How far each lane had been applied in each bucket: the position a replay goes up to. */
-type Position = ReadonlyMap<number, readonly { readonly lane_id: string; readonly request_id: string }[]>;
+/** How far each log writer had been applied in each bucket: the position a replay goes up to. */
+type Position = ReadonlyMap<
+  number,
+  readonly { readonly log_writer_id: string; readonly request_id: string }[]
+>;
 
-/** A stretch of each lane of one bucket: after `from_id`, up to and including `request_id`. */
-type Stretch = readonly { readonly lane_id: string; readonly from_id: string; readonly request_id: string }[];
+/** A stretch of each log writer of one bucket: after `from_id`, up to and including `request_id`. */
+type Stretch = readonly {
+  readonly log_writer_id: string;
+  readonly from_id: string;
+  readonly request_id: string;
+}[];
 
-/** What lies between two positions of a bucket. Lanes advance on their own, so each has its own beginning. */
+/** What lies between two positions of a bucket. Log writers advance on their own, so each has its own beginning. */
 function stretchOf(bucket: number, goal: Position, from?: Position): Stretch {
-  const begun = new Map((from?.get(bucket) ?? []).map(({ lane_id, request_id }) => [lane_id, request_id]));
-  return (goal.get(bucket) ?? []).map((lane) => ({
-    ...lane,
-    from_id: begun.get(lane.lane_id) ?? BEFORE_ALL,
+  const begun = new Map(
+    (from?.get(bucket) ?? []).map(({ log_writer_id, request_id }) => [log_writer_id, request_id]),
+  );
+  return (goal.get(bucket) ?? []).map((logWriter) => ({
+    ...logWriter,
+    from_id: begun.get(logWriter.log_writer_id) ?? BEFORE_ALL,
   }));
 }
 
@@ -94,8 +103,8 @@ export interface ReplayReport {
 }
 
 async function readPosition(client: pg.ClientBase): Promise<Position> {
-  const { rows } = await client.query<{ bucket: number; lane_id: string; request_id: string }>(
-    `select bucket, lane_id::text as lane_id, request_id from ${STATE_SCHEMA}.apply_cursor`,
+  const { rows } = await client.query<{ bucket: number; log_writer_id: string; request_id: string }>(
+    `select bucket, log_writer_id::text as log_writer_id, request_id from ${STATE_SCHEMA}.apply_cursor`,
   );
   return Map.groupBy(rows, ({ bucket }) => bucket);
 }
@@ -107,7 +116,7 @@ class Rebuild {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
-  readonly #strips: StripList;
+  readonly #redactions: RedactionList;
   readonly #firstId: string;
   parts = 0;
 
@@ -115,11 +124,11 @@ class Rebuild {
     client: pg.Client,
     pool: pg.Pool,
     schema: string,
-    strips: StripList,
+    redactions: RedactionList,
     { firstId, keepsLedger }: Beginning,
   ) {
     this.#client = client;
-    this.#strips = strips;
+    this.#redactions = redactions;
     this.#firstId = firstId ?? BEFORE_ALL;
     this.#properties = new PropertyDirectory(pool);
     this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
@@ -161,7 +170,7 @@ class Rebuild {
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#memory);
       return;
     }
-    const { records } = await readPart(part, this.#properties, this.#strips);
+    const { records } = await readPart(part, this.#properties, this.#redactions);
     const applicable = records.flatMap((record) =>
       record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
     );
@@ -249,7 +258,13 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
     const { position, live } = await photographLive(options.clientConfig);
     await copyBase(client, schema, beginning.firstId);
     await planByKeys(client, true);
-    const rebuild = new Rebuild(client, options.pool, schema, await loadStripList(options.pool), beginning);
+    const rebuild = new Rebuild(
+      client,
+      options.pool,
+      schema,
+      await loadRedactionList(options.pool),
+      beginning,
+    );
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
       await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
       options.progress?.(bucket + 1, rebuild.parts);

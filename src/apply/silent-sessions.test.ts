@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SilentSessions, type WaitingSession } from "./silent-sessions.ts";
+import { SilentSessions, type WaitingSession } from "./sharing.ts";
 
 const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
   pid: 7,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Stalls } from "./stalls.ts";
+import { Stalls } from "./sharing.ts";
 
 describe("patience with silent sessions", () => {
   const stalled = (...lateMs: readonly number[]): Stalls => {

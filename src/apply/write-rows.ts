@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isDistributed, oneBucketOf } from "../db/distribution.ts";
-import type { Statement } from "../db/statement.ts";
+import { isDistributed, oneBucketOf } from "../platform/db/distribution.ts";
+import type { Statement } from "../platform/db/statement.ts";
 
 /** Runs a statement that writes these rows; on a database that is distributed the one for rows of one bucket. */
 export async function writeRows(

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import type { Resource } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import { ServiceError } from "../errors/registry.ts";
+import type { Resource } from "#contract/resource.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 import { type Backfill, findBackfill } from "./backfill.ts";
 
 const readWaiting = readStatement(new URL("./sql/read-waiting.sql", import.meta.url));

@@ -1,13 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { bucketOf } from "../accept/bucket.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import { ServiceError } from "../errors/registry.ts";
-import { isUuid, type Position, type PositionShape } from "../read/position.ts";
+import { bucketOf } from "../ingest/log/bucket.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import type { Manifest } from "./manifest.ts";
 
-const insertBackfill = readStatement(new URL("./sql/insert-backfill.sql", import.meta.url));
+/** Opens a backfill unless the client has $8 open. (Two at once may both find room for the last: the bound is against floods.) */
+const insertBackfill = namedStatement(
+  "insert-backfill",
+  `insert into bellhop.backfill (backfill_id, client_id, client_code, property_code, bucket, manifest, note)
+  select $1, $2, $3, $4, $5, $6, $7
+  where (select count(*) from bellhop.backfill where client_id = $2 and state = 'o') < $8`,
+);
 const findBackfillStatement = readStatement(new URL("./sql/find-backfill.sql", import.meta.url));
 const listBackfillsStatement = readStatement(new URL("./sql/list-backfills.sql", import.meta.url));
 
@@ -102,8 +108,14 @@ export async function openBackfill(pool: pg.Pool, clientId: string, manifest: Ma
   const { rowCount } = await pool.query({
     ...insertBackfill,
     values: [
-      ...[backfillId, clientId, clientCode, propertyCode, bucketOf(clientCode, propertyCode)],
-      ...[JSON.stringify({ resources }), note, OPEN_MAX],
+      backfillId,
+      clientId,
+      clientCode,
+      propertyCode,
+      bucketOf(clientCode, propertyCode),
+      JSON.stringify({ resources }),
+      note,
+      OPEN_MAX,
     ],
   });
   if (rowCount === 0)

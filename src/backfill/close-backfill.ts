@@ -1,15 +1,179 @@
+import { createHash } from "node:crypto";
 import type pg from "pg";
-import { lowestIdAt } from "../accept/request-id.ts";
-import { readStatement } from "../db/statement.ts";
-import { type Queryable, withTransaction } from "../db/transaction.ts";
-import { ServiceError } from "../errors/registry.ts";
+import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { daysBetween } from "../insight/stay-date.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
-import { after, lowestIdFrom, readInstant } from "../read/instant.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
 import { type Backfill, requireBackfill } from "./backfill.ts";
-import { lateOf, onBackfill, sceneOf } from "./progress.ts";
-import { gapsInWords, type WrittenStatement, writeStatement } from "./statement.ts";
+import { readFailedRecords } from "./failed-records.ts";
+import { missingDates } from "./gaps.ts";
+import {
+  type BackfillQueryContext,
+  lateOf,
+  onBackfill,
+  queryContextOf,
+  type ResourceProgress,
+  resourcesOf,
+} from "./progress.ts";
 
-const closeStatement = readStatement(new URL("./sql/close-backfill.sql", import.meta.url));
+/** The form of the text; another form gets another name, and both stay readable. */
+const FORM = "bellhop.backfill/1";
+/** So many failed records of a resource are looked at for whether a later one mended them; any beyond count as open. */
+const FAILED_LOOKED_AT_MAX = 10_000;
+const FAILED_AT_ONCE = 1_000;
+
+/** Dates from one to another, both included. */
+interface DateRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What a statement says of one resource. */
+interface ResourceStatement
+  extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt" | "lastRequestId"> {
+  readonly missingDates: readonly DateRange[];
+  /** Rejected, held and discarded records of which no later one of the same key was applied. */
+  readonly openRecords: number;
+}
+
+/** What has come of a backfill, said once and for all. */
+interface Statement {
+  readonly form: string;
+  readonly backfillId: string;
+  readonly clientId: string;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly note: string | null;
+  readonly openedAt: string;
+  readonly closedAt: string;
+  /** Requests up to this id are counted. */
+  readonly countedTo: string;
+  /** Nothing of what was named is missing. */
+  readonly complete: boolean;
+  readonly gapsAccepted: boolean;
+  readonly resources: readonly ResourceStatement[];
+}
+
+/** A statement, the text of it that is signed, and that text's hash. */
+interface WrittenStatement {
+  readonly statement: Statement;
+  readonly text: string;
+  /** SHA-256 of the text's bytes in UTF-8, in hexadecimal. */
+  readonly hash: string;
+}
+
+/** Dates that follow each other as ranges. */
+export function rangesOf(dates: readonly string[]): DateRange[] {
+  const ranges: { from: string; to: string }[] = [];
+  for (const date of dates) {
+    const last = ranges.at(-1);
+    if (last !== undefined && daysBetween(last.to, date) === 1) last.to = date;
+    else ranges.push({ from: date, to: date });
+  }
+  return ranges;
+}
+
+function isComplete({ missingRecords, missingDates: dates, openRecords }: ResourceStatement): boolean {
+  return (missingRecords ?? 0) === 0 && dates.length === 0 && openRecords === 0;
+}
+
+async function countOpenRecords(
+  { client, asked }: BackfillQueryContext,
+  of: ResourceProgress,
+): Promise<number> {
+  const { rejected, quarantined, discarded } = of.counts;
+  const failed = rejected + quarantined + discarded;
+  if (failed === 0) return 0;
+  let looked = 0;
+  let mended = 0;
+  let after: { requestId: string; index: number } | null = null;
+  while (looked < FAILED_LOOKED_AT_MAX) {
+    const some: Awaited<ReturnType<typeof readFailedRecords>> = await readFailedRecords(
+      client,
+      { ...asked, resource: of.resource },
+      after,
+      FAILED_AT_ONCE,
+    );
+    looked += some.length;
+    mended += some.filter((record) => record.mended).length;
+    const last = some.at(-1);
+    if (last === undefined || some.length < FAILED_AT_ONCE) break;
+    after = { requestId: last.requestId, index: last.index };
+  }
+  return failed - mended;
+}
+
+/**
+ * Writes the statement of a backfill as of a settled request, from the log, the outcomes and the versions of that snapshot: the
+ * same text at any later time. `closedAt` is when it was first written.
+ */
+async function writeStatement(
+  backfill: Backfill,
+  queryContext: BackfillQueryContext,
+  closedAt: string,
+  gapsAccepted: boolean,
+): Promise<WrittenStatement> {
+  const { client, asked } = queryContext;
+  const { clientCode, propertyCode, note } = backfill.manifest;
+  const resources: ResourceStatement[] = [];
+  for (const of of await resourcesOf(queryContext)) {
+    const { waitingBatches: _w, oldestWaitingAt: _o, lastRequestId: _l, ...told } = of;
+    resources.push({
+      ...told,
+      missingDates: rangesOf(await missingDates(client, asked, of)),
+      openRecords: await countOpenRecords(queryContext, of),
+    });
+  }
+  const complete = resources.every(isComplete);
+  const statement: Statement = {
+    form: FORM,
+    backfillId: backfill.backfillId,
+    clientId: backfill.clientId,
+    clientCode,
+    propertyCode,
+    note,
+    openedAt: backfill.openedAt,
+    closedAt,
+    countedTo: asked.upTo,
+    complete,
+    gapsAccepted: gapsAccepted && !complete,
+    resources,
+  };
+  const text = JSON.stringify(statement);
+  return { statement, text, hash: createHash("sha256").update(text).digest("hex") };
+}
+
+/** What is missing, in a sentence for each resource that lacks something. */
+function gapsInWords({ resources }: Statement): string {
+  return resources
+    .filter((of) => !isComplete(of))
+    .map(({ resource, missingRecords, missingDates: dates, openRecords }) => {
+      const days = dates.reduce((sum, { from, to }) => sum + daysBetween(from, to) + 1, 0);
+      const parts = [
+        ...((missingRecords ?? 0) > 0 ? [`${missingRecords} records fewer than expected`] : []),
+        ...(days > 0 ? [`${days} dates without a record`] : []),
+        ...(openRecords > 0 ? [`${openRecords} records rejected, held or discarded`] : []),
+      ];
+      return `${resource}: ${parts.join(", ")}`;
+    })
+    .join("; ");
+}
+
+/** Closes the backfill $1, unless that has been done, with its statement, and the partner's ($6) signature below it. */
+const closeStatement = namedStatement(
+  "close-backfill",
+  `with closed as (
+    update bellhop.backfill
+    set state = 'c', ended_at = $2::timestamptz, counted_to = $3::uuid, statement = $4, statement_hash = $5
+    where backfill_id = $1 and state = 'o'
+    returning backfill_id
+  )
+  insert into bellhop.backfill_signature (backfill_id, side, signed_by, signed_at, statement_hash)
+  select backfill_id, 'partner', $6, $2::timestamptz, $5 from closed`,
+);
 const NOW = `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
 /** A watermark lies two to three seconds behind the clock. */
@@ -17,7 +181,7 @@ const RETRY_AFTER_SECONDS = 3;
 /** Where no watermark has been settled yet: no flush takes so long, so nothing older than this can still appear. */
 const SETTLED_BEHIND_MS = 30_000;
 
-/** Written down beside what is done, in the same transaction (src/auth/audit.ts). */
+/** Written down beside what is done, in the same transaction (src/identity/audit.ts). */
 export type Audit = (
   connection: Queryable,
   what: string,
@@ -57,8 +221,8 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean): 
           message: `${late + waiting} batches of this backfill are not applied yet, or were received within the last seconds. Close it again later.`,
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
-      const scene = await sceneOf(client, backfill, countedTo);
-      return { ...(await writeStatement(backfill, scene, closedAt, acceptGaps)), closedAt, countedTo };
+      const queryContext = await queryContextOf(client, backfill, countedTo);
+      return { ...(await writeStatement(backfill, queryContext, closedAt, acceptGaps)), closedAt, countedTo };
     },
     { isolation: "repeatable read", readOnly: true },
   );
@@ -105,8 +269,8 @@ export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<b
   const { endedAt, statement } = backfill;
   if (endedAt === null || statement === null) return false;
   const { gapsAccepted } = JSON.parse(statement) as { gapsAccepted: boolean };
-  const { text } = await onBackfill(pool, backfill, (scene) =>
-    writeStatement(backfill, scene, endedAt, gapsAccepted),
+  const { text } = await onBackfill(pool, backfill, (queryContext) =>
+    writeStatement(backfill, queryContext, endedAt, gapsAccepted),
   );
   return text === statement;
 }

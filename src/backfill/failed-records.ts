@@ -1,14 +1,40 @@
-import { letterOf, type Resource } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import { identityOf } from "../read/list-request-records.ts";
-import { loadRecords } from "../read/load-records.ts";
-import { forEachResource } from "../read/version-statement.ts";
+import { letterOf, type Resource } from "#contract/resource.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { identityOf } from "../query/list-request-records.ts";
+import { loadRecords } from "../query/load-records.ts";
+import { forEachResource } from "../query/version-statement.ts";
 import type { Backfill } from "./backfill.ts";
 
-const findFailing = readStatement(new URL("./sql/find-failing-requests.sql", import.meta.url));
+/**
+ * The next $6 requests of the backfill $2 in the bucket $1, of the resource $3 and up to $4, from the id $5 on, that have a record
+ * which was rejected or held.
+ */
+const findFailing = namedStatement(
+  "find-failing-requests",
+  `select log.request_id
+  from bellhop.accept_log as log
+  left join bellhop.request_outcome as outcome on outcome.bucket = $1::smallint and outcome.request_id = log.request_id
+  where log.bucket = $1::smallint and log.backfill_id = $2::uuid and log.resource = $3::"char"
+    and log.request_id <= $4::uuid and log.request_id >= $5::uuid
+    and (log.batch_record_count > log.record_count or position('q' in outcome.outcomes) > 0)
+  order by log.request_id
+  limit $6`,
+);
 const readFailed = readStatement(new URL("./sql/read-failed-records.sql", import.meta.url));
-const findMended = forEachResource(readStatement(new URL("./sql/find-mended.sql", import.meta.url)));
+const findMended = forEachResource(
+  namedStatement(
+    "find-mended",
+    `-- Which of the keys $3 have a version, in the property $2 of the bucket $1, that was received after the request of the same place in $4, up
+  -- to $5: the places, from 1.
+  -- Written for reservations; the table of the other resources is put in its place.
+  select distinct failed.place::integer as place
+  from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
+  join bellhop_state.reservation_version as version
+    on version.bucket = $1::smallint and version.property_id = $2 and version.key = failed.key
+      and version.request_id > failed.request_id and version.request_id <= $5::uuid`,
+  ),
+);
 
 /** Of each a full batch may be rejected: some 80,000 small objects. */
 const REQUESTS_AT_ONCE = 8;
@@ -92,7 +118,9 @@ async function withKeys(
   const keys = new Map<Row, string | null>();
   let at = 0;
   const pointers = rejected.map(({ request_id, record_index }) => ({
-    ...{ bucket, requestId: request_id, index: record_index },
+    bucket,
+    requestId: request_id,
+    index: record_index,
   }));
   for await (const bytes of loadRecords(client, pointers)) {
     keys.set(rejected[at] as Row, identityOf(resource, bytes).key);
@@ -113,14 +141,22 @@ async function withMended(
     const found = await client.query<{ place: number }>({
       ...findMended[letterOf(resource)],
       values: [
-        ...[backfill.bucket, propertyId, known.map(({ key }) => key)],
-        ...[known.map(({ request_id }) => request_id), upTo],
+        backfill.bucket,
+        propertyId,
+        known.map(({ key }) => key),
+        known.map(({ request_id }) => request_id),
+        upTo,
       ],
     });
     for (const { place } of found.rows) mended.add(known[place - 1]);
   }
   return rows.map((row) => ({
-    ...{ requestId: row.request_id, index: row.record_index, key: row.key, outcome: row.outcome },
-    ...{ code: row.code, message: row.message, mended: mended.has(row) },
+    requestId: row.request_id,
+    index: row.record_index,
+    key: row.key,
+    outcome: row.outcome,
+    code: row.code,
+    message: row.message,
+    mended: mended.has(row),
   }));
 }

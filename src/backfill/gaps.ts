@@ -1,8 +1,8 @@
-import { isCalendarDate } from "../contract/calendar.ts";
-import type { Resource } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import { isIndex, isUuid, type Position, type PositionShape } from "../read/position.ts";
+import { isCalendarDate } from "#contract/calendar.ts";
+import type { Resource } from "#contract/resource.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import type { Backfill } from "./backfill.ts";
 import { type FailedRecord, readFailedRecords } from "./failed-records.ts";
 import { DAYS_MAX, daysIn, type ManifestResource } from "./manifest.ts";

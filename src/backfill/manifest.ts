@@ -1,6 +1,6 @@
-import { integerValue } from "../contract/decimal.ts";
-import { findViolations, ViolationList } from "../contract/find-violations.ts";
-import { RESOURCES, type Resource } from "../contract/resource.ts";
+import { integerValue } from "#contract/decimal.ts";
+import { findViolations, ViolationList } from "#contract/find-violations.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
 import {
   count,
   date,
@@ -12,9 +12,9 @@ import {
   text,
   type ValueOf,
   word,
-} from "../contract/schema/field.ts";
-import type { Violation } from "../contract/violation.ts";
-import { ServiceError } from "../errors/registry.ts";
+} from "#contract/schema/field.ts";
+import type { Violation } from "#contract/violation.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 
 /** Ten years and some days: whoever names more has most likely a wrong year. */
 export const DAYS_MAX = 3_700;
@@ -145,7 +145,9 @@ export function readManifest(body: Buffer): Manifest {
     propertyCode: sent.propertyCode,
     resources: sent.resources
       .map(({ resource, from, to, expectedRecords }) => ({
-        ...{ resource, from, to },
+        resource,
+        from,
+        to,
         expectedRecords: expectedRecords === undefined ? null : (integerValue(expectedRecords) ?? null),
       }))
       .sort((left, right) => order(left.resource) - order(right.resource)),

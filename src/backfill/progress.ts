@@ -1,12 +1,21 @@
 import type pg from "pg";
-import { readStatement } from "../db/statement.ts";
-import { type Queryable, withTransaction } from "../db/transaction.ts";
-import { findProperty } from "../read/property.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import { findProperty } from "../query/property.ts";
 import type { Backfill } from "./backfill.ts";
 import { coverageOf, type GapsAsked } from "./gaps.ts";
 import { type ResourceTally, type Tally, tallyOf, UP_TO_NOW } from "./tally.ts";
 
-const readLate = readStatement(new URL("./sql/read-late.sql", import.meta.url));
+/** Batches of the backfill $2 in the bucket $1 after the request $3, and those up to it that are not applied. */
+const readLate = namedStatement(
+  "read-late",
+  `select
+    count(*) filter (where batch.request_id > $3::uuid)::integer as late,
+    count(*) filter (where batch.request_id <= $3::uuid and outcome.request_id is null)::integer as waiting
+  from bellhop.accept_log as batch
+  left join bellhop.request_outcome as outcome on outcome.bucket = $1::smallint and outcome.request_id = batch.request_id
+  where batch.bucket = $1::smallint and batch.backfill_id = $2::uuid`,
+);
 
 /** What has come of one resource, and of how many of the dates that were named. */
 export interface ResourceProgress extends ResourceTally {
@@ -27,7 +36,7 @@ export interface Progress {
 }
 
 /** What a question about a backfill is answered by: one snapshot. */
-export interface BackfillScene {
+export interface BackfillQueryContext {
   readonly client: Queryable;
   readonly asked: GapsAsked;
   readonly tally: Tally;
@@ -37,20 +46,24 @@ export interface BackfillScene {
 export function onBackfill<Answer>(
   pool: pg.Pool,
   backfill: Backfill,
-  ask: (scene: BackfillScene) => Promise<Answer>,
+  ask: (queryContext: BackfillQueryContext) => Promise<Answer>,
 ): Promise<Answer> {
-  return withTransaction(pool, async (client) => ask(await sceneOf(client, backfill, backfill.countedTo)), {
-    isolation: "repeatable read",
-    readOnly: true,
-  });
+  return withTransaction(
+    pool,
+    async (client) => ask(await queryContextOf(client, backfill, backfill.countedTo)),
+    {
+      isolation: "repeatable read",
+      readOnly: true,
+    },
+  );
 }
 
 /** What a question is answered by in the caller's snapshot; `asOf` is null for now, else a settled request. */
-export async function sceneOf(
+export async function queryContextOf(
   client: Queryable,
   backfill: Backfill,
   asOf: string | null,
-): Promise<BackfillScene> {
+): Promise<BackfillQueryContext> {
   const { clientCode, propertyCode } = backfill.manifest;
   const property = await findProperty(client, clientCode, propertyCode);
   const asked = { backfill, propertyId: property?.propertyId ?? null, asOf, upTo: asOf ?? UP_TO_NOW };
@@ -58,7 +71,11 @@ export async function sceneOf(
 }
 
 /** What has come by resource, with the dates that are covered. */
-export async function resourcesOf({ client, asked, tally }: BackfillScene): Promise<ResourceProgress[]> {
+export async function resourcesOf({
+  client,
+  asked,
+  tally,
+}: BackfillQueryContext): Promise<ResourceProgress[]> {
   const resources: ResourceProgress[] = [];
   for (const of of tally.resources) resources.push({ ...of, ...(await coverageOf(client, asked, of)) });
   return resources;
@@ -79,16 +96,16 @@ export async function lateOf(
 
 /** How far a backfill has come, worked out now from what there is. */
 export function progressOf(pool: pg.Pool, backfill: Backfill): Promise<Progress> {
-  return onBackfill(pool, backfill, async (scene) => {
-    const resources = await resourcesOf(scene);
+  return onBackfill(pool, backfill, async (queryContext) => {
+    const resources = await resourcesOf(queryContext);
     const waiting = resources.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []).sort();
     return {
       backfill,
       resources,
       waitingBatches: resources.reduce((sum, { waitingBatches }) => sum + waitingBatches, 0),
       oldestWaitingAt: waiting[0] ?? null,
-      lateBatches: (await lateOf(scene.client, backfill, scene.asked.upTo)).late,
-      recordsRead: scene.tally.recordsRead,
+      lateBatches: (await lateOf(queryContext.client, backfill, queryContext.asked.upTo)).late,
+      recordsRead: queryContext.tally.recordsRead,
     };
   });
 }

@@ -1,12 +1,25 @@
 import type pg from "pg";
-import { readStatement } from "../db/statement.ts";
-import { withTransaction } from "../db/transaction.ts";
-import { OperatorError } from "../errors/operator-error.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
 import { type Backfill, requireBackfill } from "./backfill.ts";
 import { type Audit, isReproduced } from "./close-backfill.ts";
 
-const countersign = readStatement(new URL("./sql/countersign-backfill.sql", import.meta.url));
-const abandon = readStatement(new URL("./sql/abandon-backfill.sql", import.meta.url));
+/** The operator's ($2) signature below the statement of the backfill $1, if that has the hash $3 and none yet. */
+const countersign = namedStatement(
+  "countersign-backfill",
+  `insert into bellhop.backfill_signature (backfill_id, side, signed_by, statement_hash)
+  select backfill_id, 'operator', $2, statement_hash
+  from bellhop.backfill
+  where backfill_id = $1 and state = 'c' and statement_hash = $3
+  on conflict (backfill_id, side) do nothing`,
+);
+const abandon = namedStatement(
+  "abandon-backfill",
+  `update bellhop.backfill
+  set state = 'a', ended_at = clock_timestamp(), abandoned_by = $2, abandoned_why = $3
+  where backfill_id = $1 and state = 'o'`,
+);
 
 /** It cannot be signed or abandoned as it is; the message says why, for an operator. */
 export class BackfillRefusal extends OperatorError {}

@@ -1,4 +1,4 @@
-import { UsageError } from "../errors/operator-error.ts";
+import { UsageError } from "../platform/errors/operator-error.ts";
 import type { Field, Output } from "./output.ts";
 import type { Session } from "./session.ts";
 

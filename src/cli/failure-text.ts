@@ -1,5 +1,5 @@
 import { BellhopError } from "#client";
-import { OperatorError, UsageError } from "../errors/operator-error.ts";
+import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 
 /** An error of the operating system about a socket (Node's SystemError). */
 interface SocketError extends Error {

@@ -1,5 +1,5 @@
 import { CommanderError, Help, Option, Command as Parser } from "commander";
-import { OperatorError, UsageError } from "../errors/operator-error.ts";
+import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 import {
   flag,
   listText,

@@ -1,12 +1,12 @@
 import { userInfo } from "node:os";
 import pg from "pg";
-import type { AuthAdmin } from "../auth/admin.ts";
-import { createSealer, type Sealer } from "../auth/seal.ts";
-import { BackupError } from "../backup/backup-error.ts";
 import { type Config, readConfig } from "../config.ts";
-import { type Database, openDatabase } from "../db/open-database.ts";
-import { createLogger, type Logger } from "../observe/log.ts";
-import { openSealedPayloads } from "../threads/payload-sealing.ts";
+import type { AuthAdmin } from "../identity/admin.ts";
+import { createSealer, type Sealer } from "../identity/seal.ts";
+import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
+import { BackupError } from "../operations/backup/backup-error.ts";
+import { type Database, openDatabase } from "../platform/db/open-database.ts";
+import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 
 const POOL_SIZE = 4;
 
@@ -89,7 +89,7 @@ export class Session {
   /** The administration of clients, tokens and keys. */
   async admin<Result>(work: (admin: AuthAdmin) => Promise<Result>): Promise<Result> {
     if (this.#admin !== undefined) return work(this.#admin);
-    const { createAuthenticator } = await import("../auth/authenticator.ts");
+    const { createAuthenticator } = await import("../identity/authenticator.ts");
     return this.database(async ({ config, pool, log, who }) => {
       const baseUrl = config.baseUrl ?? localAddress(config);
       const addresses = () => ({ baseUrl, authUrl: config.authUrl ?? baseUrl });

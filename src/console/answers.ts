@@ -5,8 +5,8 @@
  *
  * Types only, and no imports but of modules that need neither Node nor the database: the console is compiled against the browser.
  */
-import type { Resource } from "../contract/resource.ts";
-import type { Outcome } from "../read/outcome.ts";
+import type { Resource } from "#contract/resource.ts";
+import type { Outcome } from "../query/outcome.ts";
 
 export type { Outcome, Resource };
 

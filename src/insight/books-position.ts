@@ -1,5 +1,5 @@
-import { isCalendarDate } from "../contract/calendar.ts";
-import type { Position, PositionShape } from "../read/position.ts";
+import { isCalendarDate } from "#contract/calendar.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
 import { addDays } from "./stay-date.ts";
 
 /** A row of nights in the order of answers: by stay date, group and currency; what is not told comes last. */
@@ -26,7 +26,7 @@ export function isCode(part: string | number): boolean {
 export const isNight = (part: string | number) => typeof part === "string" && isCalendarDate(part);
 
 /** What a position of rows of nights looks like. */
-export const BOOKS_POSITION: PositionShape = [...[isNight, isFlag, isCode, isFlag, isCode]];
+export const BOOKS_POSITION: PositionShape = [isNight, isFlag, isCode, isFlag, isCode];
 
 /** The position of a row, as a cursor holds it. */
 export function positionOf({ night, unit, currency }: BooksPlace): Position {

@@ -1,12 +1,12 @@
-import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { businessDayOf } from "../settings/business-day.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import { type Arrival, type FeedCounts, type FeedPulse, feedPulse } from "./feed-pulse.ts";
 import type { PropertyLabels } from "./label-meanings.ts";
 import { type InventoryNight, type MissingNights, missingNights } from "./missing-nights.ts";
-import type { Scene } from "./scene.ts";
+import type { QueryContext } from "./query-context.ts";
 
 const statement = (name: string) => readStatement(new URL(`./sql/${name}.sql`, import.meta.url));
 const readArrivals = statement("read-feed-arrivals");
@@ -14,9 +14,9 @@ const readNights = statement("read-inventory-nights");
 const readWaiting = statement("read-waiting-parts");
 const readHeld = statement("read-held-counts");
 const readLabelUse = statement("read-label-use");
-const READ_LANES = {
-  name: "read-unretired-lanes",
-  text: "select lane_id::text as lane_id, clock_timestamp() as now from bellhop.lane where retired_at is null",
+const READ_LOG_WRITERS = {
+  name: "read-unretired-log-writers",
+  text: "select log_writer_id::text as log_writer_id, clock_timestamp() as now from bellhop.log_writer where retired_at is null",
 };
 
 /** What one answer may cost: some tens of milliseconds each. */
@@ -175,11 +175,11 @@ async function readUnmapped(
 async function observe(
   on: Queryable,
   property: FeedProperty,
-  { settings, labels }: Pick<Scene, "settings" | "labels">,
+  { settings, labels }: Pick<QueryContext, "settings" | "labels">,
 ): Promise<Observed> {
   const { bucket, propertyId, clientCode, propertyCode } = property;
-  const lanes = await on.query<{ lane_id: string; now: Date }>(READ_LANES);
-  const nowMs = lanes.rows[0]?.now.getTime() ?? Date.now();
+  const logWriters = await on.query<{ log_writer_id: string; now: Date }>(READ_LOG_WRITERS);
+  const nowMs = logWriters.rows[0]?.now.getTime() ?? Date.now();
   const which = [bucket, propertyId];
   const arrivals = await on.query<Arrival & { readonly resource: ResourceLetter }>({
     ...readArrivals,
@@ -197,10 +197,10 @@ async function observe(
   };
   const today = businessDayOf(new Date(nowMs), settings);
   const nights = await on.query<InventoryNight>({ ...readNights, values: [...which, today, NIGHTS_MAX] });
-  const laneIds = lanes.rows.map(({ lane_id }) => lane_id);
+  const logWriterIds = logWriters.rows.map(({ log_writer_id }) => log_writer_id);
   const waiting = await on.query<Waiting>({
     ...readWaiting,
-    values: [bucket, laneIds, WAITING_MAX, clientCode, propertyCode],
+    values: [bucket, logWriterIds, WAITING_MAX, clientCode, propertyCode],
   });
   const held = await on.query<{ resource: ResourceLetter; records: number }>({
     ...readHeld,
@@ -208,7 +208,11 @@ async function observe(
   });
   const pushBegan = pulses.inventories.lastPush?.firstRequestId ?? null;
   return {
-    ...{ property, settings, nowMs, pulses, waiting: waiting.rows },
+    property,
+    settings,
+    nowMs,
+    pulses,
+    waiting: waiting.rows,
     nights: missingNights(today, nights.rows, pushBegan, settings.cadence.inventories),
     held: new Map(held.rows.map(({ resource, records }) => [resourceOf(resource), records])),
     labels: await readUnmapped(on, property, labels),
@@ -219,13 +223,13 @@ async function observe(
 export async function feedHealth(
   on: Queryable,
   property: FeedProperty,
-  scene: Pick<Scene, "settings" | "labels">,
+  queryContext: Pick<QueryContext, "settings" | "labels">,
 ): Promise<PropertyFeedHealth> {
-  const observed = await observe(on, property, scene);
+  const observed = await observe(on, property, queryContext);
   const now = new Date(observed.nowMs);
   return {
     items: RESOURCES.map((resource) => healthOf(resource, observed)),
-    businessDay: businessDayOf(now, scene.settings),
+    businessDay: businessDayOf(now, queryContext.settings),
     readAt: now.toISOString(),
   };
 }

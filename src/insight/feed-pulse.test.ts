@@ -9,8 +9,18 @@ const HOUR = 3_600_000;
 function arrival(hoursBefore: number, more: Partial<Arrival> = {}): Arrival {
   const at = NOW - hoursBefore * HOUR;
   return {
-    ...{ first_request_id: `at-${hoursBefore}`, first_ms: at, last_ms: at, batches: 1 },
-    ...{ applied: 0, unchanged: 0, stale: 0, duplicate: 0, quarantined: 0, rejected: 0, warned: 0, ...more },
+    first_request_id: `at-${hoursBefore}`,
+    first_ms: at,
+    last_ms: at,
+    batches: 1,
+    applied: 0,
+    unchanged: 0,
+    stale: 0,
+    duplicate: 0,
+    quarantined: 0,
+    rejected: 0,
+    warned: 0,
+    ...more,
   };
 }
 

@@ -9,22 +9,35 @@ const at = (request: string, index = 0) => ({ requestId: request, index });
 
 function reservation(id: string, more: Partial<NightReservation> = {}): NightReservation {
   return {
-    ...{ reservationId: id, label: "CONFIRMED", deducts: true, roomType: "DLX", bookedRoomType: null },
-    ...{ group: null, shareId: null, rooms: 1, counted: 1, arrival: NIGHT, departure: "2026-07-15" },
-    ...{ sourceTime: "2026-06-01T00:00:00.000000Z", ...at(`r-${id}`), late: null, ...more },
+    reservationId: id,
+    label: "CONFIRMED",
+    deducts: true,
+    roomType: "DLX",
+    bookedRoomType: null,
+    group: null,
+    shareId: null,
+    rooms: 1,
+    counted: 1,
+    arrival: NIGHT,
+    departure: "2026-07-15",
+    sourceTime: "2026-06-01T00:00:00.000000Z",
+    ...at(`r-${id}`),
+    late: null,
+    ...more,
   };
 }
 const report = (more: Partial<ReportedRooms> = {}): ReportedRooms => ({
-  ...{ night: NIGHT, request_id: "inventory", record_index: 3, source_time: "2026-07-13T02:00:00.000000Z" },
-  ...{
-    room_type: "DLX",
-    capacity: 20,
-    out_of_order: null,
-    sold: 10,
-    transient: null,
-    grouped: null,
-    ...more,
-  },
+  night: NIGHT,
+  request_id: "inventory",
+  record_index: 3,
+  source_time: "2026-07-13T02:00:00.000000Z",
+  room_type: "DLX",
+  capacity: 20,
+  out_of_order: null,
+  sold: 10,
+  transient: null,
+  grouped: null,
+  ...more,
 });
 
 /** Evidence of a night on which DLX differs by so many rooms, and other nights by what is said of them. */
@@ -34,7 +47,12 @@ function evidence(
   others: Readonly<Record<string, number>> = {},
 ): NightEvidence {
   return {
-    ...{ night: NIGHT, reported: [report()], reservations: [], blocks: [], masters: new Map(), held: [] },
+    night: NIGHT,
+    reported: [report()],
+    reservations: [],
+    blocks: [],
+    masters: new Map(),
+    held: [],
     differenceOf: (night, roomType) =>
       roomType !== "DLX" ? 0 : night === NIGHT ? difference : (others[night] ?? 0),
     ...more,

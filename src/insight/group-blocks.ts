@@ -1,5 +1,5 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { endOfBusinessDay } from "../settings/business-day.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import type { LabelMeanings } from "./label-meanings.ts";
@@ -96,9 +96,14 @@ export async function readGroupBlocks(
     found.rows.map((row) => [
       row.block_group,
       {
-        ...{ group: row.block_group, name: row.name, label: row.label, holds: holdsOf(row.label) },
+        group: row.block_group,
+        name: row.name,
+        label: row.label,
+        holds: holdsOf(row.label),
         cutoffDate: cutoffOf(row),
-        ...{ sourceTime: row.source_time, requestId: row.request_id, index: row.record_index },
+        sourceTime: row.source_time,
+        requestId: row.request_id,
+        index: row.record_index,
       },
     ]),
   );
@@ -117,9 +122,15 @@ export async function readGroupBlocks(
       const holds = holdsOf(row.label);
       const blocks = row.blocks ?? 0;
       return {
-        ...{ night: row.night, group: row.block_group, label: row.label, roomType: row.room_type },
-        ...{ blocks, pickedUp: row.picked_up, originalBlocks: row.original_blocks },
-        ...{ givenBackAfterCutoff: row.given_back, holds },
+        night: row.night,
+        group: row.block_group,
+        label: row.label,
+        roomType: row.room_type,
+        blocks,
+        pickedUp: row.picked_up,
+        originalBlocks: row.original_blocks,
+        givenBackAfterCutoff: row.given_back,
+        holds,
         unpicked: holds === true ? Math.max(0, blocks - (row.picked_up ?? 0)) : 0,
       };
     }),

@@ -1,10 +1,17 @@
-import { canonicalLabel } from "../contract/labels.ts";
-import { letterOf } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import type { LabelledResource } from "../state/label-mapping.ts";
+import { canonicalLabel } from "#contract/labels.ts";
+import { letterOf } from "#contract/resource.ts";
+import type { LabelledResource } from "../apply/state/label-mapping.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 
-const readLabels = readStatement(new URL("./sql/read-property-labels.sql", import.meta.url));
+/** Every label of the property $2 in the bucket $1 that the ledger knows. A property's dimensions are few; its records are not. */
+const readLabels = namedStatement(
+  "read-property-labels",
+  `select distinct status as label
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2 and status is not null
+  order by status`,
+);
 
 /** What the labels of a property's reservations and groups mean now, each label once. */
 export interface LabelMeanings {

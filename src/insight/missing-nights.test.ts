@@ -24,7 +24,9 @@ test("a night without a record within the horizon is absent, one beyond it is no
 test("a night that was sent far ahead does not move the horizon, and the first weeks of a feed have one", () => {
   assert.equal(missingNights(TODAY, nights([...upTo(60), 700]), "b", 24).horizon, "2026-09-11");
   assert.deepEqual(missingNights(TODAY, nights([0, 1, 3]), "b", 24), {
-    ...{ horizon: "2026-07-17", absent: ["2026-07-16"], stale: [] },
+    horizon: "2026-07-17",
+    absent: ["2026-07-16"],
+    stale: [],
   });
   assert.equal(missingNights(TODAY, nights([700]), "b", 24).horizon, null);
   assert.equal(missingNights(TODAY, [], null, 24).horizon, null);

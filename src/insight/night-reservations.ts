@@ -1,5 +1,5 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import type { LabelMeanings } from "./label-meanings.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
 import { readWithParts } from "./statement-parts.ts";
@@ -126,16 +126,21 @@ export async function readNightReservations(
         : { requestId: late_request_id, index: late_record_index };
     return [
       {
-        ...{
-          reservationId: row.key,
-          label: row.label,
-          deducts: deducts[place] ?? null,
-          roomType: row.room_type,
-        },
-        ...{ bookedRoomType: row.booked_room_type, group: row.block_group, shareId: row.share_id },
-        ...{ rooms: row.rooms, counted: counted[place] ?? 0, arrival: version.from_date },
-        ...{ departure: version.to_date, sourceTime: version.source_time, late },
-        ...{ requestId: version.request_id, index: version.record_index },
+        reservationId: row.key,
+        label: row.label,
+        deducts: deducts[place] ?? null,
+        roomType: row.room_type,
+        bookedRoomType: row.booked_room_type,
+        group: row.block_group,
+        shareId: row.share_id,
+        rooms: row.rooms,
+        counted: counted[place] ?? 0,
+        arrival: version.from_date,
+        departure: version.to_date,
+        sourceTime: version.source_time,
+        late,
+        requestId: version.request_id,
+        index: version.record_index,
       },
     ];
   });

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import type { Property } from "../read/property.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import type { Property } from "../query/property.ts";
 import type { InsightProperty } from "./point-in-time.ts";
 import { QuestionTooLarge } from "./question.ts";
 import { addDays, daysBetween } from "./stay-date.ts";

@@ -1,16 +1,77 @@
 import type pg from "pg";
-import type { Position, PositionShape } from "../read/position.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
 import { type BusinessDay, businessDayOf } from "../settings/business-day.ts";
-import { bookingCurve, type CurveChange, type CurvePoint } from "./booking-curve.ts";
 import { BOOKS_POSITION, compareCodes } from "./books-position.ts";
-import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
+import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
 import { laidOutOf } from "./night-windows.ts";
 import type { InsightPage } from "./on-the-books.ts";
+import type { QueryContext } from "./query-context.ts";
 import { boundOf, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import type { Scene } from "./scene.ts";
 import { readVariants } from "./statement-variants.ts";
 import { daysBetween } from "./stay-date.ts";
 import { sumEntries } from "./sum-entries.ts";
+
+/** What is to be added up of one cell at one number of days before the night; numbers are decimal text. */
+interface CurveChange {
+  readonly days: number;
+  readonly slope_rooms: string;
+  readonly slope_revenue: string | null;
+  readonly slope_gross: string | null;
+  readonly level_rooms: string;
+  readonly level_revenue: string | null;
+  readonly level_gross: string | null;
+}
+
+/** What was on the books at the end of a business day. */
+interface CurvePoint {
+  readonly rooms: bigint;
+  /** Exact decimal text; null: no night that is on the books tells it. */
+  readonly roomRevenue: string | null;
+  readonly grossRoomRevenue: string | null;
+}
+
+const NOTHING: CurvePoint = { rooms: 0n, roomRevenue: null, grossRoomRevenue: null };
+
+function added(left: CurvePoint, right: CurvePoint): CurvePoint {
+  return {
+    rooms: left.rooms + right.rooms,
+    roomRevenue: plus(left.roomRevenue, right.roomRevenue),
+    grossRoomRevenue: plus(left.grossRoomRevenue, right.grossRoomRevenue),
+  };
+}
+
+/**
+ * A booking curve: what was on the books at each number of days before the night, from 0 to `daysMax`. A change's slope
+ * counts at its days and all above until another takes it back; what is entered at a day is on the books at that one and,
+ * nearer to the night, at all below it.
+ */
+function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePoint[] {
+  const at = new Map(changes.map((change) => [change.days, change]));
+  const entered: CurvePoint[] = [];
+  let slope = NOTHING;
+  for (let days = 0; days <= daysMax; days += 1) {
+    const change = at.get(days);
+    if (change === undefined) {
+      entered.push(slope);
+      continue;
+    }
+    const { slope_rooms, slope_revenue, slope_gross, level_rooms, level_revenue, level_gross } = change;
+    slope = added(slope, {
+      rooms: BigInt(slope_rooms),
+      roomRevenue: slope_revenue,
+      grossRoomRevenue: slope_gross,
+    });
+    const level = { rooms: BigInt(level_rooms), roomRevenue: level_revenue, grossRoomRevenue: level_gross };
+    entered.push(added(slope, level));
+  }
+  const curve: CurvePoint[] = [];
+  let sum = NOTHING;
+  for (let days = daysMax; days >= 0; days -= 1) {
+    sum = added(sum, entered[days] ?? NOTHING);
+    curve[days] = sum;
+  }
+  return curve;
+}
 
 const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
 
@@ -89,7 +150,7 @@ function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
 async function readYear(
   client: pg.ClientBase,
   question: PaceQuestion,
-  { settings, labels }: Scene,
+  { settings, labels }: QueryContext,
   shiftDays: number,
   after: readonly (string | number | boolean)[],
   cells: number,
@@ -103,9 +164,18 @@ async function readYear(
     throw new QuestionTooLarge(first, to);
   const statement = await readPace(client, by, clock);
   return await sumEntries<PaceRow>(client, statement, [
-    ...[property.bucket, property.propertyId, first, to, boundOf(asOf)],
-    ...[labels.reservations.deducting, settings.currency, settings.timeZone, minutesAfterMidnight(settings)],
-    ...[daysBefore, ...after, cells],
+    property.bucket,
+    property.propertyId,
+    first,
+    to,
+    boundOf(asOf),
+    labels.reservations.deducting,
+    settings.currency,
+    settings.timeZone,
+    minutesAfterMidnight(settings),
+    daysBefore,
+    ...after,
+    cells,
   ]);
 }
 
@@ -177,7 +247,7 @@ function positionAfter({ unit, currency }: PaceCell, items: readonly PaceItem[])
 export async function pace(
   client: pg.ClientBase,
   question: PaceQuestion,
-  scene: Scene,
+  queryContext: QueryContext,
   start: Position | null,
   limit: number,
 ): Promise<InsightPage<PaceItem>> {
@@ -186,9 +256,9 @@ export async function pace(
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
   // The cell that the page before ended in, and one that shows that there is more.
   const count = Math.ceil(limit / (daysBefore + 1)) + 2;
-  const thisYear = await readYear(client, question, scene, 0, from, count);
-  const lastYear = await readYear(client, question, scene, LAST_YEAR_DAYS, from, count);
-  const businessDay = businessDayOf(asOf === null ? new Date() : new Date(asOf), scene.settings);
+  const thisYear = await readYear(client, question, queryContext, 0, from, count);
+  const lastYear = await readYear(client, question, queryContext, LAST_YEAR_DAYS, from, count);
+  const businessDay = businessDayOf(asOf === null ? new Date() : new Date(asOf), queryContext.settings);
   const daysToLast = daysBetween(businessDay, to);
   const items: PaceItem[] = [];
   const isStarted = (cell: PaceCell) => lastDays !== null && compareCells(cell, startOf(start)) === 0;

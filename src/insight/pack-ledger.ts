@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { lowestIdAt } from "../accept/request-id.ts";
-import { endWithClient, tellProcess } from "../db/connection.ts";
-import { readStatement } from "../db/statement.ts";
-import { withTransaction } from "../db/transaction.ts";
-import { lockPacks } from "../ledger/packs.ts";
+import { lockSegments } from "../apply/ledger/segments.ts";
+import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { endWithClient, tellProcess } from "../platform/db/connection.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
 import type { InsightProperty } from "./point-in-time.ts";
 import { readWithParts } from "./statement-parts.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
@@ -12,9 +12,16 @@ import { settledReceipts, watermarkOf } from "./watermark.ts";
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
 const packNights = readWithParts(new URL("./sql/pack-nights.sql", import.meta.url));
-const mergePacks = readStatement(new URL("./sql/merge-packs.sql", import.meta.url));
-const writePackProgress = readStatement(new URL("./sql/write-pack-progress.sql", import.meta.url));
-const readPackProgress = readStatement(new URL("./sql/read-pack-progress.sql", import.meta.url));
+const mergeSegments = readStatement(new URL("./sql/merge-segments.sql", import.meta.url));
+/** Notes that the property $2 is packed up to $3; nothing where it is already. */
+const writeSegmentProgress = namedStatement(
+  "write-segment-progress",
+  `insert into bellhop_state.ledger_segment_progress as packed (bucket, property_id, received_up_to)
+  values ($1, $2, $3)
+  on conflict (bucket, property_id) do update set received_up_to = excluded.received_up_to
+  where packed.received_up_to < excluded.received_up_to`,
+);
+const readSegmentProgress = readStatement(new URL("./sql/read-segment-progress.sql", import.meta.url));
 
 /** What was received since then is read as rows: of a hotel's day some hundred entries. */
 const PACK_MS = 600_000;
@@ -30,8 +37,8 @@ const RESTS = 4;
 const ANSWER_MS_MAX = 60_000;
 
 /**
- * Packs what was received since a property was packed last, in the transaction that has locked its packs, up to an instant at or before
- * which nothing can be entered any more but by who takes the packs away (`voidPacks`). Does nothing where it is packed further,
+ * Packs what was received since a property was packed last, in the transaction that has locked its segments, up to an instant at or before
+ * which nothing can be entered any more but by who takes the segments away (`voidSegments`). Does nothing where it is packed further,
  * or where something does not fit.
  */
 export async function packUpTo(
@@ -40,16 +47,16 @@ export async function packUpTo(
   upTo: string,
 ): Promise<void> {
   const { rows } = await client.query<{ received_up_to: string }>({
-    ...readPackProgress,
+    ...readSegmentProgress,
     values: [bucket, propertyId],
   });
   const stretch = [bucket, propertyId, rows[0]?.received_up_to ?? BEFORE_ALL, upTo];
   const unpackable = await client.query<{ found: boolean }>({ ...findUnpackableNight, values: stretch });
   if (unpackable.rows[0]?.found !== false) return;
-  const { rowCount } = await client.query({ ...writePackProgress, values: [bucket, propertyId, upTo] });
+  const { rowCount } = await client.query({ ...writeSegmentProgress, values: [bucket, propertyId, upTo] });
   if (rowCount === 0) return;
   await client.query({ ...packNights, values: stretch });
-  await client.query({ ...mergePacks, values: [bucket, propertyId] });
+  await client.query({ ...mergeSegments, values: [bucket, propertyId] });
 }
 
 async function packProperty(
@@ -60,7 +67,7 @@ async function packProperty(
   const settled = await settledReceipts(pool, property);
   if (settled === null) return;
   await withTransaction(session, async (client) => {
-    await lockPacks(client, property);
+    await lockSegments(client, property);
     const upTo = await watermarkOf(client, property, settled);
     if (upTo !== null) await packUpTo(client, property, upTo);
   });
@@ -71,7 +78,7 @@ interface PropertyToPack {
   readonly property_id: number;
 }
 
-/** Those for which something was received after this id, and those without packs; all that have entries where it is null. */
+/** Those for which something was received after this id, and those without segments; all that have entries where it is null. */
 async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promise<PropertyToPack[]> {
   const properties = await pool.query<PropertyToPack>("select bucket, property_id from bellhop.property");
   const values = [
@@ -91,7 +98,7 @@ export class LedgerPacker {
   #lookedUpTo: string | null = null;
   readonly #ending = new AbortController();
 
-  /** `openSession`: for what packs; by default sessions of the pool. `failed` hears of properties that could not be packed. */
+  /** `openSession`: for what segments; by default sessions of the pool. `failed` hears of properties that could not be packed. */
   constructor(pool: pg.Pool, failed: (error: unknown) => void, openSession?: () => Promise<pg.Client>) {
     this.#pool = pool;
     this.#failed = failed;
@@ -147,7 +154,7 @@ export class LedgerPacker {
   }
 }
 
-/** What a node packs ledgers with, and who hears of it: `packing` of the server's process that does, as soon as it is there. */
+/** What a node segments ledgers with, and who hears of it: `packing` of the server's process that does, as soon as it is there. */
 export interface PackingOptions {
   readonly pool: pg.Pool;
   readonly clientConfig: pg.ClientConfig;
@@ -162,11 +169,9 @@ export function keepLedgersPacked({ pool, clientConfig, packing, failed }: Packi
   const packer = new LedgerPacker(pool, failed, async () => {
     const client = new pg.Client({
       ...clientConfig,
-      ...{
-        application_name: "bellhop packing",
-        query_timeout: ANSWER_MS_MAX,
-        statement_timeout: ANSWER_MS_MAX,
-      },
+      application_name: "bellhop packing",
+      query_timeout: ANSWER_MS_MAX,
+      statement_timeout: ANSWER_MS_MAX,
     });
     client.on("error", () => undefined);
     await client.connect();

@@ -1,4 +1,4 @@
-import type { Property } from "../read/property.ts";
+import type { Property } from "../query/property.ts";
 
 /** What nights can be grouped by, under the names in which answers tell the group. */
 export const GROUPINGS = [

@@ -1,9 +1,9 @@
-import type { Queryable } from "../db/transaction.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { compareCodes } from "./books-position.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./group-blocks.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import type { QueryContext } from "./query-context.ts";
 import { type ReportedRooms, readReportedRooms } from "./reported-rooms.ts";
-import type { Scene } from "./scene.ts";
 import { readSettledRooms, type SettledRooms } from "./settled-rooms.ts";
 import { addDays } from "./stay-date.ts";
 
@@ -46,7 +46,7 @@ export async function readSources(
   property: InsightProperty,
   range: { readonly from: string; readonly to: string },
   at: PointInTime,
-  { labels, settings }: Pick<Scene, "labels" | "settings">,
+  { labels, settings }: Pick<QueryContext, "labels" | "settings">,
 ): Promise<ReconciliationSources> {
   const reported = await readReportedRooms(on, property, range, at);
   const settled = await readSettledRooms(on, property, range, at, labels.reservations.deducting);
@@ -81,8 +81,13 @@ class NightSums {
     let sum = this.#sums.get(cell);
     if (sum === undefined) {
       sum = {
-        ...{ roomType: cell, sold: null, transient: null, grouped: null },
-        ...{ rebuiltTransient: 0, rebuiltGroup: 0, unpickedBlocks: 0 },
+        roomType: cell,
+        sold: null,
+        transient: null,
+        grouped: null,
+        rebuiltTransient: 0,
+        rebuiltGroup: 0,
+        unpickedBlocks: 0,
       };
       this.#sums.set(cell, sum);
     }
@@ -100,8 +105,12 @@ class NightSums {
       return {
         stayDate,
         ...(this.#byRoomType ? { roomType: sum.roomType } : {}),
-        ...{ reported, reportedTransient: sum.transient, reportedGroup: sum.grouped },
-        ...{ rebuilt, rebuiltTransient: sum.rebuiltTransient, rebuiltGroup: sum.rebuiltGroup },
+        reported,
+        reportedTransient: sum.transient,
+        reportedGroup: sum.grouped,
+        rebuilt,
+        rebuiltTransient: sum.rebuiltTransient,
+        rebuiltGroup: sum.rebuiltGroup,
         difference: reported === null ? null : reported - rebuilt,
         unpickedBlocks: sum.unpickedBlocks,
         reportedAt: report?.source_time ?? null,

@@ -1,5 +1,5 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
 import { ROWS_MAX, requireFewRows } from "./question.ts";
 
@@ -29,8 +29,13 @@ export async function readReportedRooms(
   const { rows } = await on.query<ReportedRooms>({
     ...readReported,
     values: [
-      ...[property.bucket, property.propertyId, range.from, range.to],
-      ...[at.sourceUpTo, at.receivedUpTo, ROWS_MAX + 1],
+      property.bucket,
+      property.propertyId,
+      range.from,
+      range.to,
+      at.sourceUpTo,
+      at.receivedUpTo,
+      ROWS_MAX + 1,
     ],
   });
   return requireFewRows(rows, range);

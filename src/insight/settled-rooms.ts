@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/transaction.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import type { InsightProperty, PointInTime } from "./point-in-time.ts";
 import { ROWS_MAX, requireFewRows } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
@@ -24,8 +24,14 @@ export async function readSettledRooms(
   deducting: readonly string[],
 ): Promise<SettledRooms[]> {
   const rows = await sumEntries<SettledRooms>(on, readSettled, [
-    ...[property.bucket, property.propertyId, range.from, range.to],
-    ...[at.sourceUpTo, at.receivedUpTo, deducting, ROWS_MAX + 1],
+    property.bucket,
+    property.propertyId,
+    range.from,
+    range.to,
+    at.sourceUpTo,
+    at.receivedUpTo,
+    deducting,
+    ROWS_MAX + 1,
   ]);
   return requireFewRows(rows, range);
 }

@@ -1,4 +1,4 @@
-import { readStatement, type Statement } from "../db/statement.ts";
+import { readStatement, type Statement } from "../platform/db/statement.ts";
 
 const PART = /\/\* part: ([a-z-]+)(?: by ([a-z_, ]+))?(?:, short ones where ([^*]+))? \*\//g;
 /** Which columns a moment is of differs from statement to statement. */
@@ -7,10 +7,10 @@ const MOMENT = /\bmoment\b/g;
 const OF_SHORT_ONES = "/* and of short ones */";
 
 /** Of the ledger itself, and no insight's. */
-const RUNS_OF_EXCHANGE = "runs-of-exchange";
+const RUNS_OF_DELTA = "runs-of-delta";
 
 function placeOf(part: string): URL {
-  const folder = part === RUNS_OF_EXCHANGE ? "../ledger/sql" : "./sql/parts";
+  const folder = part === RUNS_OF_DELTA ? "../apply/ledger/sql" : "./sql/parts";
   return new URL(`${folder}/${part}.sql`, import.meta.url);
 }
 
@@ -25,7 +25,7 @@ function withoutComments(text: string): string {
 }
 
 /**
- * Reads a statement that is made of parts which others have, too: a part of `sql/parts` (or the runs of exchanges), which may have
+ * Reads a statement that is made of parts which others have, too: a part of `sql/parts` (or the runs of deltas), which may have
  * parts itself, stands where the statement names it by `part: its-name` in a comment; `by` says which columns it takes for its moment,
  * `short ones where` what else is to be true of rows of up to 31 nights.
  */

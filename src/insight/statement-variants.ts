@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isDistributed, ofOneBucket } from "../db/distribution.ts";
-import { readStatement, type Statement } from "../db/statement.ts";
+import { isDistributed, ofOneBucket } from "../platform/db/distribution.ts";
+import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { BY, CLOCKS, type Clock, type Grouping } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
 

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { Statement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import type { Statement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 
 /** Times work_mem: a hash table of these statements takes at most 64 MB of the embedded server, before it goes to disk. */
 const HASH_MEMORY = 8;

@@ -1,25 +1,151 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../accept/request-id.ts";
-import { isDistributed } from "../db/distribution.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
-import type { Property } from "../read/property.ts";
-import { BucketPromise, LOOK_AGAIN_MS, LOOKS_MAX, NEVER } from "./bucket-promise.ts";
+import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/request-id.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import type { Property } from "../query/property.ts";
 
-const lookAtPromise = readStatement(new URL("./sql/look-at-promise.sql", import.meta.url));
-const promiseReceipts = readStatement(new URL("./sql/promise-receipts.sql", import.meta.url));
-const settleReceipts = readStatement(new URL("./sql/settle-receipts.sql", import.meta.url));
-const findAppending = readStatement(new URL("./sql/find-appending.sql", import.meta.url));
-const findAppendingDistributed = readStatement(
-  new URL("./sql/find-appending-distributed.sql", import.meta.url),
+/** What is settled of the bucket $1 where tables are distributed. */
+const lookAtBucketClosedTimestamp = namedStatement(
+  "look-at-bucket-closed-timestamp",
+  `select settled::text as settled from bellhop.bucket_closed_timestamp where bucket = $1`,
 );
-const findUnretiredLanes = readStatement(new URL("./sql/find-unretired-lanes.sql", import.meta.url));
+/** Promises of the bucket $1 up to $2, unless more is promised already. */
+const promiseBucketReceipts = namedStatement(
+  "promise-bucket-receipts",
+  `update bellhop.bucket_closed_timestamp set promised = greatest(promised, $2::uuid) where bucket = $1`,
+);
+const settleBucketReceipts = namedStatement(
+  "settle-bucket-receipts",
+  `update bellhop.bucket_closed_timestamp set settled = greatest(settled, $2::uuid) where bucket = $1`,
+);
+/**
+ * What the worker that has the bucket $1 holds prepared: committed on the coordinator perhaps, and not to be seen yet. No other
+ * worker is asked (as run_command_on_workers would): one that hangs would hold up the answers of all.
+ */
+const findPrepared = namedStatement(
+  "find-prepared",
+  `select answer.success, answer.result
+  from pg_dist_shard_placement as home
+  cross join lateral master_run_on_worker(
+    array[home.nodename], array[home.nodeport::integer],
+    array['select coalesce(json_agg(gid), ''[]'') from pg_prepared_xacts where database = current_database()'], true
+  ) as answer
+  where home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_closed_timestamp', $1::smallint)`,
+);
+
+/** Of a promise or a settled receipt that there is none. */
+const NEVER = "00000000-0000-0000-0000-000000000000";
+/** What was under way when a promise was made is waited for so often; most appends take some milliseconds. */
+const LOOKS_MAX = 10;
+const LOOK_AGAIN_MS = 25;
+
+/**
+ * What is promised of one bucket on Citus, beside the promise of all that lies on the coordinator: a flush of one bucket is one
+ * statement of that bucket's worker, and looks there; any other looks at the coordinator. Both are promised the same.
+ */
+export class BucketClosedTimestamp {
+  readonly #pool: pg.Pool;
+  readonly #bucket: number;
+
+  constructor(pool: pg.Pool, bucket: number) {
+    this.#pool = pool;
+    this.#bucket = bucket;
+  }
+
+  async settled(): Promise<string> {
+    const { rows } = await this.#pool.query<{ settled: string }>({
+      ...lookAtBucketClosedTimestamp,
+      values: [this.#bucket],
+    });
+    return rows[0]?.settled ?? NEVER;
+  }
+
+  async promise(id: string): Promise<void> {
+    await this.#pool.query({ ...promiseBucketReceipts, values: [this.#bucket, id] });
+  }
+
+  async settle(id: string): Promise<void> {
+    await this.#pool.query({ ...settleBucketReceipts, values: [this.#bucket, id] });
+  }
+
+  /**
+   * Whether what has been committed on the coordinator is to be seen in the bucket: a worker that was away at that moment shows its
+   * part once Citus has recovered it. False as well where the worker cannot be asked.
+   */
+  async haveCommitsArrived(): Promise<boolean> {
+    const before = await this.#prepared();
+    for (let look = 0; before !== undefined && before.size > 0 && look < LOOKS_MAX; look += 1) {
+      await delay(LOOK_AGAIN_MS);
+      const now = await this.#prepared();
+      for (const transaction of before) if (now?.has(transaction) === false) before.delete(transaction);
+    }
+    return before?.size === 0;
+  }
+
+  async #prepared(): Promise<Set<string> | undefined> {
+    const { rows } = await this.#pool.query<{ success: boolean; result: string }>({
+      ...findPrepared,
+      values: [this.#bucket],
+    });
+    const [answer] = rows;
+    return answer?.success === true ? new Set(JSON.parse(answer.result) as string[]) : undefined;
+  }
+}
+
+/** What is promised and settled, and the database's clock in milliseconds. */
+const lookAtPromise = namedStatement(
+  "look-at-promise",
+  `select promised::text as promised, settled::text as settled,
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+  from bellhop.closed_timestamp`,
+);
+/** Promises up to $1, unless more is promised already. */
+const promiseReceipts = namedStatement(
+  "promise-receipts",
+  `update bellhop.closed_timestamp set promised = greatest(promised, $1::uuid) returning promised::text as promised`,
+);
+const settleReceipts = namedStatement(
+  "settle-receipts",
+  `update bellhop.closed_timestamp set settled = greatest(settled, $1::uuid)`,
+);
+/**
+ * Log writers with a transaction under way, and what no other transaction has. One of which nothing may be known (another role's
+ * session has the number of its backend) counts as one that does not end. A log writer that is not seen here was born later.
+ */
+const findAppending = namedStatement(
+  "find-appending",
+  `select log_writer.log_writer_id::text as log_writer_id, coalesce(writer.xact_start::text, 'unknown') as transaction
+  from bellhop.log_writer as log_writer
+  join pg_stat_activity as writer
+    on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
+  where log_writer.sealed_at is null and (writer.xact_start is not null or writer.backend_start is null)`,
+);
+/**
+ * As find-appending, on Citus: what a session began may go on at a worker when the session is gone, until its log writer is sealed
+ * (src/apply/retire-log writers.ts).
+ */
+const findAppendingDistributed = namedStatement(
+  "find-appending-distributed",
+  `select log_writer.log_writer_id::text as log_writer_id,
+    case when writer.pid is null then null else coalesce(writer.xact_start::text, 'unknown') end as transaction
+  from bellhop.log_writer as log_writer
+  left join pg_stat_activity as writer
+    on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
+  where log_writer.sealed_at is null
+    and (writer.pid is null or writer.xact_start is not null or writer.backend_start is null)`,
+);
+/** The log writers in which something may be left to apply. */
+const findUnretiredLogWriters = namedStatement(
+  "find-unretired-log-writers",
+  `select log_writer_id::text as log_writer_id from bellhop.log_writer where retired_at is null`,
+);
 const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.sql", import.meta.url));
 
 /**
  * How far behind the database's clock receipts are promised. An id that was taken earlier when its append begins is taken anew
- * (src/accept/lane.ts), which costs that append a round trip: two seconds are more than a busy event loop waits.
+ * (src/ingest/log/log writer.ts), which costs that append a round trip: two seconds are more than a busy event loop waits.
  */
 const PROMISED_BEHIND_MS = 2_000;
 /** A promise so much older than the next would be is good enough: one a second is written at most. */
@@ -31,11 +157,11 @@ interface PromiseRow {
   readonly now_ms: number;
 }
 
-/** Lanes with a transaction under way, and which; null of one whose session is gone and whose end nobody has noted. */
+/** Log writers with a transaction under way, and which; null of one whose session is gone and whose end nobody has noted. */
 async function appending(pool: pg.Pool): Promise<Map<string, string | null>> {
   const statement = (await isDistributed(pool)) ? findAppendingDistributed : findAppending;
-  const { rows } = await pool.query<{ lane_id: string; transaction: string | null }>(statement);
-  return new Map(rows.map(({ lane_id, transaction }) => [lane_id, transaction]));
+  const { rows } = await pool.query<{ log_writer_id: string; transaction: string | null }>(statement);
+  return new Map(rows.map(({ log_writer_id, transaction }) => [log_writer_id, transaction]));
 }
 
 /** Whether all appends that were under way when it was called have ended: what begins later sees what is promised. */
@@ -44,16 +170,16 @@ async function haveAppendsEnded(pool: pg.Pool): Promise<boolean> {
   for (let look = 0; before.size > 0 && look < LOOKS_MAX; look += 1) {
     await delay(LOOK_AGAIN_MS);
     const now = await appending(pool);
-    for (const [lane, transaction] of before) {
-      const other = now.get(lane);
-      if (other === undefined || (other !== null && other !== transaction)) before.delete(lane);
+    for (const [logWriter, transaction] of before) {
+      const other = now.get(logWriter);
+      if (other === undefined || (other !== null && other !== transaction)) before.delete(logWriter);
     }
   }
   return before.size === 0;
 }
 
 /**
- * The id at or below which no lane will have anything committed in this bucket that is not visible now: to be asked for before the
+ * The id at or below which no log writer will have anything committed in this bucket that is not visible now: to be asked for before the
  * snapshot that is to be read. Nobody's clock is trusted for it. It is written down as a promise that every append keeps, and good
  * once the appends have ended that began before they could see it. Null where none has been settled yet.
  */
@@ -64,7 +190,7 @@ export async function settledReceipts(
   const { rows } = await pool.query<PromiseRow>(lookAtPromise);
   const [now] = rows;
   if (now === undefined) return null;
-  const ofBucket = (await isDistributed(pool)) ? new BucketPromise(pool, bucket) : undefined;
+  const ofBucket = (await isDistributed(pool)) ? new BucketClosedTimestamp(pool, bucket) : undefined;
   const settled = ofBucket === undefined ? now.settled : await ofBucket.settled();
   const wantedMs = Math.floor(now.now_ms) - PROMISED_BEHIND_MS;
   if (settled >= lowestIdAt(wantedMs - PROMISE_AGE_MS_MAX)) return settled;
@@ -92,10 +218,10 @@ export async function watermarkOf(
   settled: string | null,
 ): Promise<string | null> {
   if (settled === null) return null;
-  const lanes = await client.query<{ lane_id: string }>(findUnretiredLanes);
+  const logWriters = await client.query<{ log_writer_id: string }>(findUnretiredLogWriters);
   const { rows } = await client.query<{ request_id: string }>({
     ...readOldestUnapplied,
-    values: [bucket, lanes.rows.map(({ lane_id }) => lane_id)],
+    values: [bucket, logWriters.rows.map(({ log_writer_id }) => log_writer_id)],
   });
   const oldest = rows[0]?.request_id ?? settled;
   const first = oldest < settled ? oldest : settled;

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { UsageError } from "../errors/operator-error.ts";
+import { UsageError } from "../platform/errors/operator-error.ts";
 import { FileJournal } from "./send-journal.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "bellhop-journal-"));

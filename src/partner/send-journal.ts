@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import type { SendJournal } from "#client";
-import { UsageError } from "../errors/operator-error.ts";
+import { UsageError } from "../platform/errors/operator-error.ts";
 
 /** The service and client that a file is sent to: a journal is valid for one pair only. */
 export interface JournalOwner {

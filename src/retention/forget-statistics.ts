@@ -13,7 +13,7 @@ const LOG = "bellhop.accept_log";
 
 /**
  * Columns of the log but those that hold what arrived: a node that has not heard of an erasure yet may have written there meanwhile
- * what is stripped when it is applied.
+ * what is redacted when it is applied.
  */
 const LOG_COLUMNS = `
   select string_agg(quote_ident(attname), ', ' order by attnum) as columns

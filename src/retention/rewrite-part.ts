@@ -1,15 +1,22 @@
 import type pg from "pg";
-import type { StoredBody } from "../accept/body-layout.ts";
-import { type RecordRewrite, rewriteBody, type StoredRecord } from "../accept/rewrite-body.ts";
-import { readStatement } from "../db/statement.ts";
+import type { StoredBody } from "../ingest/log/body-layout.ts";
+import { type RecordRewrite, rewriteBody, type StoredRecord } from "../ingest/log/rewrite-body.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
 
-const lockPart = readStatement(new URL("./sql/lock-part.sql", import.meta.url));
+/** One part of the log, held until the transaction ends, so that nobody else rewrites it meanwhile. */
+const lockPart = namedStatement(
+  "lock-part",
+  `select layout, body
+  from bellhop.accept_log
+  where bucket = $1 and log_writer_id = $2 and request_id = $3 and layout is not null and body is not null
+  for update`,
+);
 const replaceBody = readStatement(new URL("../apply/sql/replace-body.sql", import.meta.url));
 
 /** Which part of the log: its key there. */
 export interface PartKey {
   readonly bucket: number;
-  readonly laneId: string;
+  readonly logWriterId: string;
   readonly requestId: string;
 }
 
@@ -25,7 +32,7 @@ export async function rewritePart(
   part: PartKey,
   decide: (record: StoredRecord) => RecordRewrite,
 ): Promise<boolean> {
-  const key = [part.bucket, part.laneId, part.requestId];
+  const key = [part.bucket, part.logWriterId, part.requestId];
   const { rows } = await client.query<StoredBody>({ ...lockPart, values: key });
   const [stored] = rows;
   const rewritten = stored === undefined ? undefined : await rewriteBody(part, stored, decide);

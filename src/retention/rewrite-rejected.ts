@@ -1,14 +1,26 @@
 import type pg from "pg";
+import { ERASED } from "#contract/redact-record.ts";
+import { type Resource, resourceOf } from "#contract/resource.ts";
 import { type LogRow, partOf } from "../apply/backlog.ts";
-import { type Resource, resourceOf } from "../contract/resource.ts";
-import { ERASED } from "../contract/strip-record.ts";
-import { readStatement } from "../db/statement.ts";
-import { withTransaction } from "../db/transaction.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
 import { rewritePart } from "./rewrite-part.ts";
 import { scanPart } from "./scan-log.ts";
 
-const findRejecting = readStatement(new URL("./sql/find-rejecting-parts.sql", import.meta.url));
-const writeRejections = readStatement(new URL("./sql/write-rejections.sql", import.meta.url));
+/** The next batches after $1 that had rejected records; those lie in one part of each. */
+const findRejecting = namedStatement(
+  "find-rejecting-parts",
+  `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
+    rejections, layout, body
+  from bellhop.accept_log
+  where request_id > $1 and rejections is not null
+  order by request_id
+  limit $2`,
+);
+const writeRejections = namedStatement(
+  "write-rejections",
+  `update bellhop.accept_log set rejections = $4 where bucket = $1 and log_writer_id = $2 and request_id = $3`,
+);
 
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 const PARTS_AT_ONCE = 16;
@@ -48,15 +60,15 @@ async function rewriteIn(
   }
   if (rewritten.size === 0) return 0;
   const rejections = row.rejections.map((one) => (rewritten.has(one.index) ? withoutQuotes(one) : one));
-  const { bucket, lane_id: laneId, request_id: requestId } = row;
+  const { bucket, log_writer_id: logWriterId, request_id: requestId } = row;
   await withTransaction(client, async () => {
-    await rewritePart(client, { bucket, laneId, requestId }, ({ index }) => {
+    await rewritePart(client, { bucket, logWriterId, requestId }, ({ index }) => {
       const left = rewritten.get(index) ?? "keep";
       return typeof left === "string" ? left : { bytes: left, contentHash: undefined };
     });
     await client.query({
       ...writeRejections,
-      values: [bucket, laneId, requestId, JSON.stringify(rejections)],
+      values: [bucket, logWriterId, requestId, JSON.stringify(rejections)],
     });
   });
   return rewritten.size;

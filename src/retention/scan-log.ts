@@ -1,19 +1,32 @@
-import type { BodyLayout } from "../accept/body-layout.ts";
-import { openLayout } from "../accept/open-layout.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
 import { type LogPart, type LogRow, partOf } from "../apply/backlog.ts";
-import type { ResourceLetter } from "../contract/resource.ts";
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import type { BodyLayout } from "../ingest/log/body-layout.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 
-const findLanes = readStatement(new URL("./sql/find-lanes-of-bucket.sql", import.meta.url));
-const readParts = readStatement(new URL("./sql/read-parts-of-lane.sql", import.meta.url));
+const findLogWriters = readStatement(new URL("./sql/find-log-writers-of-bucket.sql", import.meta.url));
+/**
+ * The next batches of a bucket and log writer after $3, of the resources in $4.
+ * (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
+ */
+const readParts = namedStatement(
+  "read-parts-of-log-writer",
+  `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
+    rejections, layout, body
+  from bellhop.accept_log
+  where bucket = $1 and (log_writer_id, request_id) > ($2, $3) and (log_writer_id, request_id) <= ($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and request_id > $3 and kind in ('b', 'c') and resource = any ($4::"char"[])
+  order by accept_log.log_writer_id, request_id
+  limit $5`,
+);
 
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 /** A full batch is 64 MiB at most, a stored one a tenth of that. */
 const PARTS_AT_ONCE = 16;
 
-/** How far each lane of a bucket has been read; a later scan goes on behind it. */
-export type LanePositions = Map<string, string>;
+/** How far each log writer of a bucket has been read; a later scan goes on behind it. */
+export type LogWriterPositions = Map<string, string>;
 
 /** A part of the log with its records, each by its place and its bytes as they are stored; those that were dropped are left out. */
 export interface ScannedPart {
@@ -25,7 +38,7 @@ export interface ScannedRecord {
   readonly index: number;
   readonly bytes: Buffer;
   /** Its content hash, where that is not the one of its bytes. */
-  readonly standIn: string | undefined;
+  readonly hashOverride: string | undefined;
   readonly isRejected: boolean;
 }
 
@@ -42,31 +55,36 @@ function* recordsOf(part: LogPart, layout: BodyLayout, body: Buffer): Generator<
   for (const { index, bytes } of layout.allRecords(body)) {
     position += 1;
     if (bytes.length === 0) continue;
-    yield { index, bytes, standIn: layout.standInAt(position), isRejected: part.rejectedIndexes.has(index) };
+    yield {
+      index,
+      bytes,
+      hashOverride: layout.hashOverrideAt(position),
+      isRejected: part.rejectedIndexes.has(index),
+    };
   }
 }
 
 /**
- * Reads the batches of one bucket, lane by lane and in each in the order of receipt, from `positions` on, which are moved. Some
+ * Reads the batches of one bucket, log writer by log writer and in each in the order of receipt, from `positions` on, which are moved. Some
  * parts are in memory at a time.
  */
 export async function* scanBucket(
   client: Queryable,
   bucket: number,
   resources: readonly ResourceLetter[],
-  positions: LanePositions,
+  positions: LogWriterPositions,
 ): AsyncGenerator<ScannedPart, void> {
-  const lanes = await client.query<{ lane_id: string }>({ ...findLanes, values: [bucket] });
-  for (const { lane_id: laneId } of lanes.rows) {
+  const logWriters = await client.query<{ log_writer_id: string }>({ ...findLogWriters, values: [bucket] });
+  for (const { log_writer_id: logWriterId } of logWriters.rows) {
     for (;;) {
-      const after = positions.get(laneId) ?? BEFORE_ALL;
+      const after = positions.get(logWriterId) ?? BEFORE_ALL;
       const { rows } = await client.query<LogRow>({
         ...readParts,
-        values: [bucket, laneId, after, resources, PARTS_AT_ONCE],
+        values: [bucket, logWriterId, after, resources, PARTS_AT_ONCE],
       });
       for (const row of rows) {
         yield await scanPart(partOf(row));
-        positions.set(laneId, row.request_id);
+        positions.set(logWriterId, row.request_id);
       }
       if (rows.length < PARTS_AT_ONCE) break;
     }

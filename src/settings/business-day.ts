@@ -15,8 +15,15 @@ export interface BusinessDay {
  */
 export function businessDayOf(instant: Date, { timeZone, businessDayEnd }: BusinessDay): string {
   const format = new Intl.DateTimeFormat("en-US", {
-    ...{ timeZone, calendar: "iso8601", numberingSystem: "latn", hourCycle: "h23" },
-    ...{ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" },
+    timeZone,
+    calendar: "iso8601",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
   });
   const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
   const numberOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
@@ -31,8 +38,16 @@ export function businessDayOf(instant: Date, { timeZone, businessDayEnd }: Busin
 /** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
 function offsetMsAt(instant: Date, timeZone: string): number {
   const format = new Intl.DateTimeFormat("en-US", {
-    ...{ timeZone, calendar: "iso8601", numberingSystem: "latn", hourCycle: "h23", year: "numeric" },
-    ...{ month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" },
+    timeZone,
+    calendar: "iso8601",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
   });
   const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
   const numberOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;

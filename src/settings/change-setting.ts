@@ -1,8 +1,15 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { checkCode, readSettingValue, type SettingName, settingNamed } from "./setting-values.ts";
 
-const listStatement = readStatement(new URL("./sql/list-settings.sql", import.meta.url));
+/** What is set, of one client code or of all: first what is said of the client code, then of its properties. */
+const listStatement = namedStatement(
+  "list-settings",
+  `select client_code as "clientCode", property_code as "propertyCode", name, value, changed_at as "changedAt"
+  from bellhop.property_setting
+  where $1::text is null or client_code = $1
+  order by client_code, property_code nulls first, name`,
+);
 const setStatement = readStatement(new URL("./sql/set-setting.sql", import.meta.url));
 const unsetStatement = readStatement(new URL("./sql/unset-setting.sql", import.meta.url));
 

@@ -1,5 +1,5 @@
-import { readStatement } from "../db/statement.ts";
-import type { Queryable } from "../db/transaction.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import {
   type ExpectedCadence,
   type OccupancyBase,

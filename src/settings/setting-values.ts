@@ -1,4 +1,4 @@
-import { UsageError } from "../errors/operator-error.ts";
+import { UsageError } from "../platform/errors/operator-error.ts";
 
 /** What rooms sold are set against: all of a room type, or less those that are out of order. */
 export type OccupancyBase = "capacity" | "available";

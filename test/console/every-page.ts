@@ -13,10 +13,30 @@ const REDRAWN_MS_MAX = 5_000;
 
 /** As `pagesOf` has them, which needs a hotel first. */
 const PAGE_NAMES = [
-  ...["intake", "requests", "request", "record", "quarantine", "held-record", "backfills", "backfill"],
-  ...["properties", "on-the-books"],
-  ...["pace", "pickup", "blocks", "reconciliation", "calendar", "history", "clients", "client", "new-client"],
-  ...["webhooks", "webhook", "settings", "audit", "account"],
+  "intake",
+  "requests",
+  "request",
+  "record",
+  "quarantine",
+  "held-record",
+  "backfills",
+  "backfill",
+  "properties",
+  "on-the-books",
+  "pace",
+  "pickup",
+  "blocks",
+  "reconciliation",
+  "calendar",
+  "history",
+  "clients",
+  "client",
+  "new-client",
+  "webhooks",
+  "webhook",
+  "settings",
+  "audit",
+  "account",
 ];
 
 /** So many pixels it is too wide. Charts are drawn anew once their place has become narrower; what is too wide by itself stays so. */

@@ -85,7 +85,9 @@ export async function fillHotel(
 
 async function openBackfill(service: TestService, dateOf: (day: number) => string): Promise<string> {
   const body = {
-    ...{ clientCode: "ACME", propertyCode: "PARIS01", note: "its first year, again" },
+    clientCode: "ACME",
+    propertyCode: "PARIS01",
+    note: "its first year, again",
     resources: [
       { resource: "inventories", from: dateOf(0), to: dateOf(90), expectedRecords: 91 },
       { resource: "reservations", from: dateOf(-365), to: dateOf(0) },

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse, parseAllDocuments } from "yaml";
 import { SETTINGS } from "../../src/config-table.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
-import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
+import { createSurveyMetrics } from "../../src/operations/metrics/survey.ts";
+import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { contextRules, environmentOf, lastOf, readDockerfile } from "./dockerfile.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

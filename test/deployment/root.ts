@@ -67,8 +67,17 @@ async function systemsOf(root: string): Promise<readonly string[]> {
 export async function startIn(root: string, command: readonly string[], constraints: Constraints) {
   const { launcher = [], environment } = constraints;
   const words = [
-    ...[...launcher, "unshare", "--mount", "--pid", "--fork", "--kill-child"],
-    ...["/bin/sh", "-c", script(root, constraints, await systemsOf(root)), "sh", ...command],
+    ...launcher,
+    "unshare",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "/bin/sh",
+    "-c",
+    script(root, constraints, await systemsOf(root)),
+    "sh",
+    ...command,
   ];
   const [program = "", ...rest] = words;
   return spawn(program, rest, {

@@ -1,4 +1,4 @@
-import { RESOURCES, type Resource } from "../../src/contract/resource.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 
 /** A batch as a sender has it in hand. `number` stands in every record's correlation id, so the log can be traced back. */

@@ -62,7 +62,9 @@ export async function printCampaign(
 ): Promise<number> {
   const campaign = async (enough: AbortSignal) => {
     const report = await run({
-      ...{ ...options, enough, promisedMs: READY_MS_PROMISED },
+      ...options,
+      enough,
+      promisedMs: READY_MS_PROMISED,
       told(fault, what, readyMs) {
         if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
           console.log(`fault ${fault} (${what}): ready after ${seconds(readyMs)}`);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { BatchSource } from "./batch-source.ts";
 import { type CampaignReport, runFigures } from "./campaign-report.ts";
 import { checkAnswers } from "./check-answers.ts";
 import { checkLog, countLost, type LogFindings } from "./check-log.ts";
-import { checkApplied, checkSessions, hasOpenLane, longestLagMs } from "./check-sessions.ts";
+import { checkApplied, checkSessions, hasOpenLogWriter, longestLagMs } from "./check-sessions.ts";
 import { clusterOf, withDatabaseOf } from "./database-of-service.ts";
 import { Ledger } from "./ledger.ts";
 import { newToken } from "./new-token.ts";
@@ -161,7 +161,7 @@ export async function runCampaign(
 }
 
 /**
- * Waits until the service is ready in its own words, its database has an open lane, and a batch that was sent after
+ * Waits until the service is ready in its own words, its database has an open log writer, and a batch that was sent after
  * `since` (of `performance.now`) was answered 202: its word alone may still be that from before.
  */
 export async function untilAccepting(
@@ -171,7 +171,9 @@ export async function untilAccepting(
 ): Promise<void> {
   await until(
     async () =>
-      ledger.lastAcceptedSentAt > since && (await service.isReady()) && (await hasOpenLane(service.dataDir)),
+      ledger.lastAcceptedSentAt > since &&
+      (await service.isReady()) &&
+      (await hasOpenLogWriter(service.dataDir)),
     READY_MS_MAX,
   );
 }

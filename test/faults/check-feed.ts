@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type pg from "pg";
-import { RESOURCES } from "../../src/contract/resource.ts";
+import { RESOURCES } from "#contract/resource.ts";
 
 /** A line as the consumer kept it. */
 interface KeptChange {

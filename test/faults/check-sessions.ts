@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { KNOWLEDGE_LOCKS } from "../../src/auth/node-knowledge.ts";
+import { KNOWLEDGE_LOCKS } from "../../src/identity/node-knowledge.ts";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
 import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
-/** Lanes are sealed and buckets taken at the appliers' upkeep, about each second. */
+/** Log writers are sealed and buckets taken at the appliers' upkeep, about each second. */
 const TIDY_MS_MAX = 10_000;
 const LOOK_MS = 100;
 
@@ -33,12 +33,12 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
   // Less those by which a node tells what it knows, as long as it lives.
   "advisory locks held": `select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS}`,
   "prepared transactions": `select gid from pg_prepared_xacts`,
-  "lanes that are neither the open one nor retired": `
-    select lane_id from bellhop.lane where retired_at is null
+  "log writers that are neither the open one nor retired": `
+    select log_writer_id from bellhop.log_writer where retired_at is null
     and not exists (select from pg_stat_activity writer
-      where writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start)`,
-  "another number of open lanes than threads that serve": `
-    select count(*)::integer from bellhop.lane where sealed_at is null having count(*) <> ${nodes * httpThreads}`,
+      where writer.pid = log_writer.backend_pid and writer.backend_start = log_writer.backend_start)`,
+  "another number of open log writers than threads that serve": `
+    select count(*)::integer from bellhop.log_writer where sealed_at is null having count(*) <> ${nodes * httpThreads}`,
   "buckets that no living backend holds": `
     select bucket from bellhop.bucket_lease lease
     where not exists (select from pg_stat_activity holder
@@ -49,10 +49,10 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
   "idempotency keys of nothing": `
     select key from bellhop.idempotency_key held
     where not exists (select from bellhop.accept_log log where log.request_id = held.request_id)`,
-  "cursors that are not at the end of their lane": `
-    select bucket, lane_id from bellhop_state.apply_cursor cursor
-    full join (select bucket, lane_id, max(request_id::text)::uuid as last from bellhop.accept_log group by bucket, lane_id) log
-      using (bucket, lane_id)
+  "cursors that are not at the end of their log writer": `
+    select bucket, log_writer_id from bellhop_state.apply_cursor cursor
+    full join (select bucket, log_writer_id, max(request_id::text)::uuid as last from bellhop.accept_log group by bucket, log_writer_id) log
+      using (bucket, log_writer_id)
     where cursor.request_id is distinct from log.last`,
   "buckets whose changes are not numbered 1, 2, 3 …": `
     select counter.bucket, counter.next_change, count(change_no), count(distinct change_no), max(change_no)
@@ -70,13 +70,13 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     having count(*) not between ${Math.floor(64 / (nodes * applyWriters))} and ${Math.ceil(64 / (nodes * applyWriters))}`,
 });
 
-/** Whether a lane's backend lives; false also while PostgreSQL takes no connections. */
-export async function hasOpenLane(dataDir: string): Promise<boolean> {
+/** Whether a log writer's backend lives; false also while PostgreSQL takes no connections. */
+export async function hasOpenLogWriter(dataDir: string): Promise<boolean> {
   try {
     return await withDatabaseOf(dataDir, async (pool) => {
       const { rowCount } = await pool.query(
-        `select from bellhop.lane join pg_stat_activity writer on writer.pid = lane.backend_pid
-        and writer.backend_start = lane.backend_start where lane.sealed_at is null`,
+        `select from bellhop.log_writer join pg_stat_activity writer on writer.pid = log_writer.backend_pid
+        and writer.backend_start = log_writer.backend_start where log_writer.sealed_at is null`,
       );
       return rowCount !== 0;
     });
@@ -102,7 +102,7 @@ const STILL_MS_MAX = 20_000;
 
 interface Unapplied {
   readonly parts: number;
-  /** Those that the cursor of their bucket and lane has passed: nobody will ever read them again. */
+  /** Those that the cursor of their bucket and log writer has passed: nobody will ever read them again. */
   readonly passed: number;
   readonly examples: string;
 }
@@ -121,7 +121,7 @@ export async function checkApplied(pool: pg.Pool): Promise<string[]> {
   if (left.parts === 0) return [];
   const still = `none of them in the last ${STILL_MS_MAX / 1000} s`;
   return [
-    `accepted and not applied, ${still}: ${left.parts} parts, of which ${left.passed} were passed by the cursor of their lane, such as ${left.examples}`,
+    `accepted and not applied, ${still}: ${left.parts} parts, of which ${left.passed} were passed by the cursor of their log writer, such as ${left.examples}`,
   ];
 }
 
@@ -129,9 +129,9 @@ async function readUnapplied(pool: pg.Pool): Promise<Unapplied> {
   const { rows } = await pool.query<Unapplied>(
     `select count(*)::integer as parts, count(*) filter (where log.request_id <= cursor.request_id)::integer as passed,
       coalesce(array_to_string((array_agg(
-        format('%s in bucket %s and lane %s', log.request_id, log.bucket, log.lane_id) order by log.request_id))[:3], '; '
+        format('%s in bucket %s and log_writer %s', log.request_id, log.bucket, log.log_writer_id) order by log.request_id))[:3], '; '
       ), '') as examples
-    from bellhop.accept_log log left join bellhop_state.apply_cursor cursor using (bucket, lane_id)
+    from bellhop.accept_log log left join bellhop_state.apply_cursor cursor using (bucket, log_writer_id)
     where not exists (
       select from bellhop.request_outcome outcome
       where outcome.bucket = log.bucket and outcome.request_id = log.request_id)`,

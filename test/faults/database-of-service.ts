@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
-import { findServer } from "../../src/db/embedded/postmaster.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
+import { findServer } from "../../src/platform/db/embedded/postmaster.ts";
 
 /** PostgreSQL's data directory under a DATA_DIR: as root it may lie elsewhere, and a file says where. */
 export async function clusterOf(dataDir: string): Promise<string> {

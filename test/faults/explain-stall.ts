@@ -31,11 +31,11 @@ const QUESTIONS: Readonly<Record<string, string>> = {
       (select count(*)::integer from bellhop.request_outcome
         where applied_at > clock_timestamp() - make_interval(secs => seconds)) as parts_applied
     from unnest(array[2, 10, 30, 60]) as seconds`,
-  lanes: `
-    select count(*)::integer as lanes, (sealed_at is not null) as sealed, (retired_at is not null) as retired,
+  logWriters: `
+    select count(*)::integer as log_writers, (sealed_at is not null) as sealed, (retired_at is not null) as retired,
       count(writer.pid)::integer as living
-    from bellhop.lane left join pg_stat_activity writer
-      on writer.pid = lane.backend_pid and writer.backend_start = lane.backend_start
+    from bellhop.log_writer left join pg_stat_activity writer
+      on writer.pid = log_writer.backend_pid and writer.backend_start = log_writer.backend_start
     group by 2, 3`,
   "who is present": `
     select present.owner, present.role, present.backend_pid as pid, backend.state,

@@ -97,7 +97,11 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     const route = () => balancer.route();
     const batches = new BatchSource(seed);
     senders = new Senders({
-      ...{ route, token, ledger, seed, senders: options.senders },
+      route,
+      token,
+      ledger,
+      seed,
+      senders: options.senders,
       source: { next: () => batches.nextShort() },
     });
     const everyMs = options.nodeKillEveryMs === 0 ? Number.POSITIVE_INFINITY : options.nodeKillEveryMs;

@@ -68,7 +68,12 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
   const again = `npm run faults -- feed --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders} --kill-node-every ${every}s${planted}`;
   const campaign = async (enough: AbortSignal) => {
     const report = await runFeed({
-      ...{ kills, nodes, seed, senders, plant, nodeKillEveryMs: every * 1_000 },
+      kills,
+      nodes,
+      seed,
+      senders,
+      plant,
+      nodeKillEveryMs: every * 1_000,
       enough,
       told: (line) => console.log(line),
     });

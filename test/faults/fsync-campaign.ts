@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import {

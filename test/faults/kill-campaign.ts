@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { type CampaignOptions, type Faults, READY_MS_MAX, runCampaign } from "./campaign.ts";
 import type { CampaignReport } from "./campaign-report.ts";
-import { hasOpenLane } from "./check-sessions.ts";
+import { hasOpenLogWriter } from "./check-sessions.ts";
 import { clusterOf } from "./database-of-service.ts";
 import type { PlantedFault } from "./plant.ts";
 import { killPostgres, pickVictim } from "./postgres-victims.ts";
@@ -99,7 +99,7 @@ class Killer implements Faults {
   }
 
   /**
-   * Back is a PostgreSQL without any backend of before, an open lane in it, and a service that says it is ready: its
+   * Back is a PostgreSQL without any backend of before, an open log writer in it, and a service that says it is ready: its
    * word alone may still be that from before the kill, as long as it has not noticed.
    */
   async #untilBack(): Promise<number> {
@@ -107,7 +107,7 @@ class Killer implements Faults {
     const cluster = await clusterOf(dataDir);
     await until(async () => {
       const alive = new Set(await serverProcesses(cluster));
-      return !this.#backends.some((pid) => alive.has(pid)) && (await hasOpenLane(dataDir));
+      return !this.#backends.some((pid) => alive.has(pid)) && (await hasOpenLogWriter(dataDir));
     }, READY_MS_MAX);
     await this.#service.untilReady(READY_MS_MAX);
     return performance.now() - this.#killedAt;

@@ -79,7 +79,11 @@ export function manyNodesCommand<Fault extends string, Report extends ManyNodesR
     const again = `npm run faults -- ${name} --nodes ${nodes} --${interval} ${numbers.every}s --minutes ${minutes} --seed ${seed} --senders ${senders}${kindAgain(ofKind)}`;
     return await runAndPrint(again, async (enough) => {
       const report = await campaign.run({
-        ...{ nodes, seed, senders, ...ofKind, enough },
+        nodes,
+        seed,
+        senders,
+        ...ofKind,
+        enough,
         everyMs: numbers.every * 1_000,
         durationMs: minutes * 60_000,
         told: (line) => console.log(line),

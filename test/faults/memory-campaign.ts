@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import {
   type CampaignOptions,
@@ -73,7 +73,10 @@ class Limiter extends FaultsOfKinds<Kind, DrawnLimit> {
     const source = { next: () => load.source.nextLarge() };
     const large = new Senders({
       ...load,
-      ...{ source, route: () => ({ address }), seed: load.seed + 1, senders: LARGE_SENDERS },
+      source,
+      route: () => ({ address }),
+      seed: load.seed + 1,
+      senders: LARGE_SENDERS,
     });
     try {
       await this.#untilKilled(spareBytes);

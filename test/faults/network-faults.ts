@@ -23,10 +23,10 @@ export const NETWORK_FAULTS = [
 ] as const;
 export type NetworkFault = (typeof NETWORK_FAULTS)[number];
 
-/** Which of a node's connections: all, those of its lanes, of its appliers, or of its pools. */
+/** Which of a node's connections: all, those of its log writers, of its appliers, or of its pools. */
 const TARGETS = {
   all: () => true,
-  lanes: (name: string) => name === "bellhop accept",
+  logWriters: (name: string) => name === "bellhop accept",
   appliers: (name: string) => name.startsWith("bellhop apply"),
   pools: (name: string) => name === "bellhop",
 } as const satisfies Record<string, (name: string) => boolean>;
@@ -55,7 +55,7 @@ export function drawFaults(seed: number, nodes: number, only: NetworkFault | und
     return {
       node,
       fault: only ?? fault,
-      target: random.pick(["all", "all", "lanes", "appliers", "pools"] as const),
+      target: random.pick(["all", "all", "logWriters", "appliers", "pools"] as const),
       lastsMs: random.between(LASTS_MS.least, LASTS_MS.most),
       endsCut: random.chance(0.5),
       share: random.between(0, 100) / 100,

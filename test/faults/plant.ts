@@ -4,12 +4,11 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
-import { type FlushResult, Lane } from "../../src/accept/lane.ts";
-import { RequestIdStamp } from "../../src/accept/request-id.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
 import { ChangeCounters, type LockedLease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { AcceptLog, type FlushResult, LogWriter } from "../../src/ingest/log/accept-log.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
+import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
 
 /** So many flushes come late, and so many transactions pause before their end, by as much at most. */
 const LATE_CHANCE = 0.5;
@@ -24,8 +23,8 @@ function answerBeforeCommit(): void {
     stamped.push(requestId);
     return requestId;
   };
-  const flush = Lane.prototype.flush;
-  Lane.prototype.flush = async function (this: Lane, appends) {
+  const flush = LogWriter.prototype.flush;
+  LogWriter.prototype.flush = async function (this: LogWriter, appends) {
     stamped = [];
     // The ids are stamped before the first turn of the loop.
     flush.call(this, appends).catch(() => undefined);
@@ -46,7 +45,7 @@ function commitInMemory(): void {
   const query = pg.Client.prototype.query as (this: pg.Client, ...args: unknown[]) => unknown;
   const weakened = new WeakSet<pg.Client>();
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-    const { application_name: name } = (this as unknown as LaneConnection).connectionParameters;
+    const { application_name: name } = (this as unknown as LogWriterConnection).connectionParameters;
     if (name === "bellhop accept" && !weakened.has(this)) {
       weakened.add(this);
       void query.call(this, "set synchronous_commit = off");
@@ -88,10 +87,10 @@ function askLate(name: string): void {
 }
 
 /**
- * Reads on after the newest entry that was applied of any lane: what another lane commits late is passed by. By itself it was
- * not found in 1,454 requests: two lanes have to commit in one bucket within some ms, and an applier to read in between.
+ * Reads on after the newest entry that was applied of any log writer: what another log writer commits late is passed by. By itself it was
+ * not found in 1,454 requests: two log writers have to commit in one bucket within some ms, and an applier to read in between.
  */
-function withoutLaneRule(): void {
+function withoutLogWriterRule(): void {
   // Entries are stamped before.
   askLate("append-entries");
   rewrite({
@@ -99,7 +98,7 @@ function withoutLaneRule(): void {
       ...asked,
       text: replaced(
         asked.text,
-        "where passed.bucket = owned.bucket and passed.lane_id = lane.lane_id",
+        "where passed.bucket = owned.bucket and passed.log_writer_id = log writer.log_writer_id",
         "where passed.bucket = owned.bucket",
       ),
     }),
@@ -188,7 +187,7 @@ function believeSequence(): void {
 }
 
 /** What pg's types leave out. */
-interface LaneConnection {
+interface LogWriterConnection {
   readonly connectionParameters: { readonly application_name: string };
 }
 
@@ -196,7 +195,7 @@ export const PLANTED_FAULTS = {
   "answer-before-commit": answerBeforeCommit,
   "forget-keys": forgetKeys,
   "commit-in-memory": commitInMemory,
-  "lane-rule": withoutLaneRule,
+  "log-writer-rule": withoutLogWriterRule,
   "two-owners": twoOwners,
   "highest-number": followHighestNumber,
   "believe-sequence": believeSequence,

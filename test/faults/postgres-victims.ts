@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { findServer, serverProcesses } from "../../src/db/embedded/postmaster.ts";
+import { findServer, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 
 /** What of PostgreSQL is killed: the postmaster alone, one backend of the service, or every process at the same moment. */

@@ -30,26 +30,32 @@ export interface RollingReport extends ManyNodesReport {
   readonly changes: number;
 }
 
-interface Scene extends Omit<RollingOptions, "nodes"> {
+interface QueryContext extends Omit<RollingOptions, "nodes"> {
   readonly database: TestDatabase;
   readonly nodes: readonly ServiceProcess[];
 }
 
 /** One node after another is stopped in order and started as another version, while all others go on. */
-async function roll(scene: Scene, checkout: string | undefined, version: string): Promise<number> {
-  for (const [at, node] of scene.nodes.entries()) {
-    if (scene.enough?.aborted === true) return at;
+async function roll(
+  queryContext: QueryContext,
+  checkout: string | undefined,
+  version: string,
+): Promise<number> {
+  for (const [at, node] of queryContext.nodes.entries()) {
+    if (queryContext.enough?.aborted === true) return at;
     const startedAt = performance.now();
     const code = await node.end("SIGTERM");
     if (code !== 0) throw new Error(`SIGTERM ended node ${at + 1} with ${code}.`);
     node.changeTo(checkout);
     node.start();
     await node.untilReady(READY_MS_MAX);
-    await untilShared(scene.database.pool, scene.nodes.length);
-    scene.told?.(`node ${at + 1} is version ${version}, after ${seconds(performance.now() - startedAt)}`);
-    await new Promise((resolve) => setTimeout(resolve, scene.restMs));
+    await untilShared(queryContext.database.pool, queryContext.nodes.length);
+    queryContext.told?.(
+      `node ${at + 1} is version ${version}, after ${seconds(performance.now() - startedAt)}`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, queryContext.restMs));
   }
-  return scene.nodes.length;
+  return queryContext.nodes.length;
 }
 
 /** The state as the log gives it, by a command of this version beside the nodes. */
@@ -71,7 +77,7 @@ export async function runRollingUpgrade(options: RollingOptions): Promise<Rollin
   const before = await layOutRelease();
   const database = await createEmptyTestDatabase();
   const nodes = await prepareNodes(options.nodes, database.url, { checkout: before.directory });
-  const scene = { ...options, database, nodes };
+  const queryContext = { ...options, database, nodes };
   const ledger = new Ledger();
   const balancer = new Balancer(nodes.map(({ address }) => address));
   let senders: Senders | undefined;
@@ -81,12 +87,15 @@ export async function runRollingUpgrade(options: RollingOptions): Promise<Rollin
     const token = await newToken(nodes[0] as ServiceProcess);
     const { seed } = options;
     senders = new Senders({
-      ...{ token, ledger, seed, senders: options.senders },
+      token,
+      ledger,
+      seed,
+      senders: options.senders,
       route: () => balancer.route(),
       source: new BatchSource(seed),
     });
     await untilShared(database.pool, options.nodes);
-    const changes = await thereAndBack(scene, before);
+    const changes = await thereAndBack(queryContext, before);
     await senders.stop();
     const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay: 0 });
     const problems = [...failedRequests(ledger), ...(await replayProblems(nodes[0] as ServiceProcess))];
@@ -104,10 +113,10 @@ export async function runRollingUpgrade(options: RollingOptions): Promise<Rollin
 }
 
 /** To this version, back, and to this version again; answers how many nodes were changed. */
-async function thereAndBack(scene: Scene, before: LaidOut): Promise<number> {
+async function thereAndBack(queryContext: QueryContext, before: LaidOut): Promise<number> {
   return (
-    (await roll(scene, undefined, "this one")) +
-    (await roll(scene, before.directory, before.version)) +
-    (await roll(scene, undefined, "this one again"))
+    (await roll(queryContext, undefined, "this one")) +
+    (await roll(queryContext, before.directory, before.version)) +
+    (await roll(queryContext, undefined, "this one again"))
   );
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { stopServer } from "../../src/db/embedded/postmaster.ts";
+import { stopServer } from "../../src/platform/db/embedded/postmaster.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
 import { clusterOf } from "./database-of-service.ts";
@@ -14,7 +14,7 @@ import type { PlantedFault } from "./plant.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Threads that serve HTTP, each with a lane of its own: the faults are to hit a service that has several. */
+/** Threads that serve HTTP, each with a log writer of its own: the faults are to hit a service that has several. */
 export const HTTP_THREADS = 2;
 export const APPLY_WRITERS = 2;
 
@@ -205,7 +205,7 @@ export class ServiceProcess {
   #planted(): string[] {
     const { plant, imports = [] } = this.#options;
     const planted =
-      plant === undefined ? imports : [new URL(`./plant.ts?fault=${plant}`, import.meta.url).href];
+      plant === undefined ? imports : [new URL(`.//plant.ts?fault=${plant}`, import.meta.url).href];
     return planted.flatMap((module) => ["--import", module]);
   }
 }

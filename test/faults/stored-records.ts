@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { openLayout } from "../../src/accept/open-layout.ts";
-import { RESOURCES, type Resource } from "../../src/contract/resource.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { openLayout } from "../../src/ingest/log/open-layout.ts";
 import { type JudgedRecord, judge } from "../workload/expected-state.ts";
 import { batchNumberOf } from "./batch-source.ts";
 

@@ -47,7 +47,11 @@ export async function upgradeCommand(args: readonly string[]): Promise<number> {
   const again = `npm run rolling-upgrade -- --nodes ${nodes} --senders ${senders} --rest ${rest}s --seed ${seed}`;
   return await runAndPrint(again, async (enough) => {
     const report = await run({
-      ...{ nodes, senders, seed, restMs: rest * 1_000, enough },
+      nodes,
+      senders,
+      seed,
+      restMs: rest * 1_000,
+      enough,
       told: (line) => console.log(line),
     });
     const lines = [

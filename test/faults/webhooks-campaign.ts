@@ -125,7 +125,11 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
     }
     const batches = new BatchSource(seed);
     senders = new Senders({
-      ...{ route: () => balancer.route(), token, ledger, seed, senders: options.senders },
+      route: () => balancer.route(),
+      token,
+      ledger,
+      seed,
+      senders: options.senders,
       source: { next: () => batches.nextShort() },
     });
     const killed = await killNodes(nodes, log, SeededRandom.stream(seed, 4), options);

@@ -62,7 +62,11 @@ export async function webhooksCommand(args: readonly string[]): Promise<number> 
   const again = `npm run faults -- webhooks --kills ${kills} --nodes ${nodes} --seed ${seed} --senders ${senders}`;
   const campaign = async (enough: AbortSignal) => {
     const report = await runWebhooks({
-      ...{ kills, nodes, seed, senders, enough },
+      kills,
+      nodes,
+      seed,
+      senders,
+      enough,
       told: (line) => console.log(line),
     });
     return { lines: linesOf(report, seed), problems: report.problems };

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
-import { lowestIdAt } from "../../src/accept/request-id.ts";
-import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/observe/metrics.ts";
-import { type Survey, startSurvey } from "../../src/survey/survey.ts";
-import { createSurveyMetrics } from "../../src/survey/survey-metrics.ts";
+import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
+import { createSurveyMetrics, type Survey, startSurvey } from "../../src/operations/metrics/survey.ts";
+import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -57,7 +56,9 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     service = await startTestService();
     // The service's own looks every minute.
     survey = startSurvey({
-      ...{ on: service.pool, dataDirectory: process.cwd(), failed: () => undefined },
+      on: service.pool,
+      dataDirectory: process.cwd(),
+      failed: () => undefined,
       pace: { first: 1, often: 20, seldom: 20, restPerWork: 1 },
     });
     assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
@@ -231,7 +232,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
         async () => (await service.post("inventories", [inventoryRecord(), {}], lenient)).status === 202,
         WAIT_MS_MAX,
       );
-    /** Ends the lane's connection and sends, until so many batches were refused for it and so many lanes lost. */
+    /** Ends the log writer's connection and sends, until so many batches were refused for it and so many log writers lost. */
     const failUntil = async (refusedMin: number, lostMin: number) => {
       let refused = 0;
       await until(async () => {
@@ -239,7 +240,9 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
           "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bellhop accept'",
         );
         if ((await service.post("inventories", [inventoryRecord()])).status === 503) refused += 1;
-        const lost = /^bellhop_lane_failures_total (\d+)$/m.exec((await service.get("/metrics")).text)?.[1];
+        const lost = /^bellhop_log_writer_failures_total (\d+)$/m.exec(
+          (await service.get("/metrics")).text,
+        )?.[1];
         return refused >= refusedMin && Number(lost) >= lostMin;
       }, WAIT_MS_MAX);
     };
@@ -251,7 +254,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     await failUntil(3, 30);
     const fired = firing([began, await scrape()]);
     for (const alert of [
-      "BellhopLanesFail",
+      "BellhopLogWritersFail",
       "BellhopErrorBudgetFast",
       "BellhopErrorBudgetSlow",
       "BellhopRecordsRejected",
@@ -295,7 +298,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     for (const alert of [
       "ErrorBudgetFast",
       "ErrorBudgetSlow",
-      "LanesFail",
+      "LogWritersFail",
       "ApplyLags",
       "FeedsSilent",
       "ManyFeedsSilent",

@@ -29,14 +29,14 @@ describe("the same records in any order", () => {
     });
   }
 
-  test("are received in the order in which they were accepted, whichever lane takes them", async () => {
+  test("are received in the order in which they were accepted, whichever log writer takes them", async () => {
     const bench = await ApplyBench.open(3);
     try {
-      // A flush that waits (here for a key that another session holds) teaches its lane the database's clock inexactly.
+      // A flush that waits (here for a key that another session holds) teaches its log writer the database's clock inexactly.
       const slow = acceptBehindHeldKey(bench, "slow", 1_000);
       await slow.release();
       const first = await bench.accept([reservation("A", T1, "first")]);
-      // The lane that took the first is kept busy, so that another lane takes the second.
+      // The log writer that took the first is kept busy, so that another log writer takes the second.
       const busy = acceptBehindHeldKey(bench, "busy", 0);
       await busy.held;
       const second = await bench.accept([reservation("A", T1, "second")]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { isDistributed } from "../../src/db/distribution.ts";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 

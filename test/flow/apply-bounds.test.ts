@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { readBacklog } from "../../src/apply/backlog.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { readPart } from "../../src/apply/read-part.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
 const T1 = "2026-01-01T00:00:01Z";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { REQUEST_OUTCOME } from "../../src/accept/partitions.ts";
-import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/db/apply-gate.ts";
-import { atGate } from "../../src/retention/windows/at-gate.ts";
-import { openWindows } from "../../src/retention/windows/open-windows.ts";
+import { REQUEST_OUTCOME } from "../../src/ingest/log/partitions.ts";
+import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/platform/db/apply-gate.ts";
+import { atGate } from "../../src/retention/at-gate.ts";
+import { openWindows } from "../../src/retention/open-windows.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { isOnCitus } from "../support/database.ts";
 import { until } from "../support/until.ts";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
+import { readRecord } from "#contract/read-record.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
-import { readRecord } from "../../src/contract/read-record.ts";
-import { openStateSession } from "../../src/state/state-session.ts";
+import { openStateSession } from "../../src/apply/state/state-session.ts";
 import { reservation } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import {
@@ -33,7 +33,7 @@ function applicable(propertyId: number, key: string, received: Received): Applic
   return { clientCode: "ACME", of, incoming: { ...incoming, filters: content }, content };
 }
 
-describe("records of one key that lanes give to apply in any order", () => {
+describe("records of one key that log writers give to apply in any order", () => {
   let database: TestDatabase;
   let client: pg.Client;
   let memory: ApplyMemory;

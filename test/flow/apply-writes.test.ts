@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { UnstorableFact } from "#contract/facts-text.ts";
+import { readRecord } from "#contract/read-record.ts";
+import { UnreadableRecord } from "#contract/record-reading.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/isolate-bad-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
-import { UnstorableFact } from "../../src/contract/facts-text.ts";
-import { readRecord } from "../../src/contract/read-record.ts";
-import { UnreadableRecord } from "../../src/contract/record-reading.ts";
-import { loadCurrent } from "../../src/state/load-versions.ts";
-import { openStateSession, planByKeys } from "../../src/state/state-session.ts";
-import { writeCurrent } from "../../src/state/write-current.ts";
+import { loadCurrent } from "../../src/apply/state/load-versions.ts";
+import { openStateSession, planByKeys } from "../../src/apply/state/state-session.ts";
+import { writeCurrent } from "../../src/apply/state/write-current.ts";
 import { reservation } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -146,12 +146,10 @@ describe("what apply writes", () => {
     };
     const sourceTime = "2026-01-01T00:00:01.000000Z";
     const inventory = {
-      ...{
-        clientCode: "ACME",
-        propertyCode: "LON01",
-        createDateTime: sourceTime,
-        occupancyDate: "2026-05-01",
-      },
+      clientCode: "ACME",
+      propertyCode: "LON01",
+      createDateTime: sourceTime,
+      occupancyDate: "2026-05-01",
       roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity: 3, roomsSold: 1 }],
     };
     const { contentHash, content } = readRecord("inventories", Buffer.from(JSON.stringify(inventory)));
@@ -201,11 +199,14 @@ describe("what apply writes", () => {
     const [before = null] = await loadCurrent(client, [of]);
     await database.pool.query("update bellhop_state.current_record set record_index = 9 where key = 'A'");
     const current = { ...incoming, factsSourceTime: incoming.sourceTime };
-    await assert.rejects(writeCurrent(client, [{ of, current, before, quiet: "no", briefNights: null }]), {
-      code: "40001",
-    });
     await assert.rejects(
-      writeCurrent(client, [{ of, current, before: null, quiet: "no", briefNights: null }]),
+      writeCurrent(client, [{ of, current, before, warningFree: "no", compactNights: null }]),
+      {
+        code: "40001",
+      },
+    );
+    await assert.rejects(
+      writeCurrent(client, [{ of, current, before: null, warningFree: "no", compactNights: null }]),
       {
         code: "23505",
       },

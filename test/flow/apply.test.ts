@@ -214,8 +214,13 @@ describe("apply", () => {
       held
         .toSorted(([left], [right]) => Number(left) - Number(right))
         .map(([index, { code, message }]) => ({
-          ...{ record_index: Number(index), property_code: `TOLD${Math.floor(Number(index) / 3)}` },
-          ...{ resource: "r", key: "TOLD2", code, message, state: "h" },
+          record_index: Number(index),
+          property_code: `TOLD${Math.floor(Number(index) / 3)}`,
+          resource: "r",
+          key: "TOLD2",
+          code,
+          message,
+          state: "h",
         })),
     );
   });

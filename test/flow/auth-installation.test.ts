@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, beforeEach, describe, it } from "node:test";
-import { rotateKey } from "../../src/auth/key-admin.ts";
-import { reseal } from "../../src/auth/reseal.ts";
-import { clientConfig } from "../../src/db/connection.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { rotateKey } from "../../src/identity/key-admin.ts";
+import { reseal } from "../../src/identity/reseal.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
+import { createPool } from "../../src/platform/db/pool.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";
 import { newTestClient, requestToken, startAuthNode, statusWith, takeToken } from "./auth-service.ts";

@@ -3,16 +3,20 @@ import type { AddressInfo } from "node:net";
 import Fastify from "fastify";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Pool } from "pg";
-import type { AuthAdmin } from "../../src/auth/admin.ts";
-import { type AuthConfig, type Authenticator, createAuthenticator } from "../../src/auth/authenticator.ts";
-import { createClient } from "../../src/auth/client-admin.ts";
-import type { ClientSettings } from "../../src/auth/client-input.ts";
-import { createFailureLimiter } from "../../src/auth/failure-limiter.ts";
-import { registerAuthRoutes } from "../../src/auth/routes.ts";
-import { BodyBudget } from "../../src/http/body-budget.ts";
-import { clientAddressReader } from "../../src/http/client-address.ts";
-import { leaveBodies, receiveSmallBody } from "../../src/http/receive-body.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import type { AuthAdmin } from "../../src/identity/admin.ts";
+import {
+  type AuthConfig,
+  type Authenticator,
+  createAuthenticator,
+} from "../../src/identity/authenticator.ts";
+import { createClient } from "../../src/identity/client-admin.ts";
+import type { ClientSettings } from "../../src/identity/client-input.ts";
+import { createFailureLimiter } from "../../src/identity/failure-limiter.ts";
+import { registerAuthRoutes } from "../../src/identity/routes.ts";
+import { BodyBudget } from "../../src/platform/http/body-budget.ts";
+import { clientAddressReader } from "../../src/platform/http/client-address.ts";
+import { leaveBodies, receiveSmallBody } from "../../src/platform/http/receive-body.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const MIB = 1_048_576;

@@ -114,7 +114,7 @@ describe("the token endpoint", () => {
 
   it("answers an unknown id, a wrong secret and a revoked client in the same words", async () => {
     const revoked = await newTestClient(node.admin);
-    const { revokeClient } = await import("../../src/auth/client-admin.ts");
+    const { revokeClient } = await import("../../src/identity/client-admin.ts");
     await revokeClient(node.admin, revoked.clientId);
     const answers = await Promise.all(
       [

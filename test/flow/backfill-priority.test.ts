@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { open } from "./backfill-fixture.ts";
@@ -22,7 +22,7 @@ function stays(propertyCode: string, from: number, count: number) {
   return Array.from({ length: count }, (_, n) => reservation(`R${from + n}`, T1, { propertyCode }));
 }
 
-test("a backfill's parts come after all others, in the order of their lane, and after ten seconds in turn", async (t) => {
+test("a backfill's parts come after all others, in the order of their log writer, and after ten seconds in turn", async (t) => {
   if (await isOnCitus())
     return t.skip("On Citus a transaction of apply has one bucket, and these are two (0018).");
   const headers = { "backfill-id": await open(service, "FIRST", [RANGE]) };

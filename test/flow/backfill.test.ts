@@ -58,7 +58,10 @@ describe("a cold start of two years", () => {
     assert.equal(state, "open");
     assert.deepEqual(
       resources.map(({ resource, missingRecords, datesNamed, datesCovered }) => [
-        ...[resource, missingRecords, datesNamed, datesCovered],
+        resource,
+        missingRecords,
+        datesNamed,
+        datesCovered,
       ]),
       [
         ["inventories", 730, 730, 0],
@@ -324,8 +327,12 @@ describe("a batch that does not belong where it says", () => {
     assert.deepEqual(
       violations(odd).map(([pointer]) => pointer),
       [
-        ...["/propertyCode", "/resources/0/to", "/resources/0/expectedRecords"],
-        ...["/resources/1/resource", "/resources/1/to", "/resources/1/expectedRecords"],
+        "/propertyCode",
+        "/resources/0/to",
+        "/resources/0/expectedRecords",
+        "/resources/1/resource",
+        "/resources/1/to",
+        "/resources/1/expectedRecords",
       ],
     );
     assert.equal((await tell(service, "", "{")).json()["exception"], "bellhop.backfill.InvalidManifest");
@@ -335,7 +342,9 @@ describe("a batch that does not belong where it says", () => {
     const reader = await service.newClient({ scopes: ["read"] });
     const half = await service.newClient({ scopes: ["inventories:write"] });
     const manifest = (propertyCode: string, resource: string) => ({
-      ...{ clientCode: "ACME", propertyCode, resources: [{ resource, ...range }] },
+      clientCode: "ACME",
+      propertyCode,
+      resources: [{ resource, ...range }],
     });
     for (const [as, body] of [
       [reader, manifest("PLACE", "inventories")],

@@ -3,15 +3,15 @@ import { copyFile, open, readdir, readFile, rm, stat, truncate } from "node:fs/p
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { DamagedBackupError } from "../../src/backup/archive.ts";
-import { openBackupFile } from "../../src/backup/backup-file.ts";
-import { verifyBackup } from "../../src/backup/read-backup.ts";
-import { type RestoreOptions, restore } from "../../src/backup/restore.ts";
-import { TABLE_CLASSES, tablesOf } from "../../src/backup/table-class.ts";
-import { writeBackup } from "../../src/backup/write-backup.ts";
-import { openDatabase } from "../../src/db/open-database.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { DamagedBackupError } from "../../src/operations/backup/archive.ts";
+import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
+import { verifyBackup } from "../../src/operations/backup/read-backup.ts";
+import { type RestoreOptions, restore } from "../../src/operations/backup/restore.ts";
+import { TABLE_CLASSES, tablesOf } from "../../src/operations/backup/table-class.ts";
+import { writeBackup } from "../../src/operations/backup/write-backup.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -28,20 +28,21 @@ const module = (path: string) => new URL(`../../src/${path}`, import.meta.url).h
 
 /** What may stand in a binary COPY: types whose bytes have been the same in every PostgreSQL since 8.4. */
 const STABLE_TYPES = new Set([
-  ...[
-    "smallint",
-    "integer",
-    "bigint",
-    "boolean",
-    "uuid",
-    "text",
-    "bytea",
-    "json",
-    "date",
-    "numeric",
-    '"char"',
-  ],
-  ...["timestamp with time zone", "bigint[]", "text[]", "timestamp with time zone[]"],
+  "smallint",
+  "integer",
+  "bigint",
+  "boolean",
+  "uuid",
+  "text",
+  "bytea",
+  "json",
+  "date",
+  "numeric",
+  '"char"',
+  "timestamp with time zone",
+  "bigint[]",
+  "text[]",
+  "timestamp with time zone[]",
 ]);
 
 let service: TestService;
@@ -99,7 +100,9 @@ async function sameClient(node: TestService): Promise<TestService["client"]> {
     as: null,
     headers: { "content-type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams({
-      ...{ grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret },
+      grant_type: "client_credentials",
+      client_id: clientId,
+      client_secret: clientSecret,
     }).toString(),
   });
   const token = String(answer.json()["access_token"]);
@@ -331,11 +334,11 @@ describe("a restore refuses", () => {
 
 /** Restores, and hangs when the step begins that it was given. */
 const KILLED_RESTORE = `const { path, url, step } = JSON.parse(process.argv[1]);
-  const { restore } = await import("${module("backup/restore.ts")}");
-  const { clientConfig } = await import("${module("db/connection.ts")}");
-  const { createPool } = await import("${module("db/pool.ts")}");
-  const { createLogger } = await import("${module("observe/log.ts")}");
-  const { createSealer } = await import("${module("auth/seal.ts")}");
+  const { restore } = await import("${module("operations/backup/restore.ts")}");
+  const { clientConfig } = await import("${module("platform/db/connection.ts")}");
+  const { createPool } = await import("${module("platform/db/pool.ts")}");
+  const { createLogger } = await import("${module("platform/telemetry/log.ts")}");
+  const { createSealer } = await import("${module("identity/seal.ts")}");
   const { writeSync } = await import("node:fs");
   const log = createLogger({ level: "silent", pretty: false });
   const config = clientConfig({ connectionString: url }, "on");
@@ -361,9 +364,9 @@ describe("killed in the middle", () => {
     const path = join(directory, "killed.tar");
     const held = new HeldProcess(
       `const { path, url } = JSON.parse(process.argv[1]);
-      const { openBackupFile } = await import("${module("backup/backup-file.ts")}");
-      const { writeBackup } = await import("${module("backup/write-backup.ts")}");
-      const { clientConfig } = await import("${module("db/connection.ts")}");
+      const { openBackupFile } = await import("${module("operations/backup/backup-file.ts")}");
+      const { writeBackup } = await import("${module("operations/backup/write-backup.ts")}");
+      const { clientConfig } = await import("${module("platform/db/connection.ts")}");
       const sink = await openBackupFile(path, 0);
       const write = sink.write.bind(sink);
       let writes = 0;

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { signAccessToken } from "../../src/auth/access-token.ts";
-import type { SigningKey } from "../../src/auth/signing-key.ts";
-import { endCertification, findCertification, openCertification } from "../../src/certify/certification.ts";
-import { datesFrom } from "../../src/certify/fields.ts";
-import { readReport } from "../../src/certify/read-report.ts";
-import { WireNotes } from "../../src/certify/wire-notes.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
-import { mapLabel } from "../../src/state/label-mapping.ts";
+import { mapLabel } from "../../src/apply/state/label-mapping.ts";
+import {
+  endCertification,
+  findCertification,
+  openCertification,
+} from "../../src/certification/certification.ts";
+import { datesFrom } from "../../src/certification/fields.ts";
+import { readReport } from "../../src/certification/read-report.ts";
+import { WireNotes } from "../../src/certification/wire-notes.ts";
+import { signAccessToken } from "../../src/identity/access-token.ts";
+import type { SigningKey } from "../../src/identity/signing-key.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { bellhop } from "../support/command.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";

@@ -1,5 +1,5 @@
-import { openCertification } from "../../src/certify/certification.ts";
-import type { Report } from "../../src/certify/report.ts";
+import { openCertification } from "../../src/certification/certification.ts";
+import type { Report } from "../../src/certification/report.ts";
 import type { TestClient, TestService } from "../support/service.ts";
 
 /** A client of its own hotel whose certification is open, held to limits that a test meets only when it means to. */

@@ -76,6 +76,6 @@ export async function readToEnd(
 }
 
 /** What a change is about, and which content: for lists of many. */
-export function brief({ resource, propertyCode, key, sourceTime }: ChangeLine): string {
+export function compact({ resource, propertyCode, key, sourceTime }: ChangeLine): string {
   return `${resource} ${propertyCode} ${key} ${sourceTime.slice(0, 19)}`;
 }

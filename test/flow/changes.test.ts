@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { updateClient } from "../../src/auth/client-admin.ts";
-import { ChangeWatch } from "../../src/feed/change-watch.ts";
-import { BEGINNING } from "../../src/feed/positions.ts";
-import { readChanges } from "../../src/feed/read-changes.ts";
+import { updateClient } from "../../src/identity/client-admin.ts";
+import { ChangeWatch } from "../../src/query/changes/change-routes.ts";
+import { BEGINNING } from "../../src/query/changes/positions.ts";
+import { readChanges } from "../../src/query/changes/read-changes.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { answerOf, brief, CHANGES, readFeed, readToEnd } from "./change-fixture.ts";
+import { answerOf, CHANGES, compact, readFeed, readToEnd } from "./change-fixture.ts";
 import { apply, group, inventory, parameterMessage, reservation } from "./read-fixture.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
@@ -61,17 +61,17 @@ describe("the change feed", () => {
       reservation(`R${n}`, at(1), { clientCode: "WALK", propertyCode: `P${n % 3 === 0 ? 0 : n % 23}` }),
     );
     await apply(service, "reservations", records, { as });
-    const whole = (await readToEnd(service, "limit=10000", undefined, { as })).changes.map(brief);
+    const whole = (await readToEnd(service, "limit=10000", undefined, { as })).changes.map(compact);
     assert.equal(new Set(whole).size, 120);
     for (const limit of [1, 7, 64, 119, 120]) {
       const { changes } = await readToEnd(service, `limit=${limit}`, undefined, { as });
-      assert.deepEqual(changes.map(brief).sort(), whole.toSorted(), `limit ${limit}`);
+      assert.deepEqual(changes.map(compact).sort(), whole.toSorted(), `limit ${limit}`);
     }
     const page = await readFeed(service, "limit=20", { as });
     assert.equal(page.changes.length, 20);
     for (const [n, { cursor }] of page.changes.entries()) {
-      const told = page.changes.slice(0, n + 1).map(brief);
-      const rest = (await readToEnd(service, "limit=10000", cursor, { as })).changes.map(brief);
+      const told = page.changes.slice(0, n + 1).map(compact);
+      const rest = (await readToEnd(service, "limit=10000", cursor, { as })).changes.map(compact);
       assert.deepEqual([...told, ...rest].sort(), whole.toSorted(), `after line ${n}`);
     }
   });
@@ -333,7 +333,7 @@ describe("the change feed", () => {
     );
     await apply(service, "reservations", [{ ...of("A", 2), status: "CANCELLED" }], { as });
     const last = await readToEnd(service, "", corrected.cursor, { as });
-    assert.deepEqual(last.changes.map(brief), ["reservations LIS01 A 2026-01-01T00:00:02"]);
+    assert.deepEqual(last.changes.map(compact), ["reservations LIS01 A 2026-01-01T00:00:02"]);
   });
 
   test("a cursor ahead of a database that was restored to an earlier state is gone", async () => {

@@ -6,14 +6,13 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { bucketOf } from "../../src/accept/bucket.ts";
-import { retireLanes } from "../../src/apply/retire-lanes.ts";
-import { clientConfig } from "../../src/db/connection.ts";
-import type { DistributionReport } from "../../src/db/distribute.ts";
-import { createPool, POOL_ANSWER_MS_MAX } from "../../src/db/pool.ts";
-import { BucketPromise } from "../../src/insight/bucket-promise.ts";
-import { settledReceipts } from "../../src/insight/watermark.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { retireLogWriters } from "../../src/apply/postgres-apply-session.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { BucketClosedTimestamp, settledReceipts } from "../../src/insight/watermark.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
+import type { DistributionReport } from "../../src/platform/db/distribute.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/pool.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -56,7 +55,10 @@ if (joined !== undefined)
       const address = { connectionString: joined.url };
       const log = createLogger({ level: "silent", pretty: false });
       database = {
-        ...{ name: "joined", url: joined.url, embedded: false, dataDirectory: undefined },
+        name: "joined",
+        url: joined.url,
+        embedded: false,
+        dataDirectory: undefined,
         pool: createPool(clientConfig(address, "on"), log, 4),
         clientConfig: clientConfig(address, "on"),
         session: { address, synchronousCommit: "on" },
@@ -168,16 +170,16 @@ if (joined !== undefined)
       assert.match(backup.err, /no snapshot in common.*PostgreSQL's own tools/);
     });
 
-    test("seals no lane while a worker is still at work on what its session began", async () => {
+    test("seals no log writer while a worker is still at work on what its session began", async () => {
       const client = await database.pool.connect();
       // A session of the coordinator that is gone, and one at a worker that is named as Citus names those it opens for it.
       const gone = new pg.Client(clientConfig({ connectionString: joined.url }));
       await gone.connect();
-      const { rows } = await gone.query<{ lane_id: string; backend_pid: number }>(
-        `insert into bellhop.lane (backend_pid, backend_start)
-        select pid, backend_start from pg_stat_activity where pid = pg_backend_pid() returning lane_id::text, backend_pid`,
+      const { rows } = await gone.query<{ log_writer_id: string; backend_pid: number }>(
+        `insert into bellhop.log_writer (backend_pid, backend_start)
+        select pid, backend_start from pg_stat_activity where pid = pg_backend_pid() returning log_writer_id::text, backend_pid`,
       );
-      const [{ lane_id, backend_pid } = assert.fail()] = rows;
+      const [{ log_writer_id, backend_pid } = assert.fail()] = rows;
       await gone.end();
       const nodes = await client.query<{ port: number }>(
         "select nodeport as port from pg_dist_node where groupid <> 0 order by nodeport limit 1",
@@ -188,9 +190,9 @@ if (joined !== undefined)
       await atWorker.connect();
       const isSealed = async () => {
         await client.query("set search_path = bellhop_state");
-        await retireLanes(client);
-        const sealed = "select from bellhop.lane where lane_id = $1 and sealed_at is not null";
-        return (await client.query(sealed, [lane_id])).rowCount === 1;
+        await retireLogWriters(client);
+        const sealed = "select from bellhop.log_writer where log_writer_id = $1 and sealed_at is not null";
+        return (await client.query(sealed, [log_writer_id])).rowCount === 1;
       };
       try {
         await until(async () => {
@@ -222,7 +224,7 @@ if (joined !== undefined)
         `select distinct on (home.nodeport) bucket, home.nodeport as port
         from generate_series(0, 63) as bucket
         join pg_dist_shard_placement as home
-          on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_promise', bucket::smallint)
+          on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_closed_timestamp', bucket::smallint)
         order by home.nodeport, bucket`,
       );
       const [{ bucket } = assert.fail(), other = assert.fail()] = rows;
@@ -231,16 +233,16 @@ if (joined !== undefined)
       const holder = new pg.Client(clientConfig({ connectionString: address.href }));
       await holder.connect();
       try {
-        // What the lanes of the stopped services may have begun is not waited for here.
+        // What the log writers of the stopped services may have begun is not waited for here.
         await until(async () => {
           const client = await pool.connect();
           try {
             await client.query("set search_path = bellhop_state");
-            await retireLanes(client);
+            await retireLogWriters(client);
           } finally {
             client.release();
           }
-          return (await pool.query("select from bellhop.lane where sealed_at is null")).rowCount === 0;
+          return (await pool.query("select from bellhop.log_writer where sealed_at is null")).rowCount === 0;
         }, 20_000);
         // Whoever asks that worker what it holds prepared waits until this ends.
         await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
@@ -248,7 +250,7 @@ if (joined !== undefined)
           "set local allow_system_table_mods = on; set local citus.enable_ddl_propagation = off",
         );
         await holder.query("alter view pg_catalog.pg_prepared_xacts set (security_barrier = false)");
-        const before = await new BucketPromise(pool, bucket).settled();
+        const before = await new BucketClosedTimestamp(pool, bucket).settled();
         const settled = await settledReceipts(pool, { bucket });
         assert.ok(settled !== null && settled > before, `${settled} after ${before}`);
       } finally {
@@ -283,7 +285,7 @@ if (joined !== undefined)
         address.port = String(ports[1]);
         farUrl = address.href;
         service = await startTestService({}, { database });
-        // The lanes write to both, and every bucket has an owner.
+        // The log writers write to both, and every bucket has an owner.
         for (const { propertyCode } of [near, far])
           await apply(service, "reservations", [
             reservation("first", "2026-01-01T00:00:00Z", { propertyCode }),
@@ -327,7 +329,7 @@ if (joined !== undefined)
             const requestId = await accepted(near, id);
             await until(() => isApplied(near, requestId), 30_000);
           }
-          // A lane ends with what it could not write there; the next is born without that worker's word.
+          // A log writer ends with what it could not write there; the next is born without that worker's word.
           const refused = await posted(far, "refused");
           assert.equal(refused.status, 503);
           await until(async () => (await posted(near, "after-refused")).status === 202, 30_000);

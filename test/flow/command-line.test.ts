@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { COMMANDS } from "../../src/cli/run-command.ts";
+import { COMMANDS } from "../../src/cli.ts";
 import { type Answer, runLines } from "../support/command-lines.ts";
 
 /** Where no database can be reached, so that only the lines themselves are checked. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fastify from "fastify";
-import { addAppRoutes } from "../../src/http/console/app-routes.ts";
+import { addAppRoutes } from "../../src/console/app-routes.ts";
 
 let directory: string;
 let address: string;
@@ -72,9 +72,15 @@ describe("the console's app", () => {
 
   test("has nothing but its own files: no maps, no paths out of it, no page for a file or an address of the API", async () => {
     for (const path of [
-      ...["/console/assets/index-Ab3_-x9Z.js.map", "/console/assets/other.js", "/console/assets"],
-      ...["/console/../package.json", "/console/..%2f..%2fpackage.json", "/console/package.json"],
-      ...["/console/api/nothing", "/console/api", "/console/assets/index-Ab3_-x9Z.js.gz"],
+      "/console/assets/index-Ab3_-x9Z.js.map",
+      "/console/assets/other.js",
+      "/console/assets",
+      "/console/../package.json",
+      "/console/..%2f..%2fpackage.json",
+      "/console/package.json",
+      "/console/api/nothing",
+      "/console/api",
+      "/console/assets/index-Ab3_-x9Z.js.gz",
     ])
       assert.ok((await ask(path)).status >= 400, path);
   });

@@ -98,8 +98,10 @@ describe("clients", () => {
     const renamed = await session.change<ClientAnswer>(`clients/${clientId}/update`, { name: "Renamed" });
     assert.deepEqual([renamed.name, renamed.requestRate, renamed.grantTotal], ["Renamed", 7, 1]);
     const changed = await session.change<ClientAnswer>(`clients/${clientId}/update`, {
-      ...{ requestRate: null, scopes: ["read", "groups:write"] },
-      ...{ addGrants: [{ clientCode: "BETA", propertyCode: "H1" }], removeGrants: GRANTS },
+      requestRate: null,
+      scopes: ["read", "groups:write"],
+      addGrants: [{ clientCode: "BETA", propertyCode: "H1" }],
+      removeGrants: GRANTS,
     });
     assert.equal(changed.requestRate, null);
     assert.deepEqual(changed.scopes, ["groups:write", "read"]);

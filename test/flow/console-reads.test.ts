@@ -14,7 +14,7 @@ import type {
   RequestItem,
   VersionItem,
 } from "../../src/console/answers.ts";
-import { readStatement } from "../../src/db/statement.ts";
+import { readStatement } from "../../src/platform/db/statement.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
@@ -143,8 +143,13 @@ test("the intake counts batches and records by minute, says what waits, and show
   const records = (intake: IntakeAnswer) =>
     intake.minutes.reduce((sum, { resources }) => sum + (resources?.groups.records ?? 0), 0);
   const group = (property: string) => ({
-    ...{ clientCode: "ACME", propertyCode: property, lastModifiedDateTime: "2026-01-01T00:00:00Z" },
-    ...{ groupCode: "g", groupStatusCode: "DEFINITE", startDate: "2026-09-10", endDate: "2026-09-12" },
+    clientCode: "ACME",
+    propertyCode: property,
+    lastModifiedDateTime: "2026-01-01T00:00:00Z",
+    groupCode: "g",
+    groupStatusCode: "DEFINITE",
+    startDate: "2026-09-10",
+    endDate: "2026-09-12",
     groupBlocks: [{ occupancyDate: "2026-09-10", roomTypeCode: "DLX", blocks: 20 }],
   });
   const properties = ["P1", "P2", "P3", "P4", "P5"];
@@ -192,17 +197,23 @@ test("a reservation's history tells what each version changed, also the first of
   const whole = await session.read<Page<VersionItem>>(path);
   assert.deepEqual(
     whole.items.map(({ status, outcome, late, changes }) => ({
-      ...{ status, outcome, late },
+      status,
+      outcome,
+      late,
       changes: changes.filter(({ pointer }) => pointer !== "/lastModifiedDateTime"),
     })),
     [
       { status: "CONFIRMED", outcome: "applied", late: false, changes: [] },
       {
-        ...{ status: "CONFIRMED", outcome: "stale", late: true },
+        status: "CONFIRMED",
+        outcome: "stale",
+        late: true,
         changes: [{ pointer: "/channel", before: null, after: '"WEB"' }],
       },
       {
-        ...{ status: "CANCELLED", outcome: "applied", late: false },
+        status: "CANCELLED",
+        outcome: "applied",
+        late: false,
         changes: [{ pointer: "/status", before: '"CONFIRMED"', after: '"CANCELLED"' }],
       },
     ],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createOperator, disableOperator, setOperatorPassword } from "../../src/auth/operator-admin.ts";
 import type { SessionAnswer } from "../../src/console/answers.ts";
+import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operator-admin.ts";
 import { cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
@@ -125,8 +125,20 @@ describe("logging in to the console", () => {
 describe("a session", () => {
   test("is asked for everywhere but at the login", async () => {
     const paths = [
-      ...["intake", "requests", "requests/0/records/0", "properties", "client-codes", "calendar", "history"],
-      ...["quarantine", "clients", "client-options", "clients/x", "settings", "labels", "audit"],
+      "intake",
+      "requests",
+      "requests/0/records/0",
+      "properties",
+      "client-codes",
+      "calendar",
+      "history",
+      "quarantine",
+      "clients",
+      "client-options",
+      "clients/x",
+      "settings",
+      "labels",
+      "audit",
     ];
     for (const path of paths) {
       for (const cookie of ["", "bellhop-console-1=x", `a=${"A".repeat(43)}`]) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { readConfig } from "../../src/config.ts";
-import { buildOpenApiDocument } from "../../src/http/openapi/document.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { buildOpenApiDocument } from "../../src/openapi/document.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { brokenPromises, type Promises, promisesOf } from "../support/promises.ts";
 
 const frozen = JSON.parse(

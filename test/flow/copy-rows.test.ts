@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
-import { copyIn } from "../../src/db/copy-in.ts";
-import { CopyRows } from "../../src/db/copy-rows.ts";
-import { isDataError } from "../../src/db/sql-state.ts";
-import { isoOfStored, openStateSession } from "../../src/state/state-session.ts";
+import { isoOfStored, openStateSession } from "../../src/apply/state/state-session.ts";
+import { CopyRows, copyIn } from "../../src/platform/db/copy-in.ts";
+import { isDataError } from "../../src/platform/db/sql-state.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { withTransaction } from "../../src/db/transaction.ts";
+import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bucketOf } from "../../src/accept/bucket.ts";
 import { replay } from "../../src/apply/replay.ts";
+import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
 import { groupRecord, inventoryRecord } from "../support/records.ts";
@@ -103,15 +103,13 @@ test("records that were refused go, too, in whoever's part of the log they lie",
   ];
   await bench.properties.register("tester", records);
   const { requestId } = await bench.log.append({
-    ...{
-      clientId: "tester",
-      resource: "r",
-      body,
-      lenient: true,
-      correlationId: null,
-      replyTo: null,
-      idempotency: null,
-    },
+    clientId: "tester",
+    resource: "r",
+    body,
+    lenient: true,
+    correlationId: null,
+    replyTo: null,
+    idempotency: null,
     records,
     rejected: [{ index: 1, start, end: start + refused.length, violations, violationTotal: 1 }],
   });

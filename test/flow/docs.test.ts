@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import fastify from "fastify";
 import { readConfig } from "../../src/config.ts";
-import { registerDocsRoutes } from "../../src/http/docs-routes.ts";
+import { registerDocsRoutes } from "../../src/documentation/docs-routes.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";

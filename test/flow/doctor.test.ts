@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { makePayloadKey } from "../../src/accept/payload-keys.ts";
-import { recordAudit } from "../../src/auth/audit.ts";
-import { retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
-import { createSealer } from "../../src/auth/seal.ts";
 import { readConfig } from "../../src/config.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { oldestTransactions } from "../../src/doctor/checks/transactions.ts";
-import { examine } from "../../src/doctor/examine.ts";
-import type { Finding, Health } from "../../src/doctor/finding.ts";
-import { createLogger } from "../../src/observe/log.ts";
-import { runRetention } from "../../src/retention/windows/run-retention.ts";
-import { setTerm } from "../../src/retention/windows/set-term.ts";
+import { recordAudit } from "../../src/identity/audit.ts";
+import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
+import { oldestTransactions } from "../../src/operations/doctor/checks/transactions.ts";
+import { examine } from "../../src/operations/doctor/examine.ts";
+import type { Finding, Health } from "../../src/operations/doctor/finding.ts";
+import { createPool } from "../../src/platform/db/pool.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
+import { setTerm } from "../../src/retention/cli.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -60,7 +60,7 @@ describe("beside a running service", () => {
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply backups buckets clock database disk erasures keys lanes leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
+        ..."apply backups buckets clock database disk erasures keys log writers leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),

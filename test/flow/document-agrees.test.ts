@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { OpenApiDocument, Operation, Schema } from "../../src/http/openapi/model.ts";
+import type { OpenApiDocument, Operation, Schema } from "../../src/platform/http/openapi/model.ts";
 import { errorsOf } from "../support/openapi.ts";
 import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";

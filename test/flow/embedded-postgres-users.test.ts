@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { findServer, stopServer } from "../../src/db/embedded/postmaster.ts";
+import { findServer, stopServer } from "../../src/platform/db/embedded/postmaster.ts";
 import { type CheckoutCopy, copyCheckout } from "../support/checkout-copy.ts";
 import { HeldDatabase, type HolderOptions } from "../support/held-database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { after, afterEach, test } from "node:test";
-import { findServer, serverProcesses, stopServer } from "../../src/db/embedded/postmaster.ts";
+import { findServer, serverProcesses, stopServer } from "../../src/platform/db/embedded/postmaster.ts";
 import { HeldDatabase } from "../support/held-database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";

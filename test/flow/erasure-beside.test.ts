@@ -8,14 +8,14 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
-import { addWebhook } from "../../src/feed/webhooks/administration.ts";
-import { deliverOnce } from "../../src/feed/webhooks/deliver-once.ts";
-import { ChangeNoticer } from "../../src/feed/webhooks/notice-changes.ts";
-import { resolveByDns } from "../../src/feed/webhooks/resolve-host.ts";
-import { SHARDS } from "../../src/feed/webhooks/shard-leases.ts";
+import { createSealer } from "../../src/identity/seal.ts";
 import { rewritePart } from "../../src/retention/rewrite-part.ts";
+import { AddressRules } from "../../src/webhooks/address-rules.ts";
+import { addWebhook } from "../../src/webhooks/administration.ts";
+import { deliverOnce } from "../../src/webhooks/deliver-once.ts";
+import { ChangeNoticer } from "../../src/webhooks/notice-changes.ts";
+import { resolveByDns } from "../../src/webhooks/resolve-host.ts";
+import { SHARDS } from "../../src/webhooks/shard-leases.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -136,7 +136,9 @@ describe("an erasure beside what others have read or kept", () => {
     const asked = Promise.withResolvers<ServerResponse>();
     receiver.answer = (_message, response) => asked.resolve(response);
     const parts = {
-      ...{ pool, sealer, send: { rules, resolve: resolveByDns, stopping: new AbortController().signal } },
+      pool,
+      sealer,
+      send: { rules, resolve: resolveByDns, stopping: new AbortController().signal },
       plan: { messageSeconds: [60], endpointSeconds: [60], pauseAfterSeconds: 3_600 },
     };
     const due = { messageId: message?.messageId ?? "", endpointId, clientId, failures: 0 };
@@ -155,8 +157,8 @@ describe("an erasure beside what others have read or kept", () => {
     ]);
     assert.equal(await bench.outcomesOf(requestId), "a");
     const client = await bench.database.pool.connect();
-    const [part] = await bench.rows<{ bucket: number; laneId: string }>(
-      `select bucket, lane_id::text as "laneId" from bellhop.accept_log where request_id = $1`,
+    const [part] = await bench.rows<{ bucket: number; logWriterId: string }>(
+      `select bucket, log_writer_id::text as "logWriterId" from bellhop.accept_log where request_id = $1`,
       [requestId],
     );
     assert.ok(part !== undefined);
@@ -165,7 +167,7 @@ describe("an erasure beside what others have read or kept", () => {
     const currentRow = async () =>
       (
         await bench.rows<{ hash: string; nights: string | null }>(
-          `select encode(content_hash, 'hex') as hash, brief_nights as nights
+          `select encode(content_hash, 'hex') as hash, compact_nights as nights
           from bellhop_state.current_record where key = 'R-1'`,
         )
       )[0];
@@ -200,7 +202,7 @@ test("an erasure comes again in another database by the list, where the same was
       assert.match(out, new RegExp(expected));
     }
     assert.deepEqual(await searchEverywhere(bench.database.pool, WORDS), []);
-    // Accepted by one who does not know of the list, as this log does not: stripped when it is applied.
+    // Accepted by one who does not know of the list, as this log does not: redacted when it is applied.
     assert.equal(await bench.acceptAndApply([ottilie(at(12), { numberOfRooms: 2 })]), "a");
     assert.equal(await bench.acceptAndApply([ottilie(at(13), { numberOfRooms: 2 })]), "u");
     assert.deepEqual(await searchEverywhere(bench.database.pool, "Ottilie"), []);

@@ -34,12 +34,10 @@ export function ottilie(lastModifiedDateTime: string, changes: LooseRecord = {})
     guestContact: { email: "ottilie@example.com" },
     roomStays: [
       {
-        ...{
-          arrivalDate: "2026-03-10",
-          departureDate: "2026-03-13",
-          roomTypeCode: "DLX",
-          roomNumber: "4711-Suite",
-        },
+        arrivalDate: "2026-03-10",
+        departureDate: "2026-03-13",
+        roomTypeCode: "DLX",
+        roomNumber: "4711-Suite",
         services: [{ serviceName: "Cake for Ottilie", serviceValue: 12.5 }],
       },
     ],

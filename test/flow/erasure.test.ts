@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { recordAudit } from "../../src/auth/audit.ts";
+import { digestState, STATE_SCHEMA } from "../../src/apply/state/state-schema.ts";
 import { readConfig } from "../../src/config.ts";
-import { examine } from "../../src/doctor/examine.ts";
-import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
+import { recordAudit } from "../../src/identity/audit.ts";
+import { examine } from "../../src/operations/doctor/examine.ts";
 import { groupRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -74,7 +74,7 @@ describe("an erasure", () => {
       "select bucket, request_id, outcomes, warned_count from bellhop.request_outcome order by request_id, bucket",
     );
     const log = await pool.query(
-      `select bucket, lane_id, request_id, kind, record_count, batch_record_count, json_array_length(rejections) as rejected
+      `select bucket, log_writer_id, request_id, kind, record_count, batch_record_count, json_array_length(rejections) as rejected
       from bellhop.accept_log order by request_id, bucket`,
     );
     const versions = await pool.query(
@@ -92,8 +92,16 @@ describe("an erasure", () => {
     const { changes } = await readToEnd(service);
     const told = changes.map(({ record, cursor, ...rest }) => rest);
     return {
-      ...{ outcomes: outcomes.rows, log: log.rows, versions: versions.rows, books, told },
-      ...{ nights, nightsHash, blocks, blocksHash, currentRecords },
+      outcomes: outcomes.rows,
+      log: log.rows,
+      versions: versions.rows,
+      books,
+      told,
+      nights,
+      nightsHash,
+      blocks,
+      blocksHash,
+      currentRecords,
     };
   }
 
@@ -195,7 +203,7 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(WORDS), []);
   });
 
-  test("is honoured when the hotel sends the guest again: unchanged, and stripped before it is kept", async () => {
+  test("is honoured when the hotel sends the guest again: unchanged, and redacted before it is kept", async () => {
     assert.equal((await push([ottilie(at(16))])).outcomes, "u");
     assert.equal((await push([ottilie(at(17), { numberOfRooms: 3 })])).outcomes, "a");
     const refused = JSON.stringify([{ ...ottilie(at(18)), status: 7 }, ...others(910, 1)]);
@@ -310,7 +318,9 @@ describe("an erasure", () => {
   test("takes place beside traffic, of which nothing is refused and nothing is left", async () => {
     const karl = (hour: number, rooms: number) =>
       reservationRecord({
-        ...{ reservationId: "R-KARL", lastModifiedDateTime: at(hour), numberOfRooms: rooms },
+        reservationId: "R-KARL",
+        lastModifiedDateTime: at(hour),
+        numberOfRooms: rooms,
         profiles: [{ name: "Karl Kranich" }],
       });
     await push([karl(1, 1)]);
@@ -355,7 +365,8 @@ describe("an erasure", () => {
     const lines = [
       JSON.stringify({ ...JSON.parse(head), erasures: rest.length + 2 }),
       JSON.stringify({ ...JSON.parse(first), erasureId: randomUUID() }),
-      ...[first, ...rest],
+      first,
+      ...rest,
     ];
     for (const [text, said] of [
       [`${lines.join("\n")}\n`, /lists 1 erasures that this database does not know, and is not replaced/],

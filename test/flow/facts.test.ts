@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "../../src/contract/check-record.ts";
-import { readRecord } from "../../src/contract/read-record.ts";
-import { letterOf, RESOURCES, type Resource } from "../../src/contract/resource.ts";
-import { factColumns, factsText, readFacts } from "../../src/contract/test-facts.ts";
-import { recordsOf } from "../../src/contract/test-records.ts";
-import { VERSION_TABLES } from "../../src/state/version-tables.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readRecord } from "#contract/read-record.ts";
+import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
+import { factColumns, factsText, readFacts } from "#contract/test-facts.ts";
+import { recordsOf } from "#contract/test-records.ts";
+import { VERSION_TABLES } from "../../src/apply/state/version-tables.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { validRecords } from "../support/valid-records.ts";
 

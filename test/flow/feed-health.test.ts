@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bucketOf } from "../../src/accept/bucket.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { mapLabel } from "../../src/apply/state/label-mapping.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import { addDays } from "../../src/insight/stay-date.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { mapLabel } from "../../src/state/label-mapping.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { ensurePartitions } from "../../src/accept/partitions.ts";
-import { lowestIdAt } from "../../src/accept/request-id.ts";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
 import { Ownership } from "../../src/apply/ownership.ts";
-import { readStatement } from "../../src/db/statement.ts";
-import { openStateSession, planByKeys } from "../../src/state/state-session.ts";
+import { openStateSession, planByKeys } from "../../src/apply/state/state-session.ts";
+import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
+import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
+import { readStatement } from "../../src/platform/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const TRANSACTIONS = 1_500;
@@ -46,7 +46,7 @@ describe("while a snapshot is held", () => {
     await planByKeys(client, true);
     await holder.query("set idle_in_transaction_session_timeout = 0");
     await holder.query("begin isolation level repeatable read");
-    await holder.query("select count(*) from bellhop.lane");
+    await holder.query("select count(*) from bellhop.log_writer");
   });
   after(async () => {
     await holder.end();
@@ -67,10 +67,10 @@ describe("while a snapshot is held", () => {
   }
 
   test("a transaction of apply finds its place by a row or two after thousands of others", async () => {
-    const lane = await client.query<{ id: string }>(
-      `insert into bellhop.lane (backend_pid, backend_start) values (pg_backend_pid(), now()) returning lane_id::text as id`,
+    const logWriter = await client.query<{ id: string }>(
+      `insert into bellhop.log_writer (backend_pid, backend_start) values (pg_backend_pid(), now()) returning log_writer_id::text as id`,
     );
-    const laneId = lane.rows[0]?.id ?? "";
+    const logWriterId = logWriter.rows[0]?.id ?? "";
     const ownership = new Ownership(new LeaseStatements(client), "tester");
     await ownership.take([{ bucket: 5, epoch: "0" }]);
     const transaction = async (at: number) => {
@@ -78,7 +78,7 @@ describe("while a snapshot is held", () => {
       await readBacklog(client, [5], 1_000);
       await client.query("begin");
       const counters = await ownership.lock([5]);
-      await advanceCursors(client, [{ bucket: 5, laneId, requestId } as LogPart]);
+      await advanceCursors(client, [{ bucket: 5, logWriterId, requestId } as LogPart]);
       counters.take(5);
       await counters.write(client);
       await client.query("commit");
@@ -100,7 +100,7 @@ describe("while a snapshot is held", () => {
 
 /** Parts of 8 buckets, so many that their statistics tell of few buckets: an entry each millisecond until now. */
 const FILL_LOG = `
-  insert into bellhop.accept_log (bucket, lane_id, request_id, kind, resource, client_id, received_at, record_count,
+  insert into bellhop.accept_log (bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count,
     batch_record_count, batch_part_count)
   select at % 8, $1, format('%s-%s-7000-8000-%s', left(ms, 8), right(ms, 4), lpad(to_hex(at), 12, '0'))::uuid, 'b', 'r', 'tester',
     now(), 1, 1, 1
@@ -115,17 +115,17 @@ test("in a log of which few buckets have all, the next of the others is found wi
     await openStateSession(client, "bellhop_state");
     await ensurePartitions(client, Date.now());
     await planByKeys(client, true);
-    const lane = await client.query<{ id: string }>(
-      `insert into bellhop.lane (backend_pid, backend_start) values (pg_backend_pid(), now()) returning lane_id::text as id`,
+    const logWriter = await client.query<{ id: string }>(
+      `insert into bellhop.log_writer (backend_pid, backend_start) values (pg_backend_pid(), now()) returning log_writer_id::text as id`,
     );
     // One that is to be retired, or nothing would be asked of it.
     await client.query(
-      "insert into bellhop.lane (backend_pid, backend_start, sealed_at) values (0, now(), now())",
+      "insert into bellhop.log_writer (backend_pid, backend_start, sealed_at) values (0, now(), now())",
     );
-    await client.query(FILL_LOG, [lane.rows[0]?.id]);
+    await client.query(FILL_LOG, [logWriter.rows[0]?.id]);
     await client.query("analyze bellhop.accept_log");
     const buckets = Array.from({ length: 32 }, (_, at) => at + 32);
-    const lanes = [lane.rows[0]?.id];
+    const logWriters = [logWriter.rows[0]?.id];
     // As named statements are planned once they have run some times: for whichever bucket.
     await client.query("set plan_cache_mode = force_generic_plan");
     const passedOver = async (file: string, values: readonly (number | string | readonly unknown[])[]) => {
@@ -145,10 +145,10 @@ test("in a log of which few buckets have all, the next of the others is found wi
     };
     for (const [file, values] of [
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
-      ["insight/sql/read-oldest-unapplied.sql", [40, lanes]],
-      ["insight/sql/read-waiting-parts.sql", [40, lanes, 100, "ACME", "LIS01"]],
-      ["survey/sql/survey-backlog.sql", [lanes]],
-      ["console/sql/read-lag.sql", [100, lanes]],
+      ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
+      ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],
+      ["survey/sql/survey-backlog.sql", [logWriters]],
+      ["console/sql/read-lag.sql", [100, logWriters]],
       ["apply/sql/retire-lanes.sql", []],
     ] as const)
       assert.equal(await passedOver(file, values), 0, file);
@@ -179,11 +179,11 @@ test("what is to be packed is found without going over entries, and by what arri
       select 'ACME', 'H' || at, at % 64, 'test' from generate_series(1, 200) as at`);
     // Two of them have reservations; a third has some that were packed, and an arrival an hour ago.
     await client.query(`
-      insert into bellhop_state.night_exchange (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
+      insert into bellhop_state.ledger_delta (source_time, received_at, property_id, first_night, nights, bucket, runs, key)
       select now(), now(), property_id, current_date, 2, bucket, '{}', 'k'
       from bellhop.property cross join generate_series(1, 30000) where property_id <= 3`);
     await client.query(`
-      insert into bellhop_state.night_pack_progress (bucket, property_id, received_up_to)
+      insert into bellhop_state.ledger_segment_progress (bucket, property_id, received_up_to)
       select bucket, property_id, now() from bellhop.property where property_id in (2, 3)`);
     await client.query(`
       insert into bellhop.feed_arrival

@@ -210,20 +210,16 @@ describe("methods and origins", () => {
 
   test("nothing that a token opened, and no error, is for a cache", async () => {
     for (const start of [
-      ...[
-        "GET /api/public/v1/requests",
-        "GET /api/public/v1/requests/nope",
-        "GET /api/public/v1/groups",
-        "GET /nowhere",
-      ],
-      ...[
-        "GET /metrics",
-        "PUT /healthz",
-        "GET /readyz",
-        "GET /.well-known/jwks.json",
-        "GET /api/oauth2/token",
-        "GET /%zz",
-      ],
+      "GET /api/public/v1/requests",
+      "GET /api/public/v1/requests/nope",
+      "GET /api/public/v1/groups",
+      "GET /nowhere",
+      "GET /metrics",
+      "PUT /healthz",
+      "GET /readyz",
+      "GET /.well-known/jwks.json",
+      "GET /api/oauth2/token",
+      "GET /%zz",
     ]) {
       assert.equal((await send(start)).headers.get("cache-control"), "no-store", start);
     }

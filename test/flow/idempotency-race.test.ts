@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
-import { ServiceError } from "../../src/errors/registry.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { lowestIdAt, RequestIdStamp } from "../../src/ingest/log/request-id.ts";
+import { ServiceError } from "../../src/platform/errors/registry.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 
 const T1 = "2026-01-01T00:00:01Z";

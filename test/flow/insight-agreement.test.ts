@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { NightReconciliation } from "../../src/insight/reconcile-night.ts";
+import type { NightReconciliation } from "../../src/insight/insight-night-routes.ts";
 import { writeBlocks, writeNights } from "../support/insight-model.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dateOfDay } from "../workload/calendar-day.ts";
@@ -45,7 +45,10 @@ test("reconciliation comes to what is on the books, at any instant of either clo
   for (let at = 0; at < 5; at += 1) {
     const asOf = new Date(Date.UTC(2026, 2, 1) + below(random, 4_400) * 3_600_000).toISOString();
     const question = {
-      ...{ clientCode: "ACME", propertyCode, ...RANGE, by: "roomType" },
+      clientCode: "ACME",
+      propertyCode,
+      ...RANGE,
+      by: "roomType",
       ...(at === 0 ? {} : { asOf, clock: random.pick(["source", "receipt"]) }),
     };
     const books = await insightItems(service, "on-the-books", question);
@@ -67,8 +70,10 @@ test("the rooms that count of a night's reservations are the rooms on its books"
       };
     });
     return reservation(`n${at}`, "2026-03-01T00:00:00Z", {
-      ...{ propertyCode: "NIGHTLY", roomStays: stays, numberOfRooms: below(random, 3) },
-      ...{ status: random.pick(["CONFIRMED", "CONFIRMED", "IN HOUSE", "CANCELLED", "ON HOLD"]) },
+      propertyCode: "NIGHTLY",
+      roomStays: stays,
+      numberOfRooms: below(random, 3),
+      status: random.pick(["CONFIRMED", "CONFIRMED", "IN HOUSE", "CANCELLED", "ON HOLD"]),
       ...(below(random, 2) === 0 ? { shareId: `S${below(random, 5)}` } : {}),
     });
   });

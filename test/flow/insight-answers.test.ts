@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { bucketOf } from "../../src/accept/bucket.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../src/accept/request-id.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
-import { COUNT_MAX } from "../../src/ledger/night-run.ts";
+import { COUNT_MAX } from "../../src/apply/ledger/night-run.ts";
+import { mapLabel } from "../../src/apply/state/label-mapping.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/request-id.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { mapLabel } from "../../src/state/label-mapping.ts";
 import { type ModelRun, writeBlocks, writeNights } from "../support/insight-model.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -20,18 +20,21 @@ const INSIGHTS = ["on-the-books", "pickup", "pace"] as const;
 const SINCE = { since: "2026-01-01T00:00:00Z" };
 
 const RUN: ModelRun = {
-  ...{
-    status: "CONFIRMED",
-    first: DAY,
-    nights: 1,
-    rooms: 1,
-    adults: 2,
-    children: 0,
-    net: 10_000,
-    gross: null,
-  },
-  ...{ roomType: "DLX", bookedRoomType: null, marketSegment: null, group: null, rateCode: null },
-  ...{ channel: null, currency: "EUR" },
+  status: "CONFIRMED",
+  first: DAY,
+  nights: 1,
+  rooms: 1,
+  adults: 2,
+  children: 0,
+  net: 10_000,
+  gross: null,
+  roomType: "DLX",
+  bookedRoomType: null,
+  marketSegment: null,
+  group: null,
+  rateCode: null,
+  channel: null,
+  currency: "EUR",
 };
 const AT = { sourceTime: "2026-03-01T00:00:00.000000Z", receivedAt: "2026-03-01T00:00:01.000000Z" };
 
@@ -223,7 +226,8 @@ describe("labels", () => {
     const place = await addProperty(service, "BLOCKS");
     const { net: _net, gross: _gross, ...codes } = RUN;
     const block = (key: string, status: string, blocks: number, pickedUp: number | null) => ({
-      ...{ ...AT, key },
+      ...AT,
+      key,
       runs: [{ ...codes, status, group: key, nights: 2, blocks, pickedUp }],
     });
     const blocks = [block("A", "DEFINITE", 10, 4), block("B", "DEF", 2, 5), block("C", "TENTATIVE", 9, null)];
@@ -263,20 +267,23 @@ describe("capacity", () => {
     inventory(date, created, {
       propertyCode: "STOCK",
       roomTypeInventories: rooms.map(([roomTypeCode, roomTypeCapacity, off, roomsSold]) => ({
-        ...{ roomTypeCode, roomTypeCapacity, roomsSold, roomsNotAvailableMaintenance: off },
+        roomTypeCode,
+        roomTypeCapacity,
+        roomsSold,
+        roomsNotAvailableMaintenance: off,
       })),
       virtualRoomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 99, roomsSold: 9 }],
     });
   const of = (items: readonly Record<string, unknown>[]) =>
     items.map((item) => [
-      ...[
-        String(item["stayDate"]).slice(8),
-        item["roomType"] ?? "-",
-        item["rooms"],
-        item["capacity"],
-        item["outOfOrder"],
-      ],
-      ...[item["occupancy"], item["revpar"], item["soldReported"]],
+      String(item["stayDate"]).slice(8),
+      item["roomType"] ?? "-",
+      item["rooms"],
+      item["capacity"],
+      item["outOfOrder"],
+      item["occupancy"],
+      item["revpar"],
+      item["soldReported"],
     ]);
   const asked = { ...JULY, propertyCode: "STOCK" };
   let knownAt = "";

@@ -95,9 +95,13 @@ function answeredOf(items: readonly Record<string, unknown>[], by: ModelBy): Map
     const name = JSON.stringify([item["stayDate"], by === "none" ? null : item[by], item["currency"]]);
     assert.ok(!cells.has(name), `${name} comes twice`);
     cells.set(name, {
-      ...{ rooms: item["rooms"], unmapped: item["unmappedRooms"], adults: item["adults"] },
-      ...{ children: item["children"], blocks: item["blocksRemaining"] },
-      ...{ net: centsOf(item["roomRevenue"]) ?? 0, gross: centsOf(item["grossRoomRevenue"]) ?? 0 },
+      rooms: item["rooms"],
+      unmapped: item["unmappedRooms"],
+      adults: item["adults"],
+      children: item["children"],
+      blocks: item["blocksRemaining"],
+      net: centsOf(item["roomRevenue"]) ?? 0,
+      gross: centsOf(item["grossRoomRevenue"]) ?? 0,
     });
   }
   return cells;
@@ -138,8 +142,13 @@ describe("on the books", () => {
           ),
         );
         const items = await insightItems(service, "on-the-books", {
-          ...{ clientCode: "ACME", propertyCode: hotel.propertyCode, by, clock },
-          ...{ from: dateOfDay(from), to: dateOfDay(to), limit: String(1 + below(random, 60)) },
+          clientCode: "ACME",
+          propertyCode: hotel.propertyCode,
+          by,
+          clock,
+          from: dateOfDay(from),
+          to: dateOfDay(to),
+          limit: String(1 + below(random, 60)),
           ...(asOf === undefined ? {} : { asOf }),
         });
         const what = `${hotel.propertyCode} ${by} ${clock} ${asOf} ${dateOfDay(from)} ${dateOfDay(to)}`;
@@ -169,8 +178,15 @@ describe("pickup", () => {
           booksOf(countingOf(hotel.versions, knownAt(clock, instant)), [], range, LABELS);
         const [former, later] = [at(since), at(asOf)];
         const items = await insightItems(service, "pickup", {
-          ...{ clientCode: "ACME", propertyCode: hotel.propertyCode, by, clock, since, asOf },
-          ...{ from: dateOfDay(range.from), to: dateOfDay(range.to), limit: String(20 + below(random, 400)) },
+          clientCode: "ACME",
+          propertyCode: hotel.propertyCode,
+          by,
+          clock,
+          since,
+          asOf,
+          from: dateOfDay(range.from),
+          to: dateOfDay(range.to),
+          limit: String(20 + below(random, 400)),
         });
         const answered = new Map<string, unknown>();
         for (const item of items) {
@@ -190,8 +206,11 @@ describe("pickup", () => {
           const less = (of: (cell: ModelCell) => number | null) =>
             ((other && of(other)) ?? 0) - ((one && of(one)) ?? 0);
           const change = [
-            ...[less((cell) => cell.rooms), less((cell) => cell.adults), less((cell) => cell.children)],
-            ...[less((cell) => cell.net), less((cell) => cell.gross)],
+            less((cell) => cell.rooms),
+            less((cell) => cell.adults),
+            less((cell) => cell.children),
+            less((cell) => cell.net),
+            less((cell) => cell.gross),
           ];
           if (change.some((value) => value !== 0)) expected.set(name, change);
         }
@@ -261,14 +280,14 @@ describe("pace", () => {
         const from = FIRST_NIGHT + below(random, 20);
         const range = { from, to: from + random.pick([0, 0, 6, 30]), by };
         const items = await insightItems(service, "pace", {
-          ...{
-            clientCode: "ACME",
-            propertyCode: hotel.propertyCode,
-            by,
-            clock,
-            daysBefore: String(daysBefore),
-          },
-          ...{ from: dateOfDay(range.from), to: dateOfDay(range.to), limit: String(1 + below(random, 150)) },
+          clientCode: "ACME",
+          propertyCode: hotel.propertyCode,
+          by,
+          clock,
+          daysBefore: String(daysBefore),
+          from: dateOfDay(range.from),
+          to: dateOfDay(range.to),
+          limit: String(1 + below(random, 150)),
           ...(asOf === undefined ? {} : { asOf }),
         });
         const settings = SETTINGS[hotel.propertyCode] ?? UTC;

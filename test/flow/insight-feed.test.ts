@@ -18,13 +18,12 @@ const stay = (id: string, modified: string, rate: string, more: Record<string, u
   reservation(id, modified, {
     roomStays: [
       {
-        ...{
-          arrivalDate: "2026-07-14",
-          departureDate: "2026-07-17",
-          roomTypeCode: "DLX",
-          currencyCode: "EUR",
-        },
-        ...{ numberOfAdults: 2, rates: [{ rateValue: rate }] },
+        arrivalDate: "2026-07-14",
+        departureDate: "2026-07-17",
+        roomTypeCode: "DLX",
+        currencyCode: "EUR",
+        numberOfAdults: 2,
+        rates: [{ rateValue: rate }],
       },
     ],
     ...more,
@@ -53,7 +52,9 @@ test("what is pushed is on the books as soon as it is applied, at the instant of
   assert.deepEqual(await at("2026-03-04T00:00:00Z"), nights(1, "80.50"));
   assert.deepEqual(await at("2026-03-05T00:00:00Z"), nights(2, "170.50"));
   const pickup = await insightItems(service, "pickup", {
-    ...{ ...ASKED, since: "2026-03-02T12:00:00Z", asOf: "2026-03-04T00:00:00Z" },
+    ...ASKED,
+    since: "2026-03-02T12:00:00Z",
+    asOf: "2026-03-04T00:00:00Z",
   });
   assert.deepEqual(
     pickup.map(({ booked, cancelled, rooms: net, roomRevenue }) => [booked, cancelled, net, roomRevenue]),

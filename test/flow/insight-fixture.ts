@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bucketOf } from "../../src/accept/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import type { ModelBlock, ModelRun, ModelVersion } from "../support/insight-model.ts";
 import type { Answer, RequestOptions, TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";
@@ -84,7 +84,10 @@ function runOf(random: SeededRandom, status: string, first: number, nights: numb
   const pick = <Value>(values: readonly Value[]) => random.pick(values);
   const rooms = pick([1, 1, 1, 2, 3, 0]);
   return {
-    ...{ status, first, nights, rooms },
+    status,
+    first,
+    nights,
+    rooms,
     adults: rooms * below(random, 3),
     children: rooms * below(random, 2),
     net: pick([null, 0, 9_999, 12_050, -310]),
@@ -115,7 +118,9 @@ export function randomVersions(random: SeededRandom, keys: number): ModelVersion
         first += below(random, 2) === 0 ? nights : 0;
       }
       return {
-        ...{ key: `R${at % 7}-${at}`, sourceTime: instantOf(random), receivedAt: instantOf(random) },
+        key: `R${at % 7}-${at}`,
+        sourceTime: instantOf(random),
+        receivedAt: instantOf(random),
         shareId: shares ? `S${below(random, 4)}` : null,
         runs,
       };
@@ -129,7 +134,9 @@ export function randomBlocks(random: SeededRandom, keys: number): ModelBlock[] {
     Array.from({ length: 1 + below(random, 3) }, (): ModelBlock => {
       const status = random.pick(["DEFINITE", "TENTATIVE", "SPECIAL"]);
       return {
-        ...{ key: `G${at}`, sourceTime: instantOf(random), receivedAt: instantOf(random) },
+        key: `G${at}`,
+        sourceTime: instantOf(random),
+        receivedAt: instantOf(random),
         runs: ["DLX", "STD"].map((roomType) => {
           const {
             net: _net,
@@ -137,7 +144,10 @@ export function randomBlocks(random: SeededRandom, keys: number): ModelBlock[] {
             ...run
           } = runOf(random, status, FIRST_NIGHT + below(random, DAYS), 1);
           return {
-            ...{ ...run, roomType, group: `G${at}`, nights: 1 + below(random, 40) },
+            ...run,
+            roomType,
+            group: `G${at}`,
+            nights: 1 + below(random, 40),
             blocks: below(random, 9),
             pickedUp: random.pick([null, 0, 3, 20]),
           };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type LabelOf, listLabels, mapLabel, unmapLabel } from "../../src/state/label-mapping.ts";
+import { type LabelOf, listLabels, mapLabel, unmapLabel } from "../../src/apply/state/label-mapping.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { apply, readRequest, reservation } from "./read-fixture.ts";
@@ -28,8 +28,13 @@ test("an unknown label is warned about and counted on its own, until someone map
   assert.deepEqual(await warnedOf(first), ["status.unmapped", "status.unmapped"]);
   assert.deepEqual(await listLabels(service.pool, "ACME"), [
     {
-      ...{ clientCode: "ACME", resource: "reservations", label: "Confirmed", records: 1 },
-      ...{ canonical: "CONFIRMED", deducts: true, by: "default" },
+      clientCode: "ACME",
+      resource: "reservations",
+      label: "Confirmed",
+      records: 1,
+      canonical: "CONFIRMED",
+      deducts: true,
+      by: "default",
     },
     { ...WALK_IN, records: 2, canonical: null, deducts: false, by: "unmapped" },
   ]);

@@ -88,7 +88,12 @@ test("the next start builds and installs nothing, and one with other sources bui
   assert.deepEqual(await taken("builds"), [process.version]);
   assert.deepEqual(await taken("npm-calls"), []);
   assert.deepEqual((await readdir(console_)).sort(), [
-    ...["build.ts", "dist", "node_modules", "package-lock.json", "package.json", "src"],
+    "build.ts",
+    "dist",
+    "node_modules",
+    "package-lock.json",
+    "package.json",
+    "src",
   ]);
 });
 

@@ -6,16 +6,16 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { createSealer } from "../../src/auth/seal.ts";
-import { openBackupFile } from "../../src/backup/backup-file.ts";
-import { move } from "../../src/backup/move.ts";
-import { restore } from "../../src/backup/restore.ts";
-import { writeBackup } from "../../src/backup/write-backup.ts";
-import { openDatabase } from "../../src/db/open-database.ts";
-import { createLogger } from "../../src/observe/log.ts";
-import { exportErasures } from "../../src/retention/erasure/list-file.ts";
-import { runErasure } from "../../src/retention/erasure/run-erasure.ts";
-import { digestState, STATE_SCHEMA } from "../../src/state/state-schema.ts";
+import { digestState, STATE_SCHEMA } from "../../src/apply/state/state-schema.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
+import { move } from "../../src/operations/backup/move.ts";
+import { restore } from "../../src/operations/backup/restore.ts";
+import { writeBackup } from "../../src/operations/backup/write-backup.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
+import { exportErasures } from "../../src/privacy/erasure/list-file.ts";
+import { runErasure } from "../../src/privacy/erasure/run-erasure.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -124,9 +124,9 @@ describe("bellhop move", () => {
 
 /** Moves, and hangs amid its tables. */
 const KILLED_MOVE = `const { from, to } = JSON.parse(process.argv[1]);
-  const { move } = await import("${module("backup/move.ts")}");
-  const { clientConfig } = await import("${module("db/connection.ts")}");
-  const { createLogger } = await import("${module("observe/log.ts")}");
+  const { move } = await import("${module("operations/backup/move.ts")}");
+  const { clientConfig } = await import("${module("platform/db/connection.ts")}");
+  const { createLogger } = await import("${module("platform/telemetry/log.ts")}");
   const { writeSync } = await import("node:fs");
   const config = (connectionString) => clientConfig({ connectionString }, "on");
   await move({ from: config(from), to: config(to), toName: "elsewhere", rehearsal: false,

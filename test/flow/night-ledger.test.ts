@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
-import { isoOfMicroseconds, microsecondsOf } from "../../src/accept/request-id.ts";
+import { readRecord } from "#contract/read-record.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";
-import { readRecord } from "../../src/contract/read-record.ts";
-import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
-import { openStateSession } from "../../src/state/state-session.ts";
+import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { openStateSession } from "../../src/apply/state/state-session.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/request-id.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const BUCKET = 7;
@@ -117,10 +117,17 @@ function documentOf(resource: "r" | "g", key: string, { time, content }: Receive
   if (resource === "r") {
     const { status, numberOfRooms, departureDate, rate, ...rest } = RESERVATIONS[content] ?? RESERVATIONS[0];
     return {
-      ...{ ...head, reservationId: key, status, numberOfRooms, ...rest },
+      ...head,
+      reservationId: key,
+      status,
+      numberOfRooms,
+      ...rest,
       roomStays: [
         {
-          ...{ arrivalDate: "2026-05-01", departureDate, roomTypeCode: "DLX", numberOfAdults: 2 },
+          arrivalDate: "2026-05-01",
+          departureDate,
+          roomTypeCode: "DLX",
+          numberOfAdults: 2,
           rates: [{ rateValue: rate }],
         },
       ],
@@ -128,10 +135,16 @@ function documentOf(resource: "r" | "g", key: string, { time, content }: Receive
   }
   const { status, blocks } = GROUPS[content] ?? GROUPS[0];
   return {
-    ...{ ...head, groupCode: key, groupStatusCode: status },
-    ...{ startDate: "2026-05-01", endDate: "2026-05-03" },
+    ...head,
+    groupCode: key,
+    groupStatusCode: status,
+    startDate: "2026-05-01",
+    endDate: "2026-05-03",
     groupBlocks: blocks.map(([occupancyDate, held, pickup]) => ({
-      ...{ occupancyDate, roomTypeCode: "DLX", blocks: held, pickup },
+      occupancyDate,
+      roomTypeCode: "DLX",
+      blocks: held,
+      pickup,
     })),
   };
 }
@@ -287,7 +300,10 @@ describe("the stay-night ledger", () => {
   test("takes one entry for other numbers of the same nights, and none for the same numbers", async () => {
     keys += 1;
     const of = (place: number, content: number): Received => ({
-      ...{ place, time: place, content, releasedAt: null },
+      place,
+      time: place,
+      content,
+      releasedAt: null,
     });
     const received = [of(0, 0), of(1, 4), of(2, 1), of(3, 4)];
     await applyAll("r", `K${keys}`, received, [1]);
@@ -327,7 +343,10 @@ describe("the stay-night ledger", () => {
     keys += 1;
     const key = `K${keys}`;
     const of = (place: number, time: number, content: number): Received => ({
-      ...{ place, time, content, releasedAt: null },
+      place,
+      time,
+      content,
+      releasedAt: null,
     });
     const first = [of(0, 0, 0), of(4, 4, 1)];
     await applyAll("r", key, first, [1]);

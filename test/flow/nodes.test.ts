@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
 import { Balancer } from "../faults/balancer.ts";
 import { BatchSource, CLIENT_CODE } from "../faults/batch-source.ts";
 import { checkFeed } from "../faults/check-feed.ts";

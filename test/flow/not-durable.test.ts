@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "../../src/contract/check-record.ts";
-import { LIMITS, recordsOf } from "../../src/contract/test-records.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { LIMITS, recordsOf } from "#contract/test-records.ts";
 import { ApplyBench } from "../support/apply-bench.ts";
 
 interface Rate {

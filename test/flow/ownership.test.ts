@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import { bucketOf } from "../../src/accept/bucket.ts";
 import type { Applier } from "../../src/apply/applier.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
 import { type Lease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
-import { Sharing } from "../../src/apply/sharing.ts";
-import { Stalls } from "../../src/apply/stalls.ts";
-import { enterPresence } from "../../src/db/presence.ts";
+import { Sharing, Stalls } from "../../src/apply/sharing.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { enterPresence } from "../../src/platform/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";

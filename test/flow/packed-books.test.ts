@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { withTransaction } from "../../src/db/transaction.ts";
+import { lockSegments, voidSegments } from "../../src/apply/ledger/segments.ts";
+import { openStateSession } from "../../src/apply/state/state-session.ts";
 import { LedgerPacker, packUpTo } from "../../src/insight/pack-ledger.ts";
 import { BY, CLOCKS } from "../../src/insight/question.ts";
-import { lockPacks, voidPacks } from "../../src/ledger/packs.ts";
-import { openStateSession } from "../../src/state/state-session.ts";
+import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { writeBlocks, writeNights } from "../support/insight-model.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -27,7 +27,7 @@ const SEED = Number(process.env["SEED"] ?? 20_261_122);
 const PACKABLE = `(
   select count(*) as count from bellhop_state.night_entry where bucket = $2 and property_id = $1 and nights <= 31
   union all
-  select sum(cardinality(runs) / 4) from bellhop_state.night_exchange where bucket = $2 and property_id = $1 and nights <= 31
+  select sum(cardinality(runs) / 4) from bellhop_state.ledger_delta where bucket = $2 and property_id = $1 and nights <= 31
 ) as entry`;
 const RANGE = { from: dateOfDay(FIRST_NIGHT - 100), to: dateOfDay(FIRST_NIGHT + DAYS + 100) };
 
@@ -61,18 +61,18 @@ async function answers(
   return told;
 }
 
-/** The same from rows: nobody else packs meanwhile. */
+/** The same from rows: nobody else segments meanwhile. */
 async function answersOfRows({ propertyId }: Place, ...asked: Parameters<typeof answers>) {
   const { rows } = await service.pool.query(
-    "select bucket, property_id, received_up_to::text from bellhop_state.night_pack_progress where property_id = $1",
+    "select bucket, property_id, received_up_to::text from bellhop_state.ledger_segment_progress where property_id = $1",
     [propertyId],
   );
-  await service.pool.query("delete from bellhop_state.night_pack_progress where property_id = $1", [
+  await service.pool.query("delete from bellhop_state.ledger_segment_progress where property_id = $1", [
     propertyId,
   ]);
   const told = await answers(...asked);
   await service.pool.query(
-    `insert into bellhop_state.night_pack_progress
+    `insert into bellhop_state.ledger_segment_progress
      select bucket, property_id, received_up_to
      from json_to_recordset($1) as kept (bucket smallint, property_id integer, received_up_to timestamptz)`,
     [JSON.stringify(rows)],
@@ -80,17 +80,17 @@ async function answersOfRows({ propertyId }: Place, ...asked: Parameters<typeof 
   return told;
 }
 
-async function packsOf({ bucket, propertyId }: Place) {
+async function segmentsOf({ bucket, propertyId }: Place) {
   const { rows } = await service.pool.query<{
-    packs: number;
+    segments: number;
     entries: number;
     rows: number;
     progress: number;
   }>(
-    `select count(*)::integer as packs, coalesce(sum(entries), 0)::integer as entries,
+    `select count(*)::integer as segments, coalesce(sum(entries), 0)::integer as entries,
        (select sum(count)::integer from ${PACKABLE}) as rows,
-       (select count(*)::integer from bellhop_state.night_pack_progress where bucket = $2 and property_id = $1) as progress
-     from bellhop_state.night_pack where bucket = $2 and property_id = $1`,
+       (select count(*)::integer from bellhop_state.ledger_segment_progress where bucket = $2 and property_id = $1) as progress
+     from bellhop_state.ledger_segment where bucket = $2 and property_id = $1`,
     [propertyId, bucket],
   );
   return rows[0] ?? assert.fail();
@@ -112,21 +112,21 @@ test("a packed ledger answers what its rows do, at any instant of either clock, 
   for (let day = 0; day < 160; day += 8) {
     const upTo = new Date(Date.UTC(2026, 2, 1 + day)).toISOString();
     await withTransaction(service.pool, async (client) => {
-      await lockPacks(client, place);
+      await lockSegments(client, place);
       await packUpTo(client, place, upTo);
     });
     if (day % 40 === 0) await agree([random.pick(BY)]);
   }
-  const before = await packsOf(place);
+  const before = await segmentsOf(place);
   assert.ok(before.entries > 0 && before.entries < before.rows);
   await new LedgerPacker(service.pool, unexpected).pack();
-  const whole = await packsOf(place);
+  const whole = await segmentsOf(place);
   assert.equal(whole.entries, whole.rows);
-  assert.ok(whole.packs < 40, `${whole.packs} packs`);
+  assert.ok(whole.segments < 40, `${whole.segments} segments`);
   await agree(BY);
   // Without what is packed the answers are others: it is what was read.
   const told = await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]);
-  await service.pool.query("update bellhop_state.night_pack set packed = '' where property_id = $1", [
+  await service.pool.query("update bellhop_state.ledger_segment set packed = '' where property_id = $1", [
     place.propertyId,
   ]);
   assert.notDeepEqual(await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]), told);
@@ -145,15 +145,16 @@ test("a ledger with numbers that do not fit is not packed, and answers as it did
   const seed = below(random, 1_000_000);
   const before = await answers("ODD", SeededRandom.stream(seed, 1), ["roomType"]);
   await new LedgerPacker(service.pool, unexpected).pack();
-  const { packs, progress } = await packsOf(place);
-  assert.deepEqual([packs, progress], [0, 0]);
+  const { segments, progress } = await segmentsOf(place);
+  assert.deepEqual([segments, progress], [0, 0]);
   assert.deepEqual(await answers("ODD", SeededRandom.stream(seed, 1), ["roomType"]), before);
 });
 
 test("what records do after the packing is on the books at once, and packed the next time", async () => {
   const codes = { clientCode: "ACME", propertyCode: "LIVE" };
   const stayOf = (roomTypeCode: string, status: string) => ({
-    ...{ propertyCode: "LIVE", status },
+    propertyCode: "LIVE",
+    status,
     roomStays: [{ arrivalDate: "2026-07-13", departureDate: "2026-07-16", roomTypeCode }],
   });
   const ask = async () => {
@@ -181,22 +182,22 @@ test("what records do after the packing is on the books at once, and packed the 
   assert.deepEqual(await ask(), nightsOf("STD"));
 });
 
-test("who enters something received long ago takes the packs away, and waits for who is packing", async () => {
+test("who enters something received long ago takes the segments away, and waits for who is packing", async () => {
   const random = SeededRandom.stream(SEED, 500);
   const place = await addProperty(service, "VOID");
   await writeNights(service.pool, place, randomVersions(random, 20));
   const packer = new LedgerPacker(service.pool, unexpected);
   await packer.pack();
-  assert.equal((await packsOf(place)).progress, 1);
+  assert.equal((await segmentsOf(place)).progress, 1);
   const applier = await service.pool.connect();
   const order: string[] = [];
   try {
     await openStateSession(applier, "bellhop_state");
     let voided: Promise<void> | undefined;
     await withTransaction(service.pool, async (client) => {
-      await lockPacks(client, place);
+      await lockSegments(client, place);
       await applier.query("begin");
-      voided = voidPacks(applier, [place]).then(() => void order.push("voided"));
+      voided = voidSegments(applier, [place]).then(() => void order.push("voided"));
       await until(async () => {
         const { rows } = await service.pool.query<{ waits: boolean }>(
           "select exists (select from pg_locks where locktype = 'advisory' and not granted) as waits",
@@ -211,10 +212,10 @@ test("who enters something received long ago takes the packs away, and waits for
     applier.release(true);
   }
   assert.deepEqual(order, ["packed", "voided"]);
-  const { packs, progress } = await packsOf(place);
-  assert.deepEqual([packs, progress], [0, 0]);
+  const { segments, progress } = await segmentsOf(place);
+  assert.deepEqual([segments, progress], [0, 0]);
   await packer.pack();
-  const again = await packsOf(place);
+  const again = await segmentsOf(place);
   assert.deepEqual([again.entries, again.progress], [again.rows, 1]);
 });
 
@@ -225,7 +226,7 @@ test("a property that cannot be packed is told, and keeps no other from it", asy
   await new LedgerPacker(service.pool, unexpected).pack();
   const packedUpTo = async ({ propertyId }: Place) => {
     const { rows } = await service.pool.query<{ at: Date }>(
-      "select received_up_to as at from bellhop_state.night_pack_progress where property_id = $1",
+      "select received_up_to as at from bellhop_state.ledger_segment_progress where property_id = $1",
       [propertyId],
     );
     return rows[0]?.at.getTime() ?? assert.fail();
@@ -244,7 +245,7 @@ test("a property that cannot be packed is told, and keeps no other from it", asy
     },
   );
   await withTransaction(service.pool, async (client) => {
-    await lockPacks(client, stuck);
+    await lockSegments(client, stuck);
     await packer.pack();
   });
   assert.deepEqual(
@@ -270,7 +271,7 @@ test("a packer that is stopped does not wait for what it is doing", async () => 
     return session;
   });
   await withTransaction(service.pool, async (client) => {
-    await lockPacks(client, place);
+    await lockSegments(client, place);
     const packing = packer.pack();
     await until(async () => {
       const { rows } = await service.pool.query<{ waits: boolean }>(
@@ -281,5 +282,5 @@ test("a packer that is stopped does not wait for what it is doing", async () => 
     packer.stop();
     await packing;
   });
-  assert.equal((await packsOf(place)).progress, 0);
+  assert.equal((await segmentsOf(place)).progress, 0);
 });

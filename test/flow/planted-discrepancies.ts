@@ -65,8 +65,11 @@ function staysOf(): Stay[] {
     const first = (at * 3) % 10;
     return {
       id: `R-${String(at + 1).padStart(3, "0")}`,
-      ...{ first, nights: 1 + (at % 4), roomType: at % 3 === 0 ? "DLX" : "STD" },
-      ...{ rooms: at % 7 === 0 ? 2 : 1, isCancelled: at % 6 === 5 },
+      first,
+      nights: 1 + (at % 4),
+      roomType: at % 3 === 0 ? "DLX" : "STD",
+      rooms: at % 7 === 0 ? 2 : 1,
+      isCancelled: at % 6 === 5,
     };
   });
   const sharers = ["R-101", "R-102"].map(
@@ -88,7 +91,9 @@ function reservationOf({ id, first, nights, roomType, rooms, isCancelled, share,
     ...(share === undefined ? {} : { shareId: share }),
     roomStays: [
       {
-        ...{ arrivalDate: dateOf(first), departureDate: dateOf(first + nights), roomTypeCode: roomType },
+        arrivalDate: dateOf(first),
+        departureDate: dateOf(first + nights),
+        roomTypeCode: roomType,
         ...(group === undefined ? {} : { groupBlockCode: group }),
       },
     ],
@@ -100,8 +105,12 @@ function groupOf(groupCode: string, groupStatusCode: string): LooseRecord {
   const nights = nightsOf({ first: BLOCK.first, nights: BLOCK_NIGHTS });
   const { blocks, pickup } = BLOCK;
   return groupRecord({
-    ...{ groupCode, groupStatusCode, lastModifiedDateTime: "2026-08-01T10:00:00Z" },
-    ...{ startDate: nights[0], endDate: nights.at(-1), cutoffDate: null },
+    groupCode,
+    groupStatusCode,
+    lastModifiedDateTime: "2026-08-01T10:00:00Z",
+    startDate: nights[0],
+    endDate: nights.at(-1),
+    cutoffDate: null,
     groupBlocks: nights.map((occupancyDate) => ({ occupancyDate, roomTypeCode: "STD", blocks, pickup })),
   });
 }
@@ -173,7 +182,9 @@ export function plantedHotel(discrepancy?: Discrepancy): PlantedHotel {
   switch (discrepancy) {
     case "missing reservation":
       planted = {
-        ...{ nights: nightsOf(missing), roomType: missing.roomType, difference: missing.rooms },
+        nights: nightsOf(missing),
+        roomType: missing.roomType,
+        difference: missing.rooms,
         culprits: inventoriesOf(nightsOf(missing)),
       };
       break;

@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { datesFrom } from "../../src/certify/fields.ts";
-import { groupOf, inventoryOf, reservationOf } from "../../src/certify/reference/hotel.ts";
-import { type Integration, inDays, minutesAgo } from "../../src/certify/reference/integration.ts";
-import type { ReferenceStep } from "../../src/certify/reference/reference-steps.ts";
+import { datesFrom } from "../../src/certification/fields.ts";
+import type { ReferenceStep } from "../../src/certification/reference/run-reference.ts";
+import {
+  groupOf,
+  type Integration,
+  inDays,
+  inventoryOf,
+  minutesAgo,
+  reservationOf,
+} from "../../src/certification/reference/run-reference.ts";
 import type { LooseRecord } from "../support/records.ts";
 
 /** Posts as the integration does, without waiting or trying again; answers the status. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { FREE_TEXT_ELSEWHERE, FREE_TEXT_OF_LOG } from "../../src/retention/erasure/redact-elsewhere.ts";
+import { FREE_TEXT_ELSEWHERE, FREE_TEXT_OF_LOG } from "../../src/privacy/erasure/redact-elsewhere.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { PropertyRegister } from "../../src/accept/property-register.ts";
-import type { ServiceError } from "../../src/errors/registry.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import type { ServiceError } from "../../src/platform/errors/registry.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 function naming(propertyCode: string, index = 0) {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { createPool } from "../../src/db/pool.ts";
-import { readFor } from "../../src/db/readers.ts";
-import { createLoggerTo } from "../../src/observe/log.ts";
+import { createPool } from "../../src/platform/db/pool.ts";
+import { readFor } from "../../src/platform/db/readers.ts";
+import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
@@ -180,9 +180,21 @@ async function running(pattern: string): Promise<number> {
 
 test("what is laid out night by night is counted first: in parts, and refused where it cannot be parted", async () => {
   const run: ModelRun = {
-    ...{ status: "CONFIRMED", first: dayOf("2026-01-01"), nights: 1_100, rooms: 1, adults: 2, children: 0 },
-    ...{ net: 100, gross: null, roomType: "DLX", bookedRoomType: null, marketSegment: null, group: null },
-    ...{ rateCode: null, channel: null, currency: "EUR" },
+    status: "CONFIRMED",
+    first: dayOf("2026-01-01"),
+    nights: 1_100,
+    rooms: 1,
+    adults: 2,
+    children: 0,
+    net: 100,
+    gross: null,
+    roomType: "DLX",
+    bookedRoomType: null,
+    marketSegment: null,
+    group: null,
+    rateCode: null,
+    channel: null,
+    currency: "EUR",
   };
   const at = { sourceTime: "2026-01-01T00:00:00.000000Z", receivedAt: "2026-01-01T00:00:01.000000Z" };
   const sharers = Array.from({ length: 920 }, (_, key) => ({

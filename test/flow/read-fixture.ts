@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import type { ResourceLetter } from "../../src/contract/resource.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import type { Answer, RequestOptions, TestClient, TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
 import type { BlockItem } from "../../src/insight/blocks.ts";
-import type { NightReconciliation } from "../../src/insight/reconcile-night.ts";
+import type { NightReconciliation } from "../../src/insight/insight-night-routes.ts";
 import type { ReconciledNight } from "../../src/insight/reconciled-nights.ts";
 import { addDays } from "../../src/insight/stay-date.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -186,7 +186,11 @@ test("a block that nobody picked up and that is counted as sold is found, with t
   const { book, block, count, differences, night } = hotel("BLOCK");
   await book("b1", stay(0, 2, "DLX", { groupBlockCode: "WED" }));
   const groupBlocks = [0, 1].map((day) => ({
-    ...{ occupancyDate: on(day), roomTypeCode: "DLX", blocks: 5, pickup: 1, originalBlocks: 8 },
+    occupancyDate: on(day),
+    roomTypeCode: "DLX",
+    blocks: 5,
+    pickup: 1,
+    originalBlocks: 8,
   }));
   const requestId = await block("WED", { groupBlocks });
   await block("TENT", { groupBlocks, groupStatusCode: "TENTATIVE" });
@@ -277,13 +281,24 @@ test("blocks are told as the master says and as reservations pick them up, with 
   };
   assert.deepEqual(await blocks(), [
     {
-      ...{ ...shared, blocks: 9, originalBlocks: 14, pickedUp: 2, pickedUpRebuilt: 4 },
-      ...{ remaining: 7, wash: 5, washAfterCutoff: 3 },
+      ...shared,
+      blocks: 9,
+      originalBlocks: 14,
+      pickedUp: 2,
+      pickedUpRebuilt: 4,
+      remaining: 7,
+      wash: 5,
+      washAfterCutoff: 3,
     },
   ]);
   assert.deepEqual(
     (await blocks({ by: "roomType" })).map((item) => [
-      ...[item.roomType, item.blocks, item.pickedUp, item.pickedUpRebuilt, item.remaining, item.wash],
+      item.roomType,
+      item.blocks,
+      item.pickedUp,
+      item.pickedUpRebuilt,
+      item.remaining,
+      item.wash,
     ]),
     [
       ["DLX", 5, 2, 3, 3, 5],

@@ -7,17 +7,22 @@ import { FILLED_ENVIRONMENT } from "../../scripts/release/fill-service.ts";
 import type { ReleasedAnswers } from "../../scripts/release/freeze-release.ts";
 import { RELEASED, readReleases } from "../../scripts/release/releases.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { isAtLeast } from "../../src/db/code-version.ts";
-import { readMigrations } from "../../src/db/migration-files.ts";
-import { readRecords } from "../../src/db/migration-records.ts";
+import { isAtLeast } from "../../src/platform/db/code-version.ts";
+import { readMigrations } from "../../src/platform/db/migration-files.ts";
+import { readRecords } from "../../src/platform/db/migration-records.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { loadDatabase } from "../support/released-database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const RELATIONS = [
-  ...["room_type_inventory", "reservation", "room_stay", "stay_night"],
-  ...["daily_revenue", "group_block_master", "group_block_night"],
+  "room_type_inventory",
+  "reservation",
+  "room_stay",
+  "stay_night",
+  "daily_revenue",
+  "group_block_master",
+  "group_block_night",
 ];
 
 /** Whether an answer says all that another said; it may say more. */
@@ -126,7 +131,10 @@ for (const { version, migrations } of releases) {
 
     test("takes new batches on top of what it has", async () => {
       const record = {
-        ...{ clientCode: "ACME", propertyCode: "PARIS01", reservationId: "R-1", status: "RESERVED" },
+        clientCode: "ACME",
+        propertyCode: "PARIS01",
+        reservationId: "R-1",
+        status: "RESERVED",
         lastModifiedDateTime: "2026-04-01T00:00:00Z",
         roomStays: [{ arrivalDate: "2026-06-01", departureDate: "2026-06-02", roomTypeCode: "STD" }],
       };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
-import { readHeld } from "../../src/state/quarantine.ts";
+import { readHeld } from "../../src/apply/state/quarantine.ts";
+import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
@@ -126,7 +126,7 @@ describe("quarantine and replay", () => {
     let spoilt = 0;
     for (const [table, set] of [
       ["night_entry", "rooms = rooms # 1"],
-      ["night_exchange", "runs[2] = runs[2] # (1::bigint << 22)"],
+      ["ledger_delta", "runs[2] = runs[2] # (1::bigint << 22)"],
     ]) {
       const spoil = `update bellhop_state.${table} set ${set} where key = 'R1' and source_time =
         (select min(source_time) from bellhop_state.${table} where key = 'R1') returning key`;
@@ -176,7 +176,7 @@ describe("quarantine and replay", () => {
   test("holds a record that replaces a content which is gone, and no other, until a replay and a release", async () => {
     await bench.acceptAndApply([reservation("GONE", at(1), "x"), reservation("KEPT", at(1), "x")]);
     await bench.rows("delete from bellhop_state.reservation_version where key = 'GONE'");
-    await bench.rows("update bellhop_state.current_record set brief_nights = null where key = 'GONE'");
+    await bench.rows("update bellhop_state.current_record set compact_nights = null where key = 'GONE'");
     const later = [reservation("KEPT", at(2), "y"), reservation("NEW", at(2), "x")];
     const requestId = await bench.accept([reservation("GONE", at(2), "y"), ...later]);
     assert.equal(await bench.outcomesOf(requestId), "qaa");

@@ -26,7 +26,9 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     const every = ["set", "*", "payloads", "36h", "--resource", "inventories"];
     assert.equal((await run(...every))[1], "Term set: payloads of every client code (inventories), 36h.");
     assert.deepEqual(JSON.parse((await run("set", "ACME", "outcomes", "forever", "--json"))[1]), {
-      ...{ clientCode: "ACME", kind: "outcomes", term: "forever" },
+      clientCode: "ACME",
+      kind: "outcomes",
+      term: "forever",
     });
     const listed = await run("list", "--json");
     assert.deepEqual(
@@ -83,8 +85,12 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     assert.deepEqual(
       rows.map(({ what }) => what),
       [
-        ...["set-retention", "unset-retention"],
-        ...["set-retention", "set-retention", "set-retention", "unset-retention"],
+        "set-retention",
+        "unset-retention",
+        "set-retention",
+        "set-retention",
+        "set-retention",
+        "unset-retention",
       ],
     );
   } finally {

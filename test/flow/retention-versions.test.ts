@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setWindowMs } from "../../src/accept/partitions.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { APPLY_GATE } from "../../src/db/apply-gate.ts";
-import { openWindows } from "../../src/retention/windows/open-windows.ts";
-import { runRetention } from "../../src/retention/windows/run-retention.ts";
-import { setTerm } from "../../src/retention/windows/set-term.ts";
-import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
-import { VERSION_WINDOWS } from "../../src/state/version-windows.ts";
+import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { VERSION_WINDOWS } from "../../src/apply/state/version-windows.ts";
+import { setWindowMs } from "../../src/ingest/log/partitions.ts";
+import { APPLY_GATE } from "../../src/platform/db/apply-gate.ts";
+import { setTerm } from "../../src/retention/cli.ts";
+import { openWindows } from "../../src/retention/open-windows.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 

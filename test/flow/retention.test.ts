@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { bucketOf } from "../../src/accept/bucket.ts";
-import { REQUEST_OUTCOME, setWindowMs } from "../../src/accept/partitions.ts";
-import { lowestIdAt, RequestIdStamp } from "../../src/accept/request-id.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { openBackupFile } from "../../src/backup/backup-file.ts";
-import { restore } from "../../src/backup/restore.ts";
-import { writeBackup } from "../../src/backup/write-backup.ts";
-import { withExclusiveWork } from "../../src/db/exclusive-work.ts";
-import { createLogger } from "../../src/observe/log.ts";
-import { readKnownFrom } from "../../src/read/known-from.ts";
-import { listHistory } from "../../src/read/list-history.ts";
-import { loadRecords } from "../../src/read/load-records.ts";
-import { findProperty } from "../../src/read/property.ts";
-import { readSummariesOf } from "../../src/read/request-summary.ts";
-import { openWindows } from "../../src/retention/windows/open-windows.ts";
-import { runRetention } from "../../src/retention/windows/run-retention.ts";
-import { setTerm } from "../../src/retention/windows/set-term.ts";
-import { readHeld } from "../../src/state/quarantine.ts";
+import { readHeld } from "../../src/apply/state/quarantine.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { REQUEST_OUTCOME, setWindowMs } from "../../src/ingest/log/partitions.ts";
+import { lowestIdAt, RequestIdStamp } from "../../src/ingest/log/request-id.ts";
+import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
+import { restore } from "../../src/operations/backup/restore.ts";
+import { writeBackup } from "../../src/operations/backup/write-backup.ts";
+import { withExclusiveWork } from "../../src/platform/db/exclusive-work.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
+import { readKnownFrom } from "../../src/query/known-from.ts";
+import { listHistory } from "../../src/query/list-history.ts";
+import { loadRecords } from "../../src/query/load-records.ts";
+import { findProperty } from "../../src/query/property.ts";
+import { readSummariesOf } from "../../src/query/request-summary.ts";
+import { setTerm } from "../../src/retention/cli.ts";
+import { openWindows } from "../../src/retention/open-windows.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { createEmptyTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
@@ -294,8 +294,13 @@ describe("retention", () => {
       const { header } = await writeBackup({ clientConfig, withState: false, sink });
       assert.equal(header.withState, true);
       const { equal } = await restore({
-        ...{ path: sink.name, clientConfig: restored.clientConfig, pool: restored.pool },
-        ...{ log: silentLog, sealer: createSealer(undefined), acceptDifference: false, nothingLost: false },
+        path: sink.name,
+        clientConfig: restored.clientConfig,
+        pool: restored.pool,
+        log: silentLog,
+        sealer: createSealer(undefined),
+        acceptDifference: false,
+        nothingLost: false,
       });
       assert.equal(equal, true);
       assert.deepEqual(await windowsOf(restored), await windowsOf(bench.database));

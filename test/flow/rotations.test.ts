@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { rotatePayloadKey } from "../../src/accept/payload-keys.ts";
-import type { AuthAdmin } from "../../src/auth/admin.ts";
-import { rotateKey } from "../../src/auth/key-admin.ts";
-import { retirePepper, rotatePepper } from "../../src/auth/pepper-admin.ts";
-import { readSealedState } from "../../src/auth/reseal.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { rotateSecret } from "../../src/auth/secret-admin.ts";
+import type { AuthAdmin } from "../../src/identity/admin.ts";
+import { rotateKey } from "../../src/identity/key-admin.ts";
+import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
+import { readSealedState } from "../../src/identity/reseal.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { rotateSecret } from "../../src/identity/secret-admin.ts";
+import { rotatePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -61,7 +61,9 @@ class Partner {
   /** Takes a token on one node and sends a batch with it to the next. */
   async #send(): Promise<void> {
     const body = new URLSearchParams({
-      ...{ grant_type: "client_credentials", client_id: this.clientId, client_secret: this.clientSecret },
+      grant_type: "client_credentials",
+      client_id: this.clientId,
+      client_secret: this.clientSecret,
     });
     const asked = await fetch(`${this.next().service.authAddress}/api/oauth2/token`, {
       method: "POST",
@@ -91,7 +93,9 @@ const key = { current: newKey(), former: [] as string[] };
 async function startNode(): Promise<TestService> {
   const node = await startTestService(
     {
-      ...{ keyEncryptionKey: key.current, keyEncryptionKeysPrevious: key.former, encryptPayloads: true },
+      keyEncryptionKey: key.current,
+      keyEncryptionKeysPrevious: key.former,
+      encryptPayloads: true,
       roles: ["accept", "apply", "read"],
     },
     { database },

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { revokeClient } from "../../src/auth/client-admin.ts";
-import { closeSandbox, openSandbox } from "../../src/local-clients.ts";
+import { revokeClient } from "../../src/identity/client-admin.ts";
+import { closeSandbox, openSandbox } from "../../src/identity/local-clients.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { requestToken, startAuthNode } from "./auth-service.ts";
 

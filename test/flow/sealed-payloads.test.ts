@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { zstdDecompressSync } from "node:zlib";
-import { payloadKeyFinder } from "../../src/accept/payload-keys.ts";
-import { sealedUnder } from "../../src/accept/seal-body.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/auth/seal.ts";
-import { openBackupFile } from "../../src/backup/backup-file.ts";
-import { writeBackup } from "../../src/backup/write-backup.ts";
-import { withTransaction } from "../../src/db/transaction.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { payloadKeyFinder } from "../../src/ingest/log/payload-keys.ts";
+import { sealedUnder } from "../../src/ingest/log/seal-body.ts";
+import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
+import { writeBackup } from "../../src/operations/backup/write-backup.ts";
+import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
 import { bellhop } from "../support/command.ts";
 import {
@@ -239,7 +239,7 @@ describe("batches that are sealed in the log", () => {
   test("stay sealed where they are written anew: what an erasure leaves is under the key of before", async () => {
     const requestId = await post(service, batch("ANEW", 70));
     const { rows } = await database.pool.query<PartKey>(
-      `select bucket, lane_id::text as "laneId", request_id as "requestId" from bellhop.accept_log where request_id = $1`,
+      `select bucket, log_writer_id::text as "logWriterId", request_id as "requestId" from bellhop.accept_log where request_id = $1`,
       [requestId],
     );
     const [part = assert.fail()] = rows;

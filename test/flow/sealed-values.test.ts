@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { listKeys, rotateKey } from "../../src/auth/key-admin.ts";
-import { knowledgeOfKey, nodesWithout } from "../../src/auth/node-knowledge.ts";
-import { readSealedState } from "../../src/auth/reseal.ts";
-import { createSealer } from "../../src/auth/seal.ts";
+import { listKeys, rotateKey } from "../../src/identity/key-admin.ts";
+import { knowledgeOfKey, nodesWithout } from "../../src/identity/node-knowledge.ts";
+import { readSealedState } from "../../src/identity/reseal.ts";
+import { createSealer } from "../../src/identity/seal.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 const newKey = (): string => randomBytes(32).toString("base64");
 const WAIT_MS = 60_000;
 
-/** Every text of the database that src/auth/seal.ts wrote, by the column in which it lies. */
+/** Every text of the database that src/identity/seal.ts wrote, by the column in which it lies. */
 async function sealedTexts({ pool }: TestDatabase): Promise<Map<string, string[]>> {
   const { rows } = await pool.query<{ table: string; column: string }>(
     `select format('%I.%I', table_schema, table_name) as table, format('%I', column_name) as column

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { mapLabel, unmapLabel } from "../../src/apply/state/label-mapping.ts";
 import { type SettingOf, setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
 import { settingsOf, settingsOfClient } from "../../src/settings/property-settings.ts";
-import { mapLabel, unmapLabel } from "../../src/state/label-mapping.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -13,7 +13,9 @@ before(async () => {
 after(() => database.drop());
 
 const of = (clientCode: string, propertyCode: string | null, name: string): SettingOf => ({
-  ...{ clientCode, propertyCode, name },
+  clientCode,
+  propertyCode,
+  name,
 });
 const versionOf = async (clientCode: string) => (await settingsOf(database.pool, clientCode, "P1")).version;
 
@@ -22,7 +24,11 @@ const run = (...args: string[]) => bellhop(["setting", ...args], { DATABASE_URL:
 
 test("where nothing is set the defaults hold, under version 0", async () => {
   assert.deepEqual(await settingsOf(database.pool, "NEW", "P1"), {
-    ...{ version: 0, occupancyBase: "capacity", timeZone: "UTC", businessDayEnd: "00:00", currency: null },
+    version: 0,
+    occupancyBase: "capacity",
+    timeZone: "UTC",
+    businessDayEnd: "00:00",
+    currency: null,
     cadence: { inventories: 24, reservations: 24, groups: null },
   });
 });

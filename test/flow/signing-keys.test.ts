@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { decodeProtectedHeader } from "jose";
-import { listKeys, revokeKey, rotateKey, rotateKeyWhenDue } from "../../src/auth/key-admin.ts";
+import { listKeys, revokeKey, rotateKey, rotateKeyWhenDue } from "../../src/identity/key-admin.ts";
 import { bellhop } from "../support/command.ts";
 import { startTestService } from "../support/service.ts";
 import {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
 
 /** The columns `tr` and `tm->when` of /proc/net/tcp: 2 is the timer of keepalives, then how soon it runs out (1/100 s). */
 const KEEPALIVE_TIMER = 2;

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BellhopClient } from "#client";
-import { FAULT_NAMES, type FaultName, type PlantedFault } from "../../src/simulate/faults.ts";
-import { makeApart } from "../../src/simulate/make-apart.ts";
-import { sendSimulation } from "../../src/simulate/send-simulation.ts";
-import type { SimulationOptions } from "../../src/simulate/simulation.ts";
+import { FAULT_NAMES, type FaultName, type PlantedFault } from "#simulator/faults.ts";
+import { makeApart } from "#simulator/make-apart.ts";
+import { sendSimulation } from "#simulator/send-simulation.ts";
+import type { SimulationOptions } from "#simulator/simulation.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 
 const OPTIONS: SimulationOptions = {
-  ...{ seed: 5, properties: 2, days: 6, start: "2025-04-01", clientCode: "DEMO", horizonDays: 40 },
+  seed: 5,
+  properties: 2,
+  days: 6,
+  start: "2025-04-01",
+  clientCode: "DEMO",
+  horizonDays: 40,
   faults: new Set(),
 };
 const PROPERTIES = ["CITY001", "RESORT002"];
@@ -43,7 +48,9 @@ describe("simulated hotels through the real API", () => {
       { batchRecords: 500, aheadBytes: 0, isPaced: false },
     );
     const sent = await sendSimulation(days, bellhop, {
-      ...{ concurrency: 2, speed: undefined, waitForOutcomes: true },
+      concurrency: 2,
+      speed: undefined,
+      waitForOutcomes: true,
       lenient: faults.has("invalid"),
       onDay: (_, day) => planted.push(...day.planted),
     });

@@ -69,7 +69,7 @@ describe("what was slow is told with what it waited for", () => {
   }
 
   test("a batch that waits for its commit: the flush, and the statement that appends", async () => {
-    const { headers, status } = await holdUp("bellhop.accept_log", "One flush of one lane", () =>
+    const { headers, status } = await holdUp("bellhop.accept_log", "One flush of one log writer", () =>
       service.post("inventories", [inventoryRecord()]),
     );
     assert.equal(status, 202);

@@ -85,17 +85,21 @@ describe("chunks that two readers could cut differently", () => {
 
   test("a chunk's size is hexadecimal digits and nothing else", async () => {
     for (const spelling of [
-      ...[
-        `0x${size}`,
-        `+${size}`,
-        `-${size}`,
-        ` ${size}`,
-        `${size} `,
-        `\t${size}`,
-        `${size}\t`,
-        `${size}\x0b`,
-      ],
-      ...[`${size}_0`, `${size}h`, `"${size}"`, "", "\u00b2", `${"f".repeat(17)}`, `1${"0".repeat(16)}`],
+      `0x${size}`,
+      `+${size}`,
+      `-${size}`,
+      ` ${size}`,
+      `${size} `,
+      `\t${size}`,
+      `${size}\t`,
+      `${size}\x0b`,
+      `${size}_0`,
+      `${size}h`,
+      `"${size}"`,
+      "",
+      "\u00b2",
+      `${"f".repeat(17)}`,
+      `1${"0".repeat(16)}`,
     ]) {
       await isRefused(chunked(`${spelling}\r\n${body}\r\n0\r\n\r\n`), JSON.stringify(spelling));
     }
@@ -130,16 +134,23 @@ describe("lengths and codings that two readers could understand differently", ()
   test("Content-Length is decimal digits, once", async () => {
     const { length } = body;
     for (const value of [
-      ...[`+${length}`, `-${length}`, `-0`, `0x${length}`, `${length}.0`, `${length}e0`, `${length}_0`, ""],
-      ...[
-        `${length},${length}`,
-        `${length} ${length}`,
-        `1 ${length}`,
-        `"${length}"`,
-        `${length}\x0b`,
-        "\xb2",
-      ],
-      ...["9".repeat(20), "18446744073709551616", `${length}, 0`],
+      `+${length}`,
+      `-${length}`,
+      `-0`,
+      `0x${length}`,
+      `${length}.0`,
+      `${length}e0`,
+      `${length}_0`,
+      "",
+      `${length},${length}`,
+      `${length} ${length}`,
+      `1 ${length}`,
+      `"${length}"`,
+      `${length}\x0b`,
+      "\xb2",
+      "9".repeat(20),
+      "18446744073709551616",
+      `${length}, 0`,
     ]) {
       await isRefused(head([`Content-Length: ${value}`]) + body, JSON.stringify(value));
     }
@@ -214,30 +225,22 @@ describe("lines that two readers could end differently", () => {
   test("a request line is a method, a target without a fragment, and HTTP/1.0 or HTTP/1.1", async () => {
     const length = [`Content-Length: ${body.length}`];
     for (const start of [
-      ...[
-        `POST\t${PATH} HTTP/1.1`,
-        ` POST ${PATH} HTTP/1.1`,
-        `POST ${PATH} HTTP/1.1 `,
-        `POST ${PATH}  x HTTP/1.1`,
-      ],
-      ...[
-        `POST ${PATH} HTTP/1.2`,
-        `POST ${PATH} HTTP/1.10`,
-        `POST ${PATH} HTTP/2.0`,
-        `POST ${PATH} http/1.1`,
-      ],
-      ...[
-        `POST ${PATH} HTTP/01.1`,
-        `POST ${PATH}#x HTTP/1.1`,
-        `POST /#${PATH} HTTP/1.1`,
-        `POST \\api HTTP/1.1`,
-      ],
-      ...[
-        `POST ${PATH}\x01 HTTP/1.1`,
-        `POST ${PATH}\xff\n HTTP/1.1`,
-        `POST${PATH} HTTP/1.1`,
-        `pOST ${PATH} HTTP/1.1`,
-      ],
+      `POST\t${PATH} HTTP/1.1`,
+      ` POST ${PATH} HTTP/1.1`,
+      `POST ${PATH} HTTP/1.1 `,
+      `POST ${PATH}  x HTTP/1.1`,
+      `POST ${PATH} HTTP/1.2`,
+      `POST ${PATH} HTTP/1.10`,
+      `POST ${PATH} HTTP/2.0`,
+      `POST ${PATH} http/1.1`,
+      `POST ${PATH} HTTP/01.1`,
+      `POST ${PATH}#x HTTP/1.1`,
+      `POST /#${PATH} HTTP/1.1`,
+      `POST \\api HTTP/1.1`,
+      `POST ${PATH}\x01 HTTP/1.1`,
+      `POST ${PATH}\xff\n HTTP/1.1`,
+      `POST${PATH} HTTP/1.1`,
+      `pOST ${PATH} HTTP/1.1`,
     ]) {
       await isRefused(head(length, start) + body, JSON.stringify(start));
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { withTransaction } from "../../src/db/transaction.ts";
 import { sumEntries } from "../../src/insight/sum-entries.ts";
+import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 const database = await createTestDatabase();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { lowestIdAt } from "../../src/accept/request-id.ts";
-import { startSurvey } from "../../src/survey/survey.ts";
+import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
+import { startSurvey } from "../../src/operations/metrics/survey.ts";
 import { inventoryRecord, reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until, untilFound } from "../support/until.ts";
@@ -26,7 +26,9 @@ describe("what the installation is like as a whole", () => {
   async function seen(metric: string, wanted: (value: number) => boolean): Promise<number> {
     const failures: unknown[] = [];
     const survey = startSurvey({
-      ...{ on: service.pool, dataDirectory: process.cwd(), failed: (error) => void failures.push(error) },
+      on: service.pool,
+      dataDirectory: process.cwd(),
+      failed: (error) => void failures.push(error),
       pace: { first: 1, often: 20, seldom: 20, restPerWork: 1 },
     });
     try {
@@ -50,7 +52,7 @@ describe("what the installation is like as a whole", () => {
     const wanted = [
       /\nbellhop_oldest_unapplied_seconds \d/,
       /\nbellhop_buckets_unowned \d/,
-      /\nbellhop_lanes\{state="open"\} [1-9]/,
+      /\nbellhop_log_writers\{state="open"\} [1-9]/,
       /\nbellhop_feeds\{resource="reservations"\} \d/,
       /\nbellhop_log_partitions [1-9]/,
       /\nbellhop_database_bytes [1-9]/,

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
-import { migrate } from "../../src/db/migrate.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
+import { migrate } from "../../src/platform/db/migrate.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 
 const MIGRATIONS = new URL("../../sql/migrations/", import.meta.url);

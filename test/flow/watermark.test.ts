@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import type { LaneSession, OpenLaneSession } from "../../src/accept/lane-session.ts";
-import { laneSessions } from "../../src/accept/postgres-lane-session.ts";
-import { isoOfMicroseconds, microsecondsOf, RequestIdStamp } from "../../src/accept/request-id.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import type { LogWriterSession, OpenLogWriterSession } from "../../src/ingest/log/log-writer-session.ts";
+import { logWriterSessions } from "../../src/ingest/log/postgres-log-writer-session.ts";
+import { isoOfMicroseconds, microsecondsOf, RequestIdStamp } from "../../src/ingest/log/request-id.ts";
 import { settledReceipts, watermarkOf } from "../../src/insight/watermark.ts";
-import { machineTime } from "../../src/memory/time.ts";
-import { findProperty, type Property } from "../../src/read/property.ts";
+import { machineTime } from "../../src/platform/runtime/time.ts";
+import { findProperty, type Property } from "../../src/query/property.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { until, untilFound } from "../support/until.ts";
 
@@ -83,18 +83,22 @@ describe("the watermark of a property", () => {
   test("is not passed by ids that were taken long before their append reached the database", async () => {
     const late = Promise.withResolvers<void>();
     const sent: string[][] = [];
-    const openSession: OpenLaneSession = async (lost) => {
-      const session = await laneSessions(bench.database.clientConfig)(lost);
-      const append: LaneSession["append"] = async (laneId, stamped) => {
+    const openSession: OpenLogWriterSession = async (lost) => {
+      const session = await logWriterSessions(bench.database.clientConfig)(lost);
+      const append: LogWriterSession["append"] = async (logWriterId, stamped) => {
         sent.push(stamped.map(({ requestId }) => requestId));
         await late.promise;
-        return session.append(laneId, stamped);
+        return session.append(logWriterId, stamped);
       };
-      return Object.assign(Object.create(session) as LaneSession, {
-        ...{ append, beginBirth: () => session.beginBirth(), register: () => session.register() },
-        ...{ commit: () => session.commit(), close: () => session.close() },
+      return Object.assign(Object.create(session) as LogWriterSession, {
+        append,
+        beginBirth: () => session.beginBirth(),
+        register: () => session.register(),
+        commit: () => session.commit(),
+        close: () => session.close(),
         makePartitions: (atMs: number) => session.makePartitions(atMs),
-        readHeldKeys: (wanted: Parameters<LaneSession["readHeldKeys"]>[0]) => session.readHeldKeys(wanted),
+        readHeldKeys: (wanted: Parameters<LogWriterSession["readHeldKeys"]>[0]) =>
+          session.readHeldKeys(wanted),
         readPromise: () => session.readPromise(),
       });
     };

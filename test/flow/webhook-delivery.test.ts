@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { createSealer } from "../../src/auth/seal.ts";
-import { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import {
   addWebhook,
   redriveWebhook,
   resumeWebhook,
   type WebhookAdmin,
-} from "../../src/feed/webhooks/administration.ts";
-import { WebhookDeliverer } from "../../src/feed/webhooks/deliverer.ts";
-import { findEndpoint, stateOf } from "../../src/feed/webhooks/endpoint.ts";
-import { bodyOf } from "../../src/feed/webhooks/message.ts";
-import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/feed/webhooks/queue.ts";
-import { resolveByDns } from "../../src/feed/webhooks/resolve-host.ts";
-import type { RetryPlan } from "../../src/feed/webhooks/retry-plan.ts";
+} from "../../src/webhooks/administration.ts";
+import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
+import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
+import { findEndpoint, stateOf } from "../../src/webhooks/endpoint.ts";
+import { bodyOf } from "../../src/webhooks/message.ts";
+import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/webhooks/queue.ts";
+import { resolveByDns } from "../../src/webhooks/resolve-host.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -53,7 +53,11 @@ after(async () => {
 function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & { failures: unknown[] } {
   const failures: unknown[] = [];
   const node = new WebhookDeliverer({
-    ...{ clientConfig: database.clientConfig, pool: database.pool, sealer, plan, owner },
+    clientConfig: database.clientConfig,
+    pool: database.pool,
+    sealer,
+    plan,
+    owner,
     cursorSeal: async () => ({ key: Buffer.alloc(32), epoch: 0 }),
     send: { rules, resolve: resolveByDns },
     events: { tried: () => undefined, failed: (error) => void failures.push(error) },
@@ -74,13 +78,11 @@ async function newEndpoint(path: string): Promise<string> {
 
 async function enqueue(endpointId: string, count: number): Promise<string[]> {
   const messages = Array.from({ length: count }, (_, number) => ({
-    ...{
-      messageId: randomUUID(),
-      endpointId,
-      event: "request.applied" as const,
-      cause: String(number),
-      url: null,
-    },
+    messageId: randomUUID(),
+    endpointId,
+    event: "request.applied" as const,
+    cause: String(number),
+    url: null,
     body: bodyOf("request.applied", new Date().toISOString(), { number }),
   }));
   await enqueueMessages(database.pool, messages);

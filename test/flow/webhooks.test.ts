@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { updateClient } from "../../src/auth/client-admin.ts";
 import type { WebhookAnswer, WebhookSecretAnswer, WebhooksAnswer } from "../../src/console/answers.ts";
-import { ChangeCursors } from "../../src/feed/change-cursor.ts";
-import { ChangeNoticer } from "../../src/feed/webhooks/notice-changes.ts";
-import { SHARDS } from "../../src/feed/webhooks/shard-leases.ts";
+import { updateClient } from "../../src/identity/client-admin.ts";
+import { ChangeCursors } from "../../src/query/changes/change-cursor.ts";
+import { ChangeNoticer } from "../../src/webhooks/notice-changes.ts";
+import { SHARDS } from "../../src/webhooks/shard-leases.ts";
 import { bellhop } from "../support/command.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";

@@ -1,6 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { Compile } from "typebox/schema";
-import { type Answer, type OpenApiDocument, type Operation, resolved } from "../../src/http/openapi/model.ts";
+import {
+  type Answer,
+  type OpenApiDocument,
+  type Operation,
+  resolved,
+} from "../../src/platform/http/openapi/model.ts";
 import { errorObject } from "../support/error-object.ts";
 import type { RawAnswer } from "../support/raw-http.ts";
 import type { Shot } from "./shot.ts";

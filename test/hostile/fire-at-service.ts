@@ -89,7 +89,10 @@ async function fireAt(
   const startedAt = performance.now();
   const report = await fire({
     ...options,
-    ...{ target, arms, address: service.address, process: service.process },
+    target,
+    arms,
+    address: service.address,
+    process: service.process,
     async progress(fired) {
       await refill();
       const sample = { fired, mib: await service.residentMib() };

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { percentile } from "../../bench/statistics.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { type FloodedRoute, floodedRoutes } from "./flood-routes.ts";
@@ -82,8 +82,11 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
       const times = neighbour.take();
       during.push(...times);
       const seen = {
-        ...{ name: `${route.method} ${route.path}`, connections, pushes: times.length },
-        ...{ p99: p99Of(times), rssMib: await service.residentMib() },
+        name: `${route.method} ${route.path}`,
+        connections,
+        pushes: times.length,
+        p99: p99Of(times),
+        rssMib: await service.residentMib(),
       };
       visited.push(seen);
       options.onRoute?.(seen);

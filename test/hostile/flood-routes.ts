@@ -1,9 +1,9 @@
 import fastify from "fastify";
-import type { AddressRules } from "../../src/feed/webhooks/address-rules.ts";
-import { CONSOLE_API } from "../../src/http/console/console-routes.ts";
-import { registerConsole } from "../../src/http/console/register-console.ts";
-import type { HttpContext } from "../../src/http/context.ts";
-import type { OpenApiDocument } from "../../src/http/openapi/model.ts";
+import { CONSOLE_API } from "../../src/console/console-routes.ts";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
+import { registerConsole } from "../../src/service/register-console.ts";
+import type { HttpContext } from "../../src/service-context.ts";
+import type { AddressRules } from "../../src/webhooks/address-rules.ts";
 
 /** An address to be flooded. */
 export interface FloodedRoute {

@@ -40,7 +40,9 @@ const RECORDS: readonly (readonly [string, string, () => LooseRecord[]])[] = [
 
 function staysOf(reservationId: string, count: number, dates: (at: number) => [string, string]): LooseRecord {
   return reservationRecord({
-    ...{ reservationId, shareId: reservationId, numberOfRooms: 1 },
+    reservationId,
+    shareId: reservationId,
+    numberOfRooms: 1,
     roomStays: Array.from({ length: count }, (_, at) => {
       const [arrivalDate, departureDate] = dates(at);
       return {
@@ -58,11 +60,9 @@ const oneNightStays = () => staysOf("R-3", 11_000, (at) => [dateOf(at % 1_100), 
 
 function blocks(): LooseRecord {
   const groupBlocks = Array.from({ length: 11_000 }, (_, at) => ({
-    ...{
-      occupancyDate: dateOf(at % 1_100),
-      roomTypeCode: `T${Math.floor(at / 1_100)}`,
-      blocks: 1 + (at % 7),
-    },
+    occupancyDate: dateOf(at % 1_100),
+    roomTypeCode: `T${Math.floor(at / 1_100)}`,
+    blocks: 1 + (at % 7),
   }));
   return groupRecord({ startDate: "0001-01-01", endDate: "9999-12-31", groupBlocks });
 }
@@ -72,7 +72,9 @@ function inventories(first: number, count: number): LooseRecord[] {
     inventoryRecord({
       occupancyDate: dateOf(first + at),
       roomTypeInventories: Array.from({ length: 1_000 }, (_type, type) => ({
-        ...{ roomTypeCode: `T${type}`, roomTypeCapacity: 10, roomsSold: 1 },
+        roomTypeCode: `T${type}`,
+        roomTypeCapacity: 10,
+        roomsSold: 1,
       })),
     }),
   );
@@ -160,7 +162,7 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
       const { rows } = await database.pool.query<{ statement: string }>(
         `select pid || ' ' || query_start as statement from pg_stat_activity
           where datname = current_database() and state = 'active' and application_name = 'bellhop'
-          and query ~ 'night_|inventory_version' and query !~ 'night_pack'`,
+          and query ~ 'night_|inventory_version' and query !~ 'ledger_segment'`,
       );
       return rows.map(({ statement }) => statement);
     };
@@ -188,8 +190,12 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
     isOver = true;
     await Promise.all(askers);
     return {
-      ...{ slowest: figures.sort((one, other) => other.ms - one.ms).slice(0, 8), afterRecord },
-      ...{ cancelled, cancelledMs, alone, beside },
+      slowest: figures.sort((one, other) => other.ms - one.ms).slice(0, 8),
+      afterRecord,
+      cancelled,
+      cancelledMs,
+      alone,
+      beside,
     };
   } finally {
     await service.stop();

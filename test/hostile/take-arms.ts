@@ -52,7 +52,10 @@ export async function takeArms(
   const [requestId = "", , , foreignRequestId = ""] = pushed;
   const arms: Arms = {
     ...own,
-    ...{ token, foreignToken, requestId, foreignRequestId },
+    token,
+    foreignToken,
+    requestId,
+    foreignRequestId,
     writerToken: await takeToken(address, own, "reservations:write"),
     pages: await firstPages(address, token),
   };
@@ -86,7 +89,9 @@ export async function takeToken(
   const response = await fetch(`${address}/api/oauth2/token`, {
     method: "POST",
     body: new URLSearchParams({
-      ...{ grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret },
+      grant_type: "client_credentials",
+      client_id: clientId,
+      client_secret: clientSecret,
       ...(scope === undefined ? {} : { scope }),
     }),
   });

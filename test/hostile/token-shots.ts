@@ -38,21 +38,26 @@ const escaped = (text: string, random: SeededRandom) =>
 
 const BROKEN_ESCAPES = ["%", "%z", "%0", "%E0%A4", "%ff", "%C0%AF", "%ED%A0%80", "%u0041", "%%41"];
 const HOSTILE = [
-  ...[
-    "' or 1=1 --",
-    "\0",
-    "\r\nX: y",
-    "{}",
-    "[]",
-    "null",
-    "*",
-    "\u202e",
-    "../../etc/passwd",
-    "%00",
-    " ",
-    "a b",
-  ],
-  ...["__proto__", "constructor", "bhc_", "bhs_", "a".repeat(129), "a".repeat(5_000), "\u{1f600}", "\ufeff"],
+  "' or 1=1 --",
+  "\0",
+  "\r\nX: y",
+  "{}",
+  "[]",
+  "null",
+  "*",
+  "\u202e",
+  "../../etc/passwd",
+  "%00",
+  " ",
+  "a b",
+  "__proto__",
+  "constructor",
+  "bhc_",
+  "bhs_",
+  "a".repeat(129),
+  "a".repeat(5_000),
+  "\u{1f600}",
+  "\ufeff",
 ];
 
 /** Of the form's grammar: names, values, escapes, separators. */
@@ -184,31 +189,23 @@ const CREDENTIAL_CHANGES: readonly Change[] = [
     drop(request, "client_secret");
     const good = btoa(`${clientId}:${clientSecret}`);
     const bad = random.pick([
-      ...[
-        "Basic",
-        "Basic ",
-        "Basic :",
-        `Basic ${btoa("nocolon")}`,
-        `Basic ${btoa(":")}`,
-        `Basic ${btoa(`${clientId}:`)}`,
-      ],
-      ...[
-        `Basic ${btoa(`${clientId}:${clientSecret}:x`)}`,
-        `Basic ${good}!`,
-        `Basic ${good} ${good}`,
-        `Basic=${good}`,
-      ],
-      ...[
-        `Bearer ${token}`,
-        `Digest username="${clientId}"`,
-        `Basic ${btoa(`${clientId}:%ff`)}`,
-        `Basic ${btoa("\xff:\xff")}`,
-      ],
-      ...[
-        `Basic ${btoa(` ${clientId}:${clientSecret}`)}`,
-        `Negotiate ${good}`,
-        `Basic ${btoa(`${clientId}\0:${clientSecret}`)}`,
-      ],
+      "Basic",
+      "Basic ",
+      "Basic :",
+      `Basic ${btoa("nocolon")}`,
+      `Basic ${btoa(":")}`,
+      `Basic ${btoa(`${clientId}:`)}`,
+      `Basic ${btoa(`${clientId}:${clientSecret}:x`)}`,
+      `Basic ${good}!`,
+      `Basic ${good} ${good}`,
+      `Basic=${good}`,
+      `Bearer ${token}`,
+      `Digest username="${clientId}"`,
+      `Basic ${btoa(`${clientId}:%ff`)}`,
+      `Basic ${btoa("\xff:\xff")}`,
+      `Basic ${btoa(` ${clientId}:${clientSecret}`)}`,
+      `Negotiate ${good}`,
+      `Basic ${btoa(`${clientId}\0:${clientSecret}`)}`,
     ]);
     request.lines.push(`Authorization: ${bad}`);
     return "breaks";
@@ -312,7 +309,11 @@ const NEIGHBOURS: Change = (request, random, { foreignToken, writerToken }) => {
 
 function shoot(kind: string, changes: readonly Change[], random: SeededRandom, arms: Arms): Shot {
   const request: FormRequest = {
-    ...{ method: "POST", path: TOKEN_PATH, query: "", lines: [], chunked: false },
+    method: "POST",
+    path: TOKEN_PATH,
+    query: "",
+    lines: [],
+    chunked: false,
     type: "application/x-www-form-urlencoded",
     pairs: [
       ["grant_type", "client_credentials"],

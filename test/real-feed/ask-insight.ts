@@ -105,7 +105,11 @@ export class Insight {
   /** At or below it an answer by the clock of receipt stays as it is. */
   async watermark(hotel: RealBooking["hotel"]): Promise<string | null> {
     const page = await this.#page("on-the-books", {
-      ...{ ...PROPERTIES[hotel], from: "2016-07-01", to: "2016-07-01", clock: "receipt", limit: "1" },
+      ...PROPERTIES[hotel],
+      from: "2016-07-01",
+      to: "2016-07-01",
+      clock: "receipt",
+      limit: "1",
     });
     return page.watermark ?? null;
   }
@@ -134,7 +138,9 @@ export class Insight {
   async #all(kind: string, { hotel, from, to, by, ...when }: InsightQuestion): Promise<object[]> {
     const parameters: Record<string, string> = {
       ...PROPERTIES[hotel],
-      ...{ from: dateOfDay(from), to: dateOfDay(to), limit: String(PAGE_ITEMS) },
+      from: dateOfDay(from),
+      to: dateOfDay(to),
+      limit: String(PAGE_ITEMS),
       ...(by === "none" ? {} : { by }),
       ...when,
     };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkRecord } from "../../src/contract/check-record.ts";
-import { canonicalLabel } from "../../src/contract/labels.ts";
-import { readBatch } from "../../src/contract/read-batch.ts";
-import type { Reservation } from "../../src/contract/schema/reservation.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { canonicalLabel } from "#contract/labels.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import type { Reservation } from "#contract/schema/reservation.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { lifeOf, reservationsOf } from "./booking-life.ts";

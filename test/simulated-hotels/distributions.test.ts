@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { HOTEL_KINDS } from "../../src/simulate/calibration.ts";
+import { HOTEL_KINDS } from "#simulator/calibration.ts";
 import { calibrationText, deriveCalibration } from "../data/real-bookings/derive-calibration.ts";
 import { readRealBookings } from "../data/real-bookings/real-bookings.ts";
 import {
@@ -24,7 +24,7 @@ const BOUNDS: Distances = {
 };
 
 test("the committed calibration is what the real bookings come to", async () => {
-  const file = new URL("../../src/simulate/calibration.json", import.meta.url);
+  const file = new URL("../../packages/simulator/src/calibration.json", import.meta.url);
   assert.equal(await readFile(file, "utf8"), calibrationText(deriveCalibration(readRealBookings())));
 });
 

@@ -1,6 +1,6 @@
-import { type HotelKind, LEAD_CLASSES, SEGMENTS } from "../../src/simulate/calibration.ts";
-import { hotelProfile } from "../../src/simulate/hotel-profile.ts";
-import { simulate } from "../../src/simulate/simulation.ts";
+import { type HotelKind, LEAD_CLASSES, SEGMENTS } from "#simulator/calibration.ts";
+import { hotelProfile } from "#simulator/hotel-profile.ts";
+import { simulate } from "#simulator/simulation.ts";
 import { readRealBookings } from "../data/real-bookings/real-bookings.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 
@@ -43,9 +43,13 @@ export function realBookingsOf(kind: HotelKind): ComparedBooking[] {
   return readRealBookings()
     .filter((booking) => booking.hotel === hotel)
     .map(({ leadDays, nights, marketSegment, isCanceled, arrivalDate, averageRate }) => ({
-      ...{ leadDays, nights, fails: isCanceled, rate: Number(averageRate) },
+      leadDays,
+      nights,
+      fails: isCanceled,
+      rate: Number(averageRate),
       segment: CODE_OF.get(marketSegment) ?? marketSegment,
-      ...{ month: Number(arrivalDate.slice(5, 7)) - 1, year: arrivalDate.slice(0, 4) },
+      month: Number(arrivalDate.slice(5, 7)) - 1,
+      year: arrivalDate.slice(0, 4),
     }));
 }
 
@@ -81,7 +85,8 @@ function comparedOf(json: string): ComparedBooking {
     nights: dayOf(departureDate) - dayOf(arrivalDate),
     segment: marketSegmentCode,
     fails: /^(CANCELLED|NO_SHOW|CXL|NO SHOW)$/.test(status),
-    ...{ month: Number(arrivalDate.slice(5, 7)) - 1, year: arrivalDate.slice(0, 4) },
+    month: Number(arrivalDate.slice(5, 7)) - 1,
+    year: arrivalDate.slice(0, 4),
     rate: sum / days,
   };
 }

@@ -1,5 +1,5 @@
-import { canonicalLabel } from "../../src/contract/labels.ts";
-import type { SimulatedRecord } from "../../src/simulate/simulated-record.ts";
+import { canonicalLabel } from "#contract/labels.ts";
+import type { SimulatedRecord } from "#simulator/simulated-record.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 
 interface Stay {

@@ -1,8 +1,13 @@
-import type { AppendedRow, HeldKey, LaneBirth, StampedAppend } from "../../src/accept/lane-session.ts";
+import type {
+  AppendedRow,
+  HeldKey,
+  LogWriterBirth,
+  StampedAppend,
+} from "../../src/ingest/log/log-writer-session.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import { decodeAttempt, POISON } from "./batch.ts";
 import type { SimulatedDatabase } from "./database.ts";
-import type { LaneRow, LogRow, Transaction } from "./store.ts";
+import type { LogRow, LogWriterRow, Transaction } from "./store.ts";
 
 const NO_REJECTIONS: ReadonlySet<number> = new Set();
 const RECEIVED_AT = new Date(0);
@@ -11,23 +16,23 @@ function transactionOf(backend: Backend): Transaction {
   return backend.transaction as Transaction;
 }
 
-/** src/accept/sql/register-lane.sql: the floor is what is committed when it runs. */
-export function registerLane(database: SimulatedDatabase) {
+/** src/ingest/log/sql/register-log writer.sql: the floor is what is committed when it runs. */
+export function registerLogWriter(database: SimulatedDatabase) {
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();
-    const lane: LaneRow = {
-      laneId: String(database.nextLaneId),
+    const logWriter: LogWriterRow = {
+      logWriterId: String(database.nextLogWriterId),
       pid: backend.pid,
       startedAt: backend.startedAt,
       rows: new Map(),
       isSealed: false,
       isRetired: false,
     };
-    database.nextLaneId += 1;
-    transactionOf(backend).lanes.push(lane);
+    database.nextLogWriterId += 1;
+    transactionOf(backend).logWriters.push(logWriter);
     const { newestId } = database.store;
-    const birth: LaneBirth = {
-      lane_id: lane.laneId,
+    const birth: LogWriterBirth = {
+      log_writer_id: logWriter.logWriterId,
       floor: database.conditions.plants.has("forget-floor") ? null : newestId,
       database_now_ms: database.clockMs,
     };
@@ -35,7 +40,7 @@ export function registerLane(database: SimulatedDatabase) {
   };
 }
 
-/** src/accept/partitions.ts, as one step. */
+/** src/ingest/log/partitions.ts, as one step. */
 export function makePartitions(database: SimulatedDatabase) {
   return function* (): Work {
     yield database.conditions.thinkMs();
@@ -77,8 +82,8 @@ function* claimKeys(
   return claimed;
 }
 
-/** src/accept/sql/append-entries.sql */
-export function append(database: SimulatedDatabase, laneId: string, stamped: readonly StampedAppend[]) {
+/** src/ingest/log/sql/append-entries.sql */
+export function append(database: SimulatedDatabase, logWriterId: string, stamped: readonly StampedAppend[]) {
   return function* (backend: Backend): Work {
     const claimed = yield* claimKeys(database, backend, stamped);
     yield database.conditions.thinkMs();
@@ -88,7 +93,7 @@ export function append(database: SimulatedDatabase, laneId: string, stamped: rea
       if (request.idempotency !== null && !claimed.has(requestId)) continue;
       for (const { bucket, fields } of request.entries) {
         if (fields["reply_to"] === POISON) throw new DatabaseError("22021", "invalid byte sequence");
-        transactionOf(backend).rows.push(rowOf(laneId, requestId, bucket, fields));
+        transactionOf(backend).rows.push(rowOf(logWriterId, requestId, bucket, fields));
         rows.push({ request_id: requestId, database_now_ms: database.clockMs });
       }
     }
@@ -97,7 +102,7 @@ export function append(database: SimulatedDatabase, laneId: string, stamped: rea
 }
 
 function rowOf(
-  laneId: string,
+  logWriterId: string,
   requestId: string,
   bucket: number,
   fields: Readonly<Record<string, unknown>>,
@@ -105,7 +110,7 @@ function rowOf(
   const { attempt, recordCount } = decodeAttempt(Number(fields["correlation_id"] ?? fields["target_index"]));
   return {
     bucket,
-    laneId,
+    logWriterId,
     requestId,
     kind: fields["kind"] as LogRow["kind"],
     resource: "r",
@@ -119,7 +124,7 @@ function rowOf(
   };
 }
 
-/** src/accept/sql/read-idempotency-keys.sql */
+/** src/ingest/log/sql/read-idempotency-keys.sql */
 export function readHeldKeys(
   database: SimulatedDatabase,
   wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],

@@ -1,14 +1,13 @@
 import type { LogPart } from "../../src/apply/backlog.ts";
 import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/ownership.ts";
 import type { ReadPart } from "../../src/apply/read-part.ts";
-import type { Around } from "../../src/apply/sharing.ts";
-import type { WaitingSession } from "../../src/apply/silent-sessions.ts";
+import type { Around, WaitingSession } from "../../src/apply/sharing.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import {
-  type LaneRow,
   type LeaseRow,
   type LogRow,
+  type LogWriterRow,
   positionOf,
   rowsAfter,
   type Transaction,
@@ -72,7 +71,7 @@ export function swapUnderLeases(database: SimulatedDatabase, forMs: number) {
   };
 }
 
-/** src/db/sql/enter-presence.sql */
+/** src/platform/db/sql/enter-presence.sql */
 export function enterPresence(database: SimulatedDatabase) {
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();
@@ -147,31 +146,32 @@ export function lockBuckets(database: SimulatedDatabase, buckets: readonly numbe
 }
 
 /**
- * src/apply/sql/retire-lanes.sql: rows are those that are committed when it begins; who runs is looked up a moment later,
- * so a lane is retired by a later statement than the one that sealed it.
+ * src/apply/sql/retire-log writers.sql: rows are those that are committed when it begins; who runs is looked up a moment later,
+ * so a log writer is retired by a later statement than the one that sealed it.
  */
-export function retireLanes(database: SimulatedDatabase) {
+export function retireLogWriters(database: SimulatedDatabase) {
   const { plants } = database.conditions;
   return function* (backend: Backend): Work {
     const transaction = backend.transaction as Transaction;
     const { store } = database;
-    const isRead = (lane: LaneRow): boolean =>
+    const isRead = (logWriter: LogWriterRow): boolean =>
       database.buckets.every(
         (bucket) =>
-          rowsAfter(lane, bucket, store.cursors.get(cursorAt(database, bucket, lane.laneId))).length === 0,
+          rowsAfter(logWriter, bucket, store.cursors.get(cursorAt(database, bucket, logWriter.logWriterId)))
+            .length === 0,
       );
-    const unsealed = store.unretired.filter((lane) => !lane.isSealed);
+    const unsealed = store.unretired.filter((logWriter) => !logWriter.isSealed);
     const retirable = store.unretired.filter(
-      (lane) => (lane.isSealed || plants.has("seal-and-retire")) && isRead(lane),
+      (logWriter) => (logWriter.isSealed || plants.has("seal-and-retire")) && isRead(logWriter),
     );
     yield database.conditions.thinkMs();
-    for (const lane of unsealed) {
-      if (!database.isRunning(lane.pid, lane.startedAt) || plants.has("retire-living-lanes"))
-        transaction.sealed.push(lane);
+    for (const logWriter of unsealed) {
+      if (!database.isRunning(logWriter.pid, logWriter.startedAt) || plants.has("retire-living-log-writers"))
+        transaction.sealed.push(logWriter);
     }
-    for (const lane of retirable) {
-      if (!plants.has("seal-and-retire") || !database.isRunning(lane.pid, lane.startedAt))
-        transaction.retired.push(lane);
+    for (const logWriter of retirable) {
+      if (!plants.has("seal-and-retire") || !database.isRunning(logWriter.pid, logWriter.startedAt))
+        transaction.retired.push(logWriter);
     }
     return undefined;
   };
@@ -185,12 +185,12 @@ export function readBacklog(database: SimulatedDatabase, buckets: readonly numbe
     const { store, conditions } = database;
     const own = backend.transaction as Transaction;
     const pending: LogRow[] = [];
-    for (const lane of store.unretired) {
-      for (const bucket of lane.rows.keys()) {
+    for (const logWriter of store.unretired) {
+      for (const bucket of logWriter.rows.keys()) {
         if (!wanted.has(bucket)) continue;
-        const position = cursorAt(database, bucket, lane.laneId);
+        const position = cursorAt(database, bucket, logWriter.logWriterId);
         const cursor = own.cursors.get(position) ?? store.cursors.get(position);
-        for (const row of rowsAfter(lane, bucket, cursor, conditions.partsMax)) pending.push(row);
+        for (const row of rowsAfter(logWriter, bucket, cursor, conditions.partsMax)) pending.push(row);
       }
     }
     pending.sort(byReceipt);
@@ -205,9 +205,9 @@ export function readBacklog(database: SimulatedDatabase, buckets: readonly numbe
   };
 }
 
-/** One cursor a bucket and lane; or, where that is planted, one a bucket, as readers of a sequence have it. */
-function cursorAt(database: SimulatedDatabase, bucket: number, laneId: string): string {
-  return positionOf(bucket, database.conditions.plants.has("one-cursor") ? "all" : laneId);
+/** One cursor a bucket and log writer; or, where that is planted, one a bucket, as readers of a sequence have it. */
+function cursorAt(database: SimulatedDatabase, bucket: number, logWriterId: string): string {
+  return positionOf(bucket, database.conditions.plants.has("one-cursor") ? "all" : logWriterId);
 }
 
 function byReceipt(left: LogRow, right: LogRow): number {
@@ -220,8 +220,8 @@ export function advanceCursors(database: SimulatedDatabase, parts: readonly LogP
   return function* (backend: Backend): Work {
     const { store, conditions } = database;
     yield conditions.thinkMs();
-    for (const { bucket, laneId, requestId } of parts) {
-      const position = cursorAt(database, bucket, laneId);
+    for (const { bucket, logWriterId, requestId } of parts) {
+      const position = cursorAt(database, bucket, logWriterId);
       if (conditions.plants.has("cursor-apart")) store.cursors.set(position, requestId);
       else (backend.transaction as Transaction).writeCursor(position, requestId);
     }

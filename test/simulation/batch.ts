@@ -1,5 +1,5 @@
-import { bucketOf } from "../../src/accept/bucket.ts";
-import type { Resolution, Submission } from "../../src/accept/submission.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import type { Resolution, Submission } from "../../src/ingest/log/submission.ts";
 
 /** The `reply_to` of a batch that the database refuses to store, as a data error. */
 export const POISON = "poison";

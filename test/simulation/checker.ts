@@ -1,7 +1,7 @@
 import type { Backend } from "./backend.ts";
 import type { Attempt, Batch } from "./batch.ts";
 import type { SimulatedDatabase } from "./database.ts";
-import { type LaneRow, type LogRow, positionOf, type Transaction } from "./store.ts";
+import { type LogRow, type LogWriterRow, positionOf, type Transaction } from "./store.ts";
 
 /**
  * What must be true whatever happens, told of everything the moment it happens. It keeps its own count of what was stored
@@ -17,8 +17,8 @@ export class Checker {
   /** The longest that a part has waited to be applied (ms). */
   waitedMsMax = 0;
   readonly #storedAt = new Map<LogRow, number>();
-  readonly #newestOfLane = new Map<string, string>();
-  /** How many rows of a bucket and lane are applied: always the first ones. */
+  readonly #newestOfLogWriter = new Map<string, string>();
+  /** How many rows of a bucket and log writer are applied: always the first ones. */
   readonly #appliedAt = new Map<string, number>();
 
   fail(message: string): void {
@@ -30,8 +30,8 @@ export class Checker {
     if (transaction.rows.length > 0) this.#checkAppend(database, backend, transaction);
     if (transaction.outcomes.length > 0 || transaction.cursors.size > 0)
       this.#checkApply(database, backend, transaction);
-    for (const lane of transaction.sealed) this.#checkSeal(database, lane);
-    for (const lane of transaction.retired) this.#checkRetirement(database, lane);
+    for (const logWriter of transaction.sealed) this.#checkSeal(database, logWriter);
+    for (const logWriter of transaction.retired) this.#checkRetirement(database, logWriter);
   }
 
   /** A client was told that a batch is stored. */
@@ -70,25 +70,25 @@ export class Checker {
 
   #checkAppend(database: SimulatedDatabase, backend: Backend, { rows }: Transaction): void {
     for (const row of rows) {
-      const lane = database.store.lanes.get(row.laneId);
-      if (lane === undefined) {
-        this.fail(`lane ${row.laneId} has a row and is not registered`);
+      const logWriter = database.store.logWriters.get(row.logWriterId);
+      if (logWriter === undefined) {
+        this.fail(`log writer ${row.logWriterId} has a row and is not registered`);
         return;
       }
-      if (lane.pid !== backend.pid || lane.startedAt !== backend.startedAt) {
-        this.fail(`lane ${row.laneId} has a row of another backend`);
+      if (logWriter.pid !== backend.pid || logWriter.startedAt !== backend.startedAt) {
+        this.fail(`log writer ${row.logWriterId} has a row of another backend`);
         return;
       }
-      if (lane.isSealed || lane.isRetired) {
-        this.fail(`lane ${row.laneId} is sealed, and ${row.requestId} became visible in it`);
+      if (logWriter.isSealed || logWriter.isRetired) {
+        this.fail(`log writer ${row.logWriterId} is sealed, and ${row.requestId} became visible in it`);
         return;
       }
-      const newest = this.#newestOfLane.get(row.laneId);
+      const newest = this.#newestOfLogWriter.get(row.logWriterId);
       if (newest !== undefined && row.requestId < newest) {
-        this.fail(`${row.requestId} became visible after ${newest} in lane ${row.laneId}`);
+        this.fail(`${row.requestId} became visible after ${newest} in log writer ${row.logWriterId}`);
         return;
       }
-      this.#newestOfLane.set(row.laneId, row.requestId);
+      this.#newestOfLogWriter.set(row.logWriterId, row.requestId);
       this.#checkStored(row, rows);
     }
     this.stored += rows.length;
@@ -141,12 +141,12 @@ export class Checker {
         this.fail(`${backend.name} applied to bucket ${row.bucket} without holding its lease`);
         return;
       }
-      const position = positionOf(row.bucket, row.laneId);
+      const position = positionOf(row.bucket, row.logWriterId);
       const at = this.#appliedAt.get(position) ?? 0;
-      const due = (database.store.lanes.get(row.laneId) as LaneRow).rows.get(row.bucket)?.[at];
+      const due = (database.store.logWriters.get(row.logWriterId) as LogWriterRow).rows.get(row.bucket)?.[at];
       if (due !== row) {
         this.fail(
-          `${row.requestId} of bucket ${row.bucket} was applied when ${due?.requestId ?? "nothing"} was due in lane ${row.laneId}`,
+          `${row.requestId} of bucket ${row.bucket} was applied when ${due?.requestId ?? "nothing"} was due in log writer ${row.logWriterId}`,
         );
         return;
       }
@@ -164,20 +164,22 @@ export class Checker {
     }
   }
 
-  #checkSeal(database: SimulatedDatabase, lane: LaneRow): void {
-    if (database.isRunning(lane.pid, lane.startedAt))
-      this.fail(`lane ${lane.laneId} was sealed while its backend runs`);
+  #checkSeal(database: SimulatedDatabase, logWriter: LogWriterRow): void {
+    if (database.isRunning(logWriter.pid, logWriter.startedAt))
+      this.fail(`log writer ${logWriter.logWriterId} was sealed while its backend runs`);
   }
 
-  #checkRetirement(database: SimulatedDatabase, lane: LaneRow): void {
-    if (database.isRunning(lane.pid, lane.startedAt)) {
-      this.fail(`lane ${lane.laneId} was retired while its backend runs`);
+  #checkRetirement(database: SimulatedDatabase, logWriter: LogWriterRow): void {
+    if (database.isRunning(logWriter.pid, logWriter.startedAt)) {
+      this.fail(`log writer ${logWriter.logWriterId} was retired while its backend runs`);
       return;
     }
-    for (const [bucket, rows] of lane.rows) {
-      const applied = this.#appliedAt.get(positionOf(bucket, lane.laneId)) ?? 0;
+    for (const [bucket, rows] of logWriter.rows) {
+      const applied = this.#appliedAt.get(positionOf(bucket, logWriter.logWriterId)) ?? 0;
       if (applied < rows.length) {
-        this.fail(`lane ${lane.laneId} was retired before ${rows[applied]?.requestId} was applied`);
+        this.fail(
+          `log writer ${logWriter.logWriterId} was retired before ${rows[applied]?.requestId} was applied`,
+        );
         return;
       }
     }

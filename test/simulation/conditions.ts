@@ -14,7 +14,7 @@ const REFUSALS = [
 /** A packet that is lost comes a little later; longer than this is a fault of the road. */
 const LATE_MS_MAX = 400;
 
-/** Longer than an applier may be silent (src/db/presence.ts). */
+/** Longer than an applier may be silent (src/platform/db/presence.ts). */
 const READ_MS_MAX = 4_000;
 
 /** Independent streams of a seed, so that one kind of draw does not move the others. */
@@ -27,12 +27,12 @@ export const STREAM = { world: 0, timing: 1, refusals: 2, senders: 3, faults: 4,
 export class Conditions {
   readonly plants: ReadonlySet<PlantName>;
   readonly hosts: number;
-  readonly lanes: number;
+  readonly logWriters: number;
   readonly appliers: number;
   readonly properties: typeof PROPERTIES;
   readonly batches: number;
   readonly pollMs: number;
-  /** Rows that one reading of the backlog answers: of a lane and bucket, and records in all. */
+  /** Rows that one reading of the backlog answers: of a log writer and bucket, and records in all. */
   readonly partsMax: number;
   readonly recordsTarget: number;
   /** The share of parts that go the long way, to the second applier. */
@@ -57,7 +57,7 @@ export class Conditions {
     this.#refusals = SeededRandom.stream(seed, STREAM.refusals);
     this.plants = plants;
     this.hosts = world.pick([1, 2, 2, 3]);
-    this.lanes = world.pick([1, 1, 2, 3]);
+    this.logWriters = world.pick([1, 1, 2, 3]);
     this.appliers = world.pick([1, 1, 2]);
     this.properties = PROPERTIES.slice(0, world.between(2, 4));
     this.batches = world.pick([6, 10, 15, 30]);

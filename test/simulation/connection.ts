@@ -3,11 +3,11 @@ import type { SimulatedDatabase } from "./database.ts";
 import type { SimulatedNode } from "./node.ts";
 import { Wire } from "./wire.ts";
 
-/** src/db/connection.ts: how long to wait for a connection. */
+/** src/platform/db/connection.ts: how long to wait for a connection. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** tcp_user_timeout and the keepalives of src/db/connection.ts: then the server gives a silent client up. */
+/** tcp_user_timeout and the keepalives of src/platform/db/connection.ts: then the server gives a silent client up. */
 export const SERVER_PATIENCE_MS = 30_000;
-/** keepAliveInitialDelayMillis of src/db/connection.ts: how soon a silent server is asked whether it is there. */
+/** keepAliveInitialDelayMillis of src/platform/db/connection.ts: how soon a silent server is asked whether it is there. */
 const CLIENT_KEEPALIVE_MS = 10_000;
 
 /** How one kind of session is opened. */

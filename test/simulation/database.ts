@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { BUCKET_COUNT } from "../../src/ingest/log/bucket.ts";
 import { Backend, DatabaseError, type Peer } from "./backend.ts";
 import type { Checker } from "./checker.ts";
 import type { Conditions } from "./conditions.ts";
@@ -27,7 +27,7 @@ export class SimulatedDatabase {
   isUp = true;
   clockOffsetMs = 0;
   hasPartitions = true;
-  nextLaneId = 1;
+  nextLogWriterId = 1;
   nextPresenceId = 1;
   readonly #locks = new Map<string, Transaction>();
   #stalledUntil = 0;

@@ -1,16 +1,16 @@
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { RequestIdStamp } from "../../src/accept/request-id.ts";
-import type { Acceptance } from "../../src/accept/submission.ts";
 import { TwoWays } from "../../src/apply/two-ways.ts";
-import type { Time } from "../../src/memory/time.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
+import type { Acceptance } from "../../src/ingest/log/submission.ts";
+import type { Time } from "../../src/platform/runtime/time.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import { type Batch, resolutionOf, submissionOf } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { SimulatedDatabase } from "./database.ts";
-import { simulatedApplySessions, simulatedLaneSessions } from "./sessions.ts";
+import { simulatedApplySessions, simulatedLogWriterSessions } from "./sessions.ts";
 import type { Road } from "./wire.ts";
 
-/** How long a node that was told to stop lets requests be answered, and takes in all (src/service.ts). */
+/** How long a node that was told to stop lets requests be answered, and takes in all (src/service/service.ts). */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 const STOP_MS_MAX = 10_000;
 /** How long hints take from the thread that accepts to the one that applies. */
@@ -94,15 +94,20 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { lanes, appliers, pollMs, longShare } = this.database.conditions;
-    const ground = { openSession: simulatedLaneSessions(this), time: this.time };
+    const { logWriters, appliers, pollMs, longShare } = this.database.conditions;
+    const ground = { openSession: simulatedLogWriterSessions(this), time: this.time };
     const stamp = new RequestIdStamp(undefined, {
       now: this.time.now,
       randomBytes8: () => this.#randomBytes8(),
     });
     const failed = (error: unknown): void => this.#failed(error);
     try {
-      this.#log = await AcceptLog.openOn(ground, lanes, { appended: (to) => this.#hint(to), failed }, stamp);
+      this.#log = await AcceptLog.openOn(
+        ground,
+        logWriters,
+        { appended: (to) => this.#hint(to), failed },
+        stamp,
+      );
     } catch (error) {
       this.#failed(error);
       return this.exit();
@@ -195,7 +200,7 @@ export class SimulatedNode {
   #hint(buckets: ReadonlySet<number>): void {
     this.database.scheduler.after(HINT_MS, () =>
       this.deliver(() => {
-        // As src/threads/bucket-hints.ts has it: only the one that has a bucket is told.
+        // As src/service/bucket-hints.ts has it: only the one that has a bucket is told.
         for (const [writer, owned] of this.#owned)
           this.#appliers[writer]?.wake([...buckets].filter((bucket) => owned.has(bucket)));
       }),

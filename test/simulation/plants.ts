@@ -1,12 +1,13 @@
 /** Faults of the protocol to plant, so that it can be seen that the simulation finds them. */
 export const PLANTS = {
   "answer-before-commit": "a flush is answered when it is sent, not when it is committed",
-  "one-cursor": "one cursor a bucket instead of one a lane: a transaction that commits late is passed by",
+  "one-cursor":
+    "one cursor a bucket instead of one a log writer: a transaction that commits late is passed by",
   "two-owners": "buckets are taken from the living, and nobody compares epochs",
   "keep-read-ahead": "what was read ahead is applied though the transaction before it was rolled back",
   "cursor-apart": "the cursor is moved in a transaction of its own",
-  "retire-living-lanes": "lanes are sealed while their backend may still commit",
-  "seal-and-retire": "lanes are sealed and retired by one statement, with one snapshot",
+  "retire-living-log-writers": "log writers are sealed while their backend may still commit",
+  "seal-and-retire": "log_writers are sealed and retired by one statement, with one snapshot",
   "forget-keys": "Idempotency-Keys are not claimed",
   "forget-floor": "a node that starts again does not learn the newest id of the log",
 } as const;

@@ -1,6 +1,6 @@
-import type { Acceptance } from "../../src/accept/submission.ts";
-import { isDataError } from "../../src/db/sql-state.ts";
-import { ServiceError } from "../../src/errors/registry.ts";
+import type { Acceptance } from "../../src/ingest/log/submission.ts";
+import { isDataError } from "../../src/platform/db/sql-state.ts";
+import { ServiceError } from "../../src/platform/errors/registry.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import type { Attempt, Batch } from "./batch.ts";
 import type { SimulatedDatabase } from "./database.ts";

@@ -1,19 +1,18 @@
-import type {
-  AppendedRow,
-  HeldKey,
-  LaneBirth,
-  LaneSession,
-  OpenLaneSession,
-  StampedAppend,
-} from "../../src/accept/lane-session.ts";
 import type { OutcomeCounts } from "../../src/apply/apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "../../src/apply/apply-session.ts";
 import type { LogPart } from "../../src/apply/backlog.ts";
 import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/ownership.ts";
 import type { PartRecord, ReadPart } from "../../src/apply/read-part.ts";
-import type { Around } from "../../src/apply/sharing.ts";
-import type { WaitingSession } from "../../src/apply/silent-sessions.ts";
-import { append, makePartitions, readHeldKeys, registerLane } from "./accept-statements.ts";
+import type { Around, WaitingSession } from "../../src/apply/sharing.ts";
+import type {
+  AppendedRow,
+  HeldKey,
+  LogWriterBirth,
+  LogWriterSession,
+  OpenLogWriterSession,
+  StampedAppend,
+} from "../../src/ingest/log/log-writer-session.ts";
+import { append, makePartitions, readHeldKeys, registerLogWriter } from "./accept-statements.ts";
 import {
   advanceCursors,
   applyParts,
@@ -23,7 +22,7 @@ import {
   lockBuckets,
   lookAround,
   readBacklog,
-  retireLanes,
+  retireLogWriters,
   takeBuckets,
 } from "./apply-statements.ts";
 import type { Work } from "./backend.ts";
@@ -31,19 +30,17 @@ import { Connection, type SessionKind } from "./connection.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { LogRow } from "./store.ts";
 
-/** The timeouts of src/accept/lane-session.ts and src/apply/apply-session.ts. */
-const LANE: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
+/** The timeouts of src/ingest/log/log writer-session.ts and src/apply/apply-session.ts. */
+const LOG_WRITER: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
 const APPLY: SessionKind = {
   application: "apply",
   queryTimeoutMs: 65_000,
   queryTimeoutsMs: {
-    ...{
-      "look around": 10_000,
-      "end silent": 10_000,
-      "retire lanes": 10_000,
-      begin: 10_000,
-      rollback: 10_000,
-    },
+    "look around": 10_000,
+    "end silent": 10_000,
+    "retire log writers": 10_000,
+    begin: 10_000,
+    rollback: 10_000,
     "read backlog": 30_000,
   },
   statementTimeoutMs: 60_000,
@@ -53,7 +50,7 @@ const APPLY: SessionKind = {
 const BYTES_A_RECORD = 2_100;
 
 const NONE_COUNTED: OutcomeCounts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
-/** src/db/presence.ts */
+/** src/platform/db/presence.ts */
 const PULSE_MS = 500;
 /** One apply transaction in so many. */
 const SHORT_EVERY = 5;
@@ -76,7 +73,7 @@ function recordsOf(count: number): readonly PartRecord[] {
   return records;
 }
 
-class SimulatedLaneSession implements LaneSession {
+class SimulatedLogWriterSession implements LogWriterSession {
   readonly #connection: Connection;
 
   constructor(connection: Connection) {
@@ -91,9 +88,11 @@ class SimulatedLaneSession implements LaneSession {
     });
   }
 
-  register(): Promise<LaneBirth | undefined> {
+  register(): Promise<LogWriterBirth | undefined> {
     const { database } = this.#connection.node;
-    return this.#connection.query("register lane", registerLane(database)) as Promise<LaneBirth | undefined>;
+    return this.#connection.query("register log writer", registerLogWriter(database)) as Promise<
+      LogWriterBirth | undefined
+    >;
   }
 
   commit(): Promise<unknown> {
@@ -105,9 +104,9 @@ class SimulatedLaneSession implements LaneSession {
     return this.#connection.query("make partitions", makePartitions(database)) as Promise<void>;
   }
 
-  append(laneId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+  append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
     const { database } = this.#connection.node;
-    const answer = this.#connection.query("append", append(database, laneId, stamped)) as Promise<{
+    const answer = this.#connection.query("append", append(database, logWriterId, stamped)) as Promise<{
       rows: AppendedRow[];
     }>;
     if (!database.conditions.plants.has("answer-before-commit")) return answer;
@@ -170,7 +169,7 @@ class SimulatedApplySession implements ApplySession {
     return this.#connection.query("give up buckets", giveUpBuckets(database, buckets));
   }
 
-  /** As startPulse of src/db/presence.ts, by simulated time. */
+  /** As startPulse of src/platform/db/presence.ts, by simulated time. */
   startPulse(): { stop(): void } {
     let callOff = (): void => undefined;
     const wait = (): void => {
@@ -202,8 +201,8 @@ class SimulatedApplySession implements ApplySession {
     return leases.map((lease) => ({ ...lease, epoch: this.#epochs.get(lease.bucket) ?? lease.epoch }));
   }
 
-  retireLanes(): Promise<unknown> {
-    return this.#connection.query("retire lanes", retireLanes(this.#connection.node.database));
+  retireLogWriters(): Promise<unknown> {
+    return this.#connection.query("retire log writers", retireLogWriters(this.#connection.node.database));
   }
 
   async readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
@@ -276,8 +275,8 @@ class SimulatedApplySession implements ApplySession {
   }
 }
 
-export function simulatedLaneSessions(node: SimulatedNode): OpenLaneSession {
-  return async (lost) => new SimulatedLaneSession(await Connection.open(node, LANE, lost));
+export function simulatedLogWriterSessions(node: SimulatedNode): OpenLogWriterSession {
+  return async (lost) => new SimulatedLogWriterSession(await Connection.open(node, LOG_WRITER, lost));
 }
 
 /** `isCounted`: others count it among those that share the buckets. */

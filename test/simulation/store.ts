@@ -7,8 +7,8 @@ export interface LogRow extends LogPart {
   readonly attempt: number;
 }
 
-export interface LaneRow {
-  readonly laneId: string;
+export interface LogWriterRow {
+  readonly logWriterId: string;
   readonly pid: number;
   readonly startedAt: number;
   /** Rows by bucket, in the order in which they became visible. */
@@ -42,15 +42,15 @@ const NOTHING = new Map<never, never>();
 /** What a transaction will have changed once it is committed. Most change little: what they do not is not made. */
 export class Transaction {
   readonly pid: number;
-  readonly lanes: LaneRow[] = [];
+  readonly logWriters: LogWriterRow[] = [];
   readonly rows: LogRow[] = [];
   readonly outcomes: LogRow[] = [];
-  readonly sealed: LaneRow[] = [];
-  readonly retired: LaneRow[] = [];
+  readonly sealed: LogWriterRow[] = [];
+  readonly retired: LogWriterRow[] = [];
   readonly present: PresenceRow[] = [];
   keys: ReadonlyMap<string, KeyRow> = NOTHING;
   leases: ReadonlyMap<number, LeaseRow> = NOTHING;
-  /** By bucket and lane: the id up to which is applied. */
+  /** By bucket and log writer: the id up to which is applied. */
   cursors: ReadonlyMap<string, string> = NOTHING;
   /** Rows and locks it holds, by name. */
   readonly locks: string[] = [];
@@ -65,9 +65,9 @@ export class Transaction {
 
   /** One that only read has nothing to commit. */
   get hasWritten(): boolean {
-    const { lanes, rows, keys, leases, cursors, outcomes, sealed, retired } = this;
+    const { logWriters, rows, keys, leases, cursors, outcomes, sealed, retired } = this;
     return (
-      lanes.length + rows.length + keys.size + leases.size + cursors.size + outcomes.length > 0 ||
+      logWriters.length + rows.length + keys.size + leases.size + cursors.size + outcomes.length > 0 ||
       sealed.length + retired.length + this.present.length > 0
     );
   }
@@ -90,9 +90,9 @@ export class Transaction {
 
 /** What is committed, and so what a crash leaves. */
 export class Store {
-  readonly lanes = new Map<string, LaneRow>();
+  readonly logWriters = new Map<string, LogWriterRow>();
   /** Those that readers still look at. */
-  unretired: LaneRow[] = [];
+  unretired: LogWriterRow[] = [];
   readonly keys = new Map<string, KeyRow>();
   readonly leases = new Map<number, LeaseRow>();
   readonly cursors = new Map<string, string>();
@@ -102,12 +102,12 @@ export class Store {
   newestId: string | null = null;
 
   apply(transaction: Transaction): void {
-    for (const lane of transaction.lanes) {
-      this.lanes.set(lane.laneId, lane);
-      this.unretired.push(lane);
+    for (const logWriter of transaction.logWriters) {
+      this.logWriters.set(logWriter.logWriterId, logWriter);
+      this.unretired.push(logWriter);
     }
     for (const row of transaction.rows) {
-      const { rows } = this.lanes.get(row.laneId) as LaneRow;
+      const { rows } = this.logWriters.get(row.logWriterId) as LogWriterRow;
       const ofBucket = rows.get(row.bucket);
       if (ofBucket === undefined) rows.set(row.bucket, [row]);
       else ofBucket.push(row);
@@ -121,26 +121,27 @@ export class Store {
     for (const [position, id] of transaction.cursors) this.cursors.set(position, id);
     for (const row of transaction.outcomes) this.outcomes.add(`${row.bucket}/${row.requestId}`);
     this.present.push(...transaction.present);
-    for (const lane of transaction.sealed) lane.isSealed = true;
-    for (const lane of transaction.retired) lane.isRetired = true;
-    if (transaction.retired.length > 0) this.unretired = this.unretired.filter((lane) => !lane.isRetired);
+    for (const logWriter of transaction.sealed) logWriter.isSealed = true;
+    for (const logWriter of transaction.retired) logWriter.isRetired = true;
+    if (transaction.retired.length > 0)
+      this.unretired = this.unretired.filter((logWriter) => !logWriter.isRetired);
   }
 }
 
-export function positionOf(bucket: number, laneId: string): string {
-  return `${bucket}/${laneId}`;
+export function positionOf(bucket: number, logWriterId: string): string {
+  return `${bucket}/${logWriterId}`;
 }
 
 const NONE: readonly LogRow[] = [];
 
-/** At most `most` rows of a lane and bucket behind an id, in the order of ids, which the checker sees to. */
+/** At most `most` rows of a log writer and bucket behind an id, in the order of ids, which the checker sees to. */
 export function rowsAfter(
-  lane: LaneRow,
+  logWriter: LogWriterRow,
   bucket: number,
   id: string | undefined,
   most = Number.POSITIVE_INFINITY,
 ): readonly LogRow[] {
-  const rows = lane.rows.get(bucket);
+  const rows = logWriter.rows.get(bucket);
   if (rows === undefined) return NONE;
   let from = rows.length;
   while (from > 0 && (id === undefined || (rows[from - 1] as LogRow).requestId > id)) from -= 1;

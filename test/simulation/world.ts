@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../../src/accept/bucket.ts";
+import { BUCKET_COUNT } from "../../src/ingest/log/bucket.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { Checker } from "./checker.ts";
 import { Conditions, STREAM } from "./conditions.ts";
@@ -149,7 +149,7 @@ class World {
 
   #undone(): string | undefined {
     const { store, backends } = this.#database;
-    const { lanes, appliers, longShare } = this.#conditions;
+    const { logWriters, appliers, longShare } = this.#conditions;
     for (const { name, node } of this.#hosts) if (node?.isReady !== true) return `${name} is not ready`;
     if (this.#senders.pending > 0) return `${this.#senders.pending} clients still have no answer`;
     const { stored, applied } = this.#checker;
@@ -165,9 +165,9 @@ class World {
     for (const [pid, count] of held) {
       if (count < fair || count > fair + 1) return `apply#${pid} has ${count} buckets`;
     }
-    for (const { laneId, pid, startedAt } of store.unretired) {
+    for (const { logWriterId, pid, startedAt } of store.unretired) {
       if (!this.#database.isRunning(pid, startedAt))
-        return `lane ${laneId} is not retired, though its backend is gone`;
+        return `log writer ${logWriterId} is not retired, though its backend is gone`;
     }
     for (const backend of backends.values()) {
       if (backend.statement !== undefined) return `${backend.name} is still at ${backend.statement}`;
@@ -177,7 +177,7 @@ class World {
       for (const connection of node?.connections ?? [])
         if (connection.isForsaken) return `${name} has not noticed that a session of it is gone`;
     }
-    const sessions = this.#hosts.length * (lanes + appliers * (longShare > 0 ? 2 : 1));
+    const sessions = this.#hosts.length * (logWriters + appliers * (longShare > 0 ? 2 : 1));
     if (backends.size > sessions) return `there are ${backends.size} sessions instead of ${sessions}`;
     return undefined;
   }

@@ -1,11 +1,11 @@
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { PropertyRegister } from "../../src/accept/property-register.ts";
-import type { Submission } from "../../src/accept/submission.ts";
 import { Applier } from "../../src/apply/applier.ts";
 import { OwnershipLost } from "../../src/apply/ownership.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { TwoWays } from "../../src/apply/two-ways.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import type { Submission } from "../../src/ingest/log/submission.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { untilFound } from "./until.ts";
 
@@ -71,7 +71,7 @@ export class ApplyBench {
     this.properties = new PropertyRegister(database.pool, 100_000);
   }
 
-  /** `prepare` sees the database before the first lane is born. */
+  /** `prepare` sees the database before the first log writer is born. */
   static async open(writers = 1, prepare?: (database: TestDatabase) => Promise<void>): Promise<ApplyBench> {
     const database = await createTestDatabase();
     await prepare?.(database);

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { distributeByBucket } from "../../src/db/distribute.ts";
+import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;

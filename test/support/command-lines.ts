@@ -35,7 +35,7 @@ export async function runLines(
   lines: readonly (readonly string[])[],
   environment: NodeJS.ProcessEnv,
 ): Promise<Answer[]> {
-  const module = new URL("../../src/cli/run-command.ts", import.meta.url).href;
+  const module = new URL("../../src/cli.ts", import.meta.url).href;
   const child = spawn(
     process.execPath,
     ["--input-type=module", "--eval", RUN_LINES, module, JSON.stringify(lines)],

@@ -1,5 +1,5 @@
-import type { AuthAdmin } from "../../src/auth/admin.ts";
-import { runCommand } from "../../src/cli/run-command.ts";
+import { runCommand } from "../../src/cli.ts";
+import type { AuthAdmin } from "../../src/identity/admin.ts";
 import type { Answer } from "./command-lines.ts";
 
 /** Runs `bellhop ...` in this process. `admin`: of a running service, in the place of an opened database. */

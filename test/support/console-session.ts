@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createOperator } from "../../src/auth/operator-admin.ts";
+import { createOperator } from "../../src/identity/operator-admin.ts";
 import type { Answer, TestService } from "./service.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -50,7 +50,10 @@ export async function logIn(service: TestService, name: string): Promise<Console
       headers: { cookie, "x-bellhop-csrf": csrfToken, ...headers },
     });
   return {
-    ...{ cookie, csrfToken, get, post },
+    cookie,
+    csrfToken,
+    get,
+    post,
     read: async <Value>(path: string) => answered<Value>(await get(path)),
     change: async <Value>(path: string, body?: object) => answered<Value>(await post(path, body)),
   };

@@ -2,13 +2,13 @@ import { hash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterEach } from "node:test";
 import pg from "pg";
-import { clientConfig } from "../../src/db/connection.ts";
-import { migrate } from "../../src/db/migrate.ts";
-import { readMigrations } from "../../src/db/migration-files.ts";
-import type { Database } from "../../src/db/open-database.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { sqlState } from "../../src/db/sql-state.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { clientConfig } from "../../src/platform/db/connection.ts";
+import { migrate } from "../../src/platform/db/migrate.ts";
+import { readMigrations } from "../../src/platform/db/migration-files.ts";
+import type { Database } from "../../src/platform/db/open-database.ts";
+import { createPool } from "../../src/platform/db/pool.ts";
+import { sqlState } from "../../src/platform/db/sql-state.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import {
   type CitusServer,
   distributeTestDatabase,
@@ -175,7 +175,9 @@ async function ensureTemplate(
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
   if (citus !== undefined)
     for (const name of ["distribute.ts", "distribute-analytics.ts"])
-      checksums.push(hash("sha256", await readFile(new URL(`../../src/db/${name}`, import.meta.url))));
+      checksums.push(
+        hash("sha256", await readFile(new URL(`../../src/platform/db/${name}`, import.meta.url))),
+      );
   // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
   const kind = citus === undefined ? "template" : "citus";
   const name = `bellhop_${kind}_${hash("sha256", checksums.join()).slice(0, 32)}`;

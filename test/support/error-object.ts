@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ERRORS, type ErrorCode } from "../../src/errors/registry.ts";
+import { ERRORS, type ErrorCode } from "../../src/platform/errors/registry.ts";
 
 /** A body of an error as contract.md's "error object" has it; `violations` only where there are any. */
 export interface ErrorObject {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
-import { ERROR_CATALOGUE, type ErrorEntry } from "../../src/errors/catalogue.ts";
-import { ERRORS, type ErrorCode } from "../../src/errors/registry.ts";
-import { type Answer, type OpenApiDocument, resolved } from "../../src/http/openapi/model.ts";
+import { ERROR_CATALOGUE, type ErrorEntry } from "../../src/platform/errors/catalogue.ts";
+import { ERRORS, type ErrorCode } from "../../src/platform/errors/registry.ts";
+import { type Answer, type OpenApiDocument, resolved } from "../../src/platform/http/openapi/model.ts";
 
 /** The errors by what may be sent again, in the order of their statuses, then of the registry. */
 function codesTo(again: ErrorEntry["again"]): ErrorCode[] {

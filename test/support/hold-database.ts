@@ -4,8 +4,8 @@
  * Usage: hold-database.ts <DATA_DIR> <service|command>
  */
 import { createInterface } from "node:readline";
-import { openDatabase } from "../../src/db/open-database.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 
 const [dataDir = "", role = "service"] = process.argv.slice(2);
 const say = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);

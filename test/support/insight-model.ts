@@ -55,8 +55,14 @@ interface Place {
 }
 
 const codesOf = (run: ModelCodes) => [
-  ...[run.status, run.roomType, run.bookedRoomType, run.marketSegment],
-  ...[run.group, run.rateCode, run.channel, run.currency],
+  run.status,
+  run.roomType,
+  run.bookedRoomType,
+  run.marketSegment,
+  run.group,
+  run.rateCode,
+  run.channel,
+  run.currency,
 ];
 
 function dimensionOf(run: ModelCodes): string {
@@ -141,10 +147,18 @@ interface ModelChange {
 function entriesOf({ version, sourceTime, receivedAt, sign }: ModelChange) {
   const { key, shareId, runs } = version;
   return runs.map((run) => ({
-    ...{ source_time: sourceTime, received_at: receivedAt, dimension: dimensionOf(run), key },
-    ...{ share_id: shareId, first_night: dateOfDay(run.first), nights: run.nights },
-    ...{ rooms: sign * run.rooms, adults: sign * run.adults, children: sign * run.children },
-    ...{ room_revenue: cents(run.net, sign), gross_room_revenue: cents(run.gross, sign) },
+    source_time: sourceTime,
+    received_at: receivedAt,
+    dimension: dimensionOf(run),
+    key,
+    share_id: shareId,
+    first_night: dateOfDay(run.first),
+    nights: run.nights,
+    rooms: sign * run.rooms,
+    adults: sign * run.adults,
+    children: sign * run.children,
+    room_revenue: cents(run.net, sign),
+    gross_room_revenue: cents(run.gross, sign),
   }));
 }
 
@@ -163,13 +177,19 @@ function exchangeOf(changes: readonly ModelChange[]) {
     const guests = (sign * run.adults + 1_024) * 2_048 + sign * run.children + 1_024;
     const counts = BigInt((sign * run.rooms + 512) * 2 ** 22 + guests);
     return [
-      ...[dimensionOf(run), BigInt(run.first * 64 + run.nights) * 2n ** 32n + counts],
-      ...[tenThousandths(run.net, sign), tenThousandths(run.gross, sign)],
+      dimensionOf(run),
+      BigInt(run.first * 64 + run.nights) * 2n ** 32n + counts,
+      tenThousandths(run.net, sign),
+      tenThousandths(run.gross, sign),
     ];
   });
   return {
-    ...{ source_time: sourceTime, received_at: receivedAt, key: version.key },
-    ...{ first_night: dateOfDay(first), nights: end - first, runs: `{${runs.join(",")}}` },
+    source_time: sourceTime,
+    received_at: receivedAt,
+    key: version.key,
+    first_night: dateOfDay(first),
+    nights: end - first,
+    runs: `{${runs.join(",")}}`,
   };
 }
 
@@ -211,7 +231,7 @@ export async function writeNights(
     [place.bucket, place.propertyId, JSON.stringify(entries.flat().flatMap(entriesOf))],
   );
   await pool.query(
-    `insert into bellhop_state.night_exchange (bucket, property_id, source_time, received_at, first_night, nights, runs, key)
+    `insert into bellhop_state.ledger_delta (bucket, property_id, source_time, received_at, first_night, nights, runs, key)
      select $1, $2, source_time, received_at, first_night, nights, runs::bigint[], key
      from json_to_recordset($3) as sent (source_time timestamptz, received_at timestamptz, first_night date, nights integer,
        runs text, key text)`,
@@ -234,8 +254,13 @@ export async function writeBlocks(
     changesOf(ofKey).flatMap(({ sourceTime, receivedAt, at, sign }) => {
       const { key, runs } = ofKey[at] as ModelBlock;
       return runs.map((run) => ({
-        ...{ source_time: sourceTime, received_at: receivedAt, dimension: dimensionOf(run), key },
-        ...{ first_night: dateOfDay(run.first), nights: run.nights, blocks: sign * run.blocks },
+        source_time: sourceTime,
+        received_at: receivedAt,
+        dimension: dimensionOf(run),
+        key,
+        first_night: dateOfDay(run.first),
+        nights: run.nights,
+        blocks: sign * run.blocks,
         picked_up: run.pickedUp === null ? null : sign * run.pickedUp,
       }));
     }),
@@ -288,7 +313,13 @@ function cellOf(books: ModelBooks, night: number, run: ModelCodes, by: ModelBy):
     by === "none" ? null : by === "bookedRoomType" ? (run.bookedRoomType ?? run.roomType) : run[by];
   const name = JSON.stringify([dateOfDay(night), unit, run.currency ?? "EUR"]);
   const cell = books.get(name) ?? {
-    ...{ rooms: 0, unmapped: 0, adults: 0, children: 0, net: null, gross: null, blocks: 0 },
+    rooms: 0,
+    unmapped: 0,
+    adults: 0,
+    children: 0,
+    net: null,
+    gross: null,
+    blocks: 0,
   };
   books.set(name, cell);
   return cell;
@@ -301,15 +332,13 @@ interface Sharer {
 
 const byCodes = (left: Sharer, right: Sharer) => {
   const order = (run: ModelCodes) => [
-    ...[
-      run.roomType,
-      run.bookedRoomType,
-      run.marketSegment,
-      run.group,
-      run.rateCode,
-      run.channel,
-      run.currency,
-    ],
+    run.roomType,
+    run.bookedRoomType,
+    run.marketSegment,
+    run.group,
+    run.rateCode,
+    run.channel,
+    run.currency,
   ];
   const [one, other] = [order(left.run), order(right.run)];
   for (const [at, code] of one.entries()) {

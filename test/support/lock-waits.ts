@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDistributed } from "../../src/db/distribution.ts";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
 
 /** How many statements of this database that are like a pattern (`ilike`) wait for a lock, here or on a worker of Citus. */
 export async function waitingForLock(pool: pg.Pool, pattern: string): Promise<number> {

@@ -4,7 +4,7 @@ import type { LogPart } from "../../src/apply/backlog.ts";
 export function logPart(bucket: number, requestId: string): LogPart {
   return {
     bucket,
-    laneId: "1",
+    logWriterId: "1",
     requestId,
     kind: "b",
     resource: "r",

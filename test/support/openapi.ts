@@ -6,7 +6,7 @@ import {
   type Operation,
   resolved,
   type Schema,
-} from "../../src/http/openapi/model.ts";
+} from "../../src/platform/http/openapi/model.ts";
 
 /** Headers that HTTP, Node or the app's hardening give every answer; the document need not name them. */
 const UNTOLD = new Set([

@@ -154,7 +154,11 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const collector: OtlpCollector = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ spans, metrics, headers, faults, status: 200 },
+    spans,
+    metrics,
+    headers,
+    faults,
+    status: 200,
     async stop() {
       server.closeAllConnections();
       server.close();

@@ -5,7 +5,7 @@ import {
   type Parameter,
   resolved,
   type Schema,
-} from "../../src/http/openapi/model.ts";
+} from "../../src/platform/http/openapi/model.ts";
 
 const UPPER = ["maxLength", "maxItems", "maximum", "maxProperties"] as const;
 const LOWER = ["minLength", "minItems", "minimum"] as const;

@@ -1,7 +1,7 @@
 // Records of one key in an order of receipt and in an order of applying, and what the contract says they end in.
 import fc from "fast-check";
-import type { Incoming } from "../../src/apply/classify.ts";
-import type { Receipt } from "../../src/state/record-state.ts";
+import type { Incoming } from "../../src/apply/record.ts";
+import type { Receipt } from "../../src/apply/state/record-state.ts";
 
 /** A received record of one key: its place in the order of receipt, its source time and its content. */
 export interface Received {
@@ -14,7 +14,7 @@ export interface Received {
 export const receipts = fc
   .array(fc.record({ time: fc.nat(3), content: fc.nat(2) }), { minLength: 1, maxLength: 12 })
   .map((records) => records.map((record, place): Received => ({ ...record, place })));
-/** The same records as received, and in the order in which lanes happen to give them to apply. */
+/** The same records as received, and in the order in which log writers happen to give them to apply. */
 export const applyings = receipts.chain((received) =>
   fc.record({
     received: fc.constant(received),

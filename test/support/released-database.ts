@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type pg from "pg";
-import type { Migration } from "../../src/db/migration-files.ts";
-import { withTransaction } from "../../src/db/transaction.ts";
+import type { Migration } from "../../src/platform/db/migration-files.ts";
+import { withTransaction } from "../../src/platform/db/transaction.ts";
 
 /**
  * A database as text, so that every later version can be given it: first the statements that the migrations of that version do not

@@ -15,10 +15,10 @@ export interface Passage {
 }
 
 const APPLICATION_NAME = /application_name\0([^\0]*)\0/;
-/** The tags by which PostgreSQL answers what may have written something: a flush of a lane, the end of a transaction. */
+/** The tags by which PostgreSQL answers what may have written something: a flush of a log writer, the end of a transaction. */
 const ANSWER_TO_A_WRITE = /(?:COMMIT|INSERT 0 \d+)\0/;
 /**
- * When keepalives (src/db/connection.ts) have found out: the server's after 10 s and four times 5 s, a client's sooner. Not those
+ * When keepalives (src/platform/db/connection.ts) have found out: the server's after 10 s and four times 5 s, a client's sooner. Not those
  * of a client that has asked for something since, whose system goes on sending that for a quarter of an hour.
  */
 const KEEPALIVE_MS = 30_000;

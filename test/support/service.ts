@@ -1,10 +1,10 @@
 import { Writable } from "node:stream";
 import type { Pool } from "pg";
-import { createClient } from "../../src/auth/client-admin.ts";
-import type { ClientSettings } from "../../src/auth/client-input.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { createLoggerTo } from "../../src/observe/log.ts";
-import { type Service, startService } from "../../src/service.ts";
+import { createClient } from "../../src/identity/client-admin.ts";
+import type { ClientSettings } from "../../src/identity/client-input.ts";
+import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
+import { type Service, startService } from "../../src/service/service.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** What a test changes of the configuration; `limits` one by one. */

@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServerAddress } from "../../src/db/connection.ts";
-import { stopServer } from "../../src/db/embedded/postmaster.ts";
-import { startEmbeddedPostgres } from "../../src/db/embedded-postgres.ts";
-import { createLogger } from "../../src/observe/log.ts";
+import type { ServerAddress } from "../../src/platform/db/connection.ts";
+import { stopServer } from "../../src/platform/db/embedded/postmaster.ts";
+import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 
 const silentLog = createLogger({ level: "silent", pretty: false });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import type { Resource } from "../../src/contract/resource.ts";
-import type { FieldSchema } from "../../src/contract/schema/field.ts";
-import { RECORD_SCHEMAS } from "../../src/contract/schema/record-schemas.ts";
+import type { Resource } from "#contract/resource.ts";
+import type { FieldSchema } from "#contract/schema/field.ts";
+import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
 
 /** What the contract lets a text hold, and above all what PostgreSQL's texts of rows and arrays give a meaning to. */
 const letters = fc.oneof(

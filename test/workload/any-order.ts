@@ -33,7 +33,7 @@ export interface OrderResult extends Comparison {
 }
 
 const PROPERTIES = 24;
-const LANES = 3;
+const LOG_WRITERS = 3;
 const APPLIERS = 2;
 /** So many failures of appliers are told of one order. */
 const FAILURES_TOLD_MAX = 5;
@@ -46,7 +46,12 @@ const FAILURES_TOLD_MAX = 5;
 export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly string[]> {
   const { seed, records, told } = options;
   const messages = prepareMessages(generateWorkload({ seed, records, properties: PROPERTIES }));
-  const source: OrderSource = { seed, messages, contested: contestedMoments(messages), lanes: LANES };
+  const source: OrderSource = {
+    seed,
+    messages,
+    contested: contestedMoments(messages),
+    logWriters: LOG_WRITERS,
+  };
   const wanted: Wanted = {
     state: linesOf(expectedState(messages.map(({ message }) => message))),
     sent: new Map(messages.map((message) => [message.message.json, message])),
@@ -107,7 +112,7 @@ async function runOrder(
   startEngine: StartEngine,
 ): Promise<OrderResult> {
   const startedAt = performance.now();
-  const failures = await applyOrder(database, planned, LANES, startEngine);
+  const failures = await applyOrder(database, planned, LOG_WRITERS, startEngine);
   const appliedAt = performance.now();
   const { views, ledger, problems } = await compareOrder(database, wanted, planned.records);
   const { order, records, batches, through } = planned;

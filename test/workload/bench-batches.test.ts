@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import { Batches, hotelCode } from "../../bench/batches.ts";
 import { type BenchCase, CASES } from "../../bench/cases.ts";
-import { checkRecord } from "../../src/contract/check-record.ts";
-import { readBatch } from "../../src/contract/read-batch.ts";
 
 type Sent = Record<string, unknown>;
 const TIMES = ["createDateTime", "lastModifiedDateTime"];

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Resource } from "../../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 
 /**
  * What the contract says becomes of a sequence of records, written from the contract ("Records") and not from src/apply,
- * in the plainest way: no buckets, no lanes, no database.
+ * in the plainest way: no buckets, no log writers, no database.
  */
 
 /** A record as received. `json` is the record's text, `sourceTime` as it stands in it. */

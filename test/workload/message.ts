@@ -1,4 +1,4 @@
-import type { Resource } from "../../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** One record as a partner's system sends it, and when that system sends it. */

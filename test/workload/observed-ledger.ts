@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { nightEntriesOf } from "../../src/state/digest-ledger.ts";
+import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 
 /** Entries laid out by night, with the names of their property and dimension; for tests, as it takes a row a night. */
 const ENTERED_NIGHTS = `

@@ -1,5 +1,4 @@
 import pg from "pg";
-import { ALL_BUCKETS } from "../../src/accept/bucket.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
 import { applyRecords } from "../../src/apply/apply-records.ts";
@@ -7,8 +6,9 @@ import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { type PartRecord, readPart } from "../../src/apply/read-part.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/record.ts";
-import { loadCurrent } from "../../src/state/load-versions.ts";
-import { openStateSession } from "../../src/state/state-session.ts";
+import { loadCurrent } from "../../src/apply/state/load-versions.ts";
+import { openStateSession } from "../../src/apply/state/state-session.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import type { TestDatabase } from "../support/database.ts";
 import type { StartEngine } from "./apply-engine.ts";
 

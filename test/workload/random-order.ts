@@ -1,4 +1,4 @@
-import type { Resource } from "../../src/contract/resource.ts";
+import type { Resource } from "#contract/resource.ts";
 import { type JudgedRecord, judge } from "./expected-state.ts";
 import type { Message } from "./message.ts";
 import type { SeededRandom } from "./seeded-random.ts";

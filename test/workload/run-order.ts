@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AcceptLog } from "../../src/accept/accept-log.ts";
-import { PropertyRegister } from "../../src/accept/property-register.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { startTestService } from "../support/service.ts";
 import { unappliedParts } from "../support/unapplied-parts.ts";
@@ -14,7 +14,7 @@ export interface OrderSource {
   readonly seed: number;
   readonly messages: readonly OrderedMessage[];
   readonly contested: ReadonlyMap<string, readonly string[]>;
-  readonly lanes: number;
+  readonly logWriters: number;
 }
 
 /** One order: the requests to send, and how. Seed and number make the same one again. */
@@ -52,24 +52,24 @@ export function planOrder(
 export async function applyOrder(
   database: TestDatabase,
   order: PlannedOrder,
-  lanes: number,
+  logWriters: number,
   startEngine: StartEngine,
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
   if (order.through === "http") await applyByHttp(database, order.batches);
-  else await applyInProcess(database, order, lanes, startEngine, failures);
+  else await applyInProcess(database, order, logWriters, startEngine, failures);
   return failures;
 }
 
 async function applyInProcess(
   database: TestDatabase,
   { batches, changesHands }: PlannedOrder,
-  lanes: number,
+  logWriters: number,
   startEngine: StartEngine,
   failures: unknown[],
 ): Promise<void> {
   const engine = startEngine(database, (error) => failures.push(error));
-  const log = await AcceptLog.open(database.clientConfig, lanes, {
+  const log = await AcceptLog.open(database.clientConfig, logWriters, {
     appended: (buckets) => engine.wake(buckets),
     failed: (error) => failures.push(error),
   });

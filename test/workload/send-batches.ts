@@ -1,7 +1,7 @@
-import type { AcceptLog } from "../../src/accept/accept-log.ts";
-import type { PropertyRegister } from "../../src/accept/property-register.ts";
-import type { Submission } from "../../src/accept/submission.ts";
-import { letterOf } from "../../src/contract/resource.ts";
+import { letterOf } from "#contract/resource.ts";
+import type { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import type { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import type { Submission } from "../../src/ingest/log/submission.ts";
 import type { TestClient, TestService } from "../support/service.ts";
 import type { OrderedBatch } from "./random-order.ts";
 

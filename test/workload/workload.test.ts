@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketOf } from "../../src/accept/bucket.ts";
-import { checkRecord } from "../../src/contract/check-record.ts";
-import { readBatch } from "../../src/contract/read-batch.ts";
-import { RESOURCES } from "../../src/contract/resource.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import { RESOURCES } from "#contract/resource.ts";
+import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import { contentOf, expectedState, identityOf, instantText } from "./expected-state.ts";
 import { generateWorkload } from "./workload.ts";
 

@@ -4,7 +4,7 @@
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
 -- held: the buckets that it holds itself.
--- waiting: sessions that hold what others need (a bucket, or a lane with its transaction open) and wait for their client:
+-- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
 -- On Citus the leases lie on the workers and come as the parameter $2 (src/apply/look-around.ts).
 with lease as materialized (
@@ -19,13 +19,13 @@ waiting as (
     extract(epoch from clock_timestamp() - backend.state_change)::float8 as silent_seconds
   from backend
   join (
-    select distinct backend_pid, backend_start, owner, false as is_lane from lease
+    select distinct backend_pid, backend_start, owner, false as is_log_writer from lease
     union all
-    select backend_pid, backend_start, 'lane ' || lane_id, true from bellhop.lane where sealed_at is null
+    select backend_pid, backend_start, 'log_writer ' || log_writer_id, true from bellhop.log_writer where sealed_at is null
   ) as holder on holder.backend_pid = backend.pid and holder.backend_start = backend.backend_start
   where backend.pid <> pg_backend_pid()
     and case
-      when holder.is_lane then backend.backend_xid is not null
+      when holder.is_log_writer then backend.backend_xid is not null
         and (backend.state like 'idle in transaction%' or (backend.state = 'active' and backend.wait_event_type = 'Client'))
       else backend.state like 'idle%' or (backend.state = 'active' and backend.wait_event_type = 'Client')
     end

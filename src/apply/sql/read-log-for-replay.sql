@@ -1,9 +1,9 @@
--- The log of one bucket in the order of receipt, after $2, between each lane's positions in $3 (from_id exclusive): those
+-- The log of one bucket in the order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive): those
 -- are fixed, so what is accepted or applied meanwhile does not move the goal. At most $4 parts, up to about $5 stored bytes.
 -- quarantined: indexes of the records that were held aside when the part was applied, whatever became of them since.
--- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
+-- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
-  log.bucket, log.lane_id::text as lane_id, log.request_id, log.kind, log.resource, log.received_at,
+  log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.received_at,
   log.target_request_id, log.target_index, log.rejections, log.layout, log.body,
   array(
     select held.record_index from bellhop.quarantine as held
@@ -14,14 +14,14 @@ from (
     log.*,
     sum(coalesce(octet_length(log.body), 0)) over (order by log.request_id)
       - coalesce(octet_length(log.body), 0) as bytes_before
-  from json_to_recordset($3::json) as goal (lane_id bigint, from_id uuid, request_id uuid)
+  from json_to_recordset($3::json) as goal (log_writer_id bigint, from_id uuid, request_id uuid)
   cross join lateral (
     select * from bellhop.accept_log as log
     where log.bucket = $1
-      and (log.lane_id, log.request_id) > (goal.lane_id, greatest($2, goal.from_id))
-      and (log.lane_id, log.request_id) <= (goal.lane_id, goal.request_id)
+      and (log.log_writer_id, log.request_id) > (goal.log_writer_id, greatest($2, goal.from_id))
+      and (log.log_writer_id, log.request_id) <= (goal.log_writer_id, goal.request_id)
       and log.request_id > greatest($2, goal.from_id) and log.request_id <= goal.request_id
-    order by log.lane_id, log.request_id
+    order by log.log_writer_id, log.request_id
     limit $4
   ) as log
 ) as log

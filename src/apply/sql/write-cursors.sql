@@ -1,16 +1,16 @@
 -- Moves each cursor from where it is: its row is found by its whole key (migration 0011).
 with position as materialized (
-  select sent.bucket, sent.lane_id, sent.request_id, cursor.request_id as former
-  from json_to_recordset($1::json) as sent (bucket smallint, lane_id bigint, request_id uuid)
+  select sent.bucket, sent.log_writer_id, sent.request_id, cursor.request_id as former
+  from json_to_recordset($1::json) as sent (bucket smallint, log_writer_id bigint, request_id uuid)
   left join lateral (
     select passed.request_id from apply_cursor as passed
-    where passed.bucket = sent.bucket and passed.lane_id = sent.lane_id
+    where passed.bucket = sent.bucket and passed.log_writer_id = sent.log_writer_id
     order by passed.request_id desc limit 1
   ) as cursor on true
 ), moved as (
   update apply_cursor as cursor set request_id = position.request_id
   from position
-  where cursor.bucket = position.bucket and cursor.lane_id = position.lane_id and cursor.request_id = position.former
+  where cursor.bucket = position.bucket and cursor.log_writer_id = position.log_writer_id and cursor.request_id = position.former
 )
-insert into apply_cursor (bucket, lane_id, request_id)
-select bucket, lane_id, request_id from position where former is null
+insert into apply_cursor (bucket, log_writer_id, request_id)
+select bucket, log_writer_id, request_id from position where former is null

@@ -1,5 +1,5 @@
--- The first night from $3 on on which anything of the property may be: an entry or exchange of a reservation, an entry of a
--- block, or, where $4 is set, an inventory record; null where there is nothing more. Short ones may have ended before, and an exchange
+-- The first night from $3 on on which anything of the property may be: an entry or delta of a reservation, an entry of a
+-- block, or, where $4 is set, an inventory record; null where there is nothing more. Short ones may have ended before, and an delta
 -- may have nothing between its runs, so the first may be $3 for nothing.
 -- Plan: the first row of each index of short ones and of current_record's primary key; all long ones, which are few.
 select to_char(least(
@@ -12,11 +12,11 @@ select to_char(least(
     where bucket = $1 and property_id = $2 and nights <= 31 and first_night > $3::date - 31 order by first_night limit 1
   ),
   (
-    select min(greatest(first_night, $3::date)) from bellhop_state.night_exchange
+    select min(greatest(first_night, $3::date)) from bellhop_state.ledger_delta
     where bucket = $1 and property_id = $2 and nights > 31 and first_night + nights > $3::date
   ),
   (
-    select greatest(first_night, $3::date) from bellhop_state.night_exchange
+    select greatest(first_night, $3::date) from bellhop_state.ledger_delta
     where bucket = $1 and property_id = $2 and nights <= 31 and first_night > $3::date - 31 order by first_night limit 1
   ),
   (

@@ -1,7 +1,7 @@
--- Of the properties $3, of the buckets $2: those that have entries that can be packed, and either no packs or something of theirs in which entries
+-- Of the properties $3, of the buckets $2: those that have entries that can be packed, and either no segments or something of theirs in which entries
 -- may be was received after the id $1; without $1 all that have such entries. Those first that were packed longest ago. What arrived is read from
 -- the notes of feeds, and not from the entries: those of an hour may be millions. Where tables are distributed, each worker looks at its own buckets.
--- Plan: for each property one look into the indexes night_entry_short, night_exchange_short and the key of feed_arrival. What is ordered and has a limit
+-- Plan: for each property one look into the indexes night_entry_short, ledger_delta_short and the key of feed_arrival. What is ordered and has a limit
 -- is walked by its index only: as `exists` it was a scan of all entries for each property that has none (96 s for 80 of 128, and 4.8 million entries).
 select home.bucket, property.property_id
 from bellhop.bucket_lease as home
@@ -12,11 +12,11 @@ left join lateral (
   order by entry.first_night limit 1
 ) as entry on true
 left join lateral (
-  select exchange.first_night from bellhop_state.night_exchange as exchange
-  where exchange.bucket = home.bucket and exchange.property_id = property.property_id and exchange.nights <= 31
-  order by exchange.first_night limit 1
-) as exchange on true
-left join bellhop_state.night_pack_progress as packed on packed.bucket = home.bucket and packed.property_id = property.property_id
+  select delta.first_night from bellhop_state.ledger_delta as delta
+  where delta.bucket = home.bucket and delta.property_id = property.property_id and delta.nights <= 31
+  order by delta.first_night limit 1
+) as delta on true
+left join bellhop_state.ledger_segment_progress as packed on packed.bucket = home.bucket and packed.property_id = property.property_id
 left join lateral (
   select arrival.last_request_id from bellhop.feed_arrival as arrival
   where arrival.bucket = home.bucket and arrival.property_id = property.property_id and arrival.resource = 'r'
@@ -27,7 +27,7 @@ left join lateral (
   where arrival.bucket = home.bucket and arrival.property_id = property.property_id and arrival.resource = 'g'
   order by arrival.last_request_id desc limit 1
 ) as groups on true
-where (entry.first_night is not null or exchange.first_night is not null)
+where (entry.first_night is not null or delta.first_night is not null)
   and (
     packed.received_up_to is null or $1::uuid is null
     or greatest(reservations.last_request_id, groups.last_request_id) > $1::uuid

@@ -1,6 +1,6 @@
 -- The reservations that have the night $3, whatever their label: of what has a source time up to $4 and was received up to $5,
 -- at most $7, after the reservation $6, by room type and whatever else is asked of a dimension.
--- Plan: bitmap scans of night_entry_short and night_exchange_short (first nights from $3 - 30 to $3) and of the long ones.
+-- Plan: bitmap scans of night_entry_short and ledger_delta_short (first nights from $3 - 30 to $3) and of the long ones.
 select
   entry.key, entry.share_id, kind.status as label, kind.room_type_code as room_type,
   kind.booked_room_type_code as booked_room_type, kind.group_block_code as block_group, sum(entry.rooms)::float8 as rooms
@@ -19,18 +19,18 @@ from (
   union all
   select key, share_id, dimension, rooms
   from (
-    with exchange as (
-      select * from bellhop_state.night_exchange
+    with delta as (
+      select * from bellhop_state.ledger_delta
       where bucket = $1 and property_id = $2 and nights <= 31
         and first_night between $3::date - 30 and $3::date and first_night + nights > $3::date
         and source_time <= $4 and received_at <= $5
       union all
-      select * from bellhop_state.night_exchange
+      select * from bellhop_state.ledger_delta
       where bucket = $1 and property_id = $2 and nights > 31
         and first_night <= $3::date and first_night + nights > $3::date
         and source_time <= $4 and received_at <= $5
     )
-    /* part: runs-of-exchange */
+    /* part: runs-of-delta */
   ) as run
   where first_night <= $3::date and first_night + nights > $3::date
 ) as entry

@@ -1,19 +1,19 @@
--- The first part of the bucket $1 that is accepted and not applied in the lanes $2. For each lane the end of an index of cursors and
+-- The first part of the bucket $1 that is accepted and not applied in the log writers $2. For each log writer the end of an index of cursors and
 -- the next entry of the log's primary key.
--- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
+-- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.request_id
-from unnest($2::bigint[]) as lane (lane_id)
+from unnest($2::bigint[]) as log_writer (log_writer_id)
 left join lateral (
   select passed.request_id from bellhop_state.apply_cursor as passed
-  where passed.bucket = $1::smallint and passed.lane_id = lane.lane_id
+  where passed.bucket = $1::smallint and passed.log_writer_id = log_writer.log_writer_id
   order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
   select log.request_id from bellhop.accept_log as log
   where log.bucket = $1::smallint
-    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.lane_id, log.request_id limit 1
+  order by log.log_writer_id, log.request_id limit 1
 ) as part
 order by part.request_id limit 1

@@ -31,7 +31,7 @@ cross join lateral (
     limit 1
   )
 ) as version
--- More room types are left out (src/contract/insight-bounds.ts): the text of a thousand is never longer than this, and how long one
+-- More room types are left out (packages/contract/src/insight-bounds.ts): the text of a thousand is never longer than this, and how long one
 -- is, is known without reading it.
 join lateral (
   select 1

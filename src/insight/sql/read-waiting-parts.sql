@@ -1,23 +1,23 @@
--- What the bucket $1 has accepted and not applied in the lanes $2, by resource: parts, of at most $3 looked at a lane, and the
+-- What the bucket $1 has accepted and not applied in the log writers $2, by resource: parts, of at most $3 looked at a log writer, and the
 -- oldest. Only of clients that the property ($4, $5) is granted to: what the others of the bucket send is none of their business.
--- An index scan of the log's primary key from the cursor on, for each lane.
--- (Lane and id are compared together as in src/apply/sql/read-backlog.sql.)
+-- An index scan of the log's primary key from the cursor on, for each log writer.
+-- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select part.resource, count(*)::integer as parts,
   extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
-from unnest($2::bigint[]) as lane (lane_id)
+from unnest($2::bigint[]) as log_writer (log_writer_id)
 left join lateral (
   select passed.request_id from bellhop_state.apply_cursor as passed
-  where passed.bucket = $1::smallint and passed.lane_id = lane.lane_id
+  where passed.bucket = $1::smallint and passed.log_writer_id = log_writer.log_writer_id
   order by passed.request_id desc limit 1
 ) as cursor on true
 cross join lateral (
   select log.request_id, log.resource, log.client_id
   from bellhop.accept_log as log
   where log.bucket = $1::smallint and log.kind = 'b'
-    and (log.lane_id, log.request_id) > (lane.lane_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    and (log.lane_id, log.request_id) <= (lane.lane_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
+    and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
     and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
-  order by log.lane_id, log.request_id
+  order by log.log_writer_id, log.request_id
   limit $3
 ) as part
 where part.client_id in (

@@ -5,7 +5,7 @@ import {
   SEGMENTS,
   type SegmentCalibration,
   type SegmentCode,
-} from "../../../src/simulate/calibration.ts";
+} from "#simulator/calibration.ts";
 import type { RealBooking } from "./real-bookings.ts";
 
 const HOTELS: Readonly<Record<HotelKind, RealBooking["hotel"]>> = {

@@ -2,8 +2,18 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
 const MONTHS = [
-  ...["January", "February", "March", "April", "May", "June"],
-  ...["July", "August", "September", "October", "November", "December"],
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
 ];
 
 /** One real booking as its row tells it (README.md beside this file says whose data it is). */

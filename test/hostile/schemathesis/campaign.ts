@@ -60,9 +60,21 @@ async function runTool(
 ): Promise<void> {
   const { command, maxExamples, seed, operations, onOutput } = options;
   const args = [
-    ...["--config-file", CONFIG, "run", `${address}/openapi.json`, "--no-color", "--checks", "all"],
-    ...["--max-examples", String(maxExamples), "--seed", String(seed)],
-    ...["--report", "ndjson", "--report-ndjson-path", report],
+    "--config-file",
+    CONFIG,
+    "run",
+    `${address}/openapi.json`,
+    "--no-color",
+    "--checks",
+    "all",
+    "--max-examples",
+    String(maxExamples),
+    "--seed",
+    String(seed),
+    "--report",
+    "ndjson",
+    "--report-ndjson-path",
+    report,
     ...operations.flatMap((id) => ["--include-operation-id", id]),
   ];
   const child = spawn(command, args, {

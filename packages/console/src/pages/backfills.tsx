@@ -89,17 +89,19 @@ function toRows(items: readonly BackfillListItem[]): (string | null)[][] {
   };
   return [
     [
-      ...[
-        "backfillId",
-        "clientId",
-        "clientCode",
-        "propertyCode",
-        "state",
-        "openedAt",
-        "endedAt",
-        "statementHash",
-      ],
-      ...["partnerSignedBy", "partnerSignedAt", "operatorSignedBy", "operatorSignedAt", "note"],
+      "backfillId",
+      "clientId",
+      "clientCode",
+      "propertyCode",
+      "state",
+      "openedAt",
+      "endedAt",
+      "statementHash",
+      "partnerSignedBy",
+      "partnerSignedAt",
+      "operatorSignedBy",
+      "operatorSignedAt",
+      "note",
     ],
     ...items.map((item) => [
       item.backfillId,

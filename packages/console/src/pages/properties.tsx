@@ -136,8 +136,15 @@ function toRows(items: readonly PropertyItem[]): (string | number | null)[][] {
   };
   return [
     [
-      ...["clientCode", "propertyCode", "inventoriesState", "inventoriesLast", "reservationsState"],
-      ...["reservationsLast", "groupsState", "groupsLast", "held"],
+      "clientCode",
+      "propertyCode",
+      "inventoriesState",
+      "inventoriesLast",
+      "reservationsState",
+      "reservationsLast",
+      "groupsState",
+      "groupsLast",
+      "held",
     ],
     ...items.map((item) => [
       item.clientCode,

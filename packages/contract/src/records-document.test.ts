@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { DOCUMENTED_LIMITS, generatedSections, writeGenerated } from "./records-document.ts";
+
+const document = readFileSync(new URL("../../../docs/records.md", import.meta.url), "utf8");
+
+test("docs/records.md lists the fields, codes and labels of the code", () => {
+  for (const name of Object.keys(generatedSections()))
+    assert.ok(document.includes(`<!-- generated: ${name} -->`), name);
+  assert.equal(
+    document,
+    writeGenerated(document),
+    "renew it: writeGenerated(document) of packages/contract/src/records-document.ts",
+  );
+});
+
+test("docs/records.md names the limits of the code", () => {
+  const { textCharactersMax, codeCharactersMax, itemsMax, decimalDigitsMax } = DOCUMENTED_LIMITS;
+  for (const limit of [textCharactersMax, codeCharactersMax, itemsMax, decimalDigitsMax]) {
+    assert.ok(document.includes(limit.toLocaleString("en-US")), String(limit));
+  }
+});

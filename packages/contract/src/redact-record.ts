@@ -1,0 +1,188 @@
+import { NOTED, SOUGHT } from "./noted-fields.ts";
+import { RESOURCES, type Resource } from "./resource.ts";
+import { type MemberRule, rewriteMembers } from "./rewrite-members.ts";
+import type { FieldSchema } from "./schema/field.ts";
+import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+
+/** A field that may say who somebody is. */
+interface PersonalField {
+  /** From the record to the field; `*` stands for every item of a list. */
+  readonly path: string;
+  /** Its text points to one person by itself, so it is looked for elsewhere, too, when a guest is erased. */
+  readonly identifies?: true;
+}
+
+/**
+ * Every field of the contract that may hold personal data, whatever it is called for: what an erasure takes out of a record
+ * (docs/privacy.md says why each, and why the others stay). No count, outcome or figure is made of any of them. Members that the
+ * contract does not name are taken out, too: nobody knows what they hold.
+ */
+export const PERSONAL_FIELDS: Readonly<Record<Resource, readonly PersonalField[]>> = {
+  inventories: [{ path: "correlationId" }],
+  reservations: [
+    { path: "correlationId" },
+    { path: "confirmationNumber", identifies: true },
+    { path: "cancellationReason" },
+    { path: "primarySharer" },
+    { path: "sharers" },
+    { path: "roomStays/*/roomNumber" },
+    { path: "roomStays/*/services/*/serviceName" },
+    { path: "profiles/*/id", identifies: true },
+    { path: "profiles/*/name", identifies: true },
+    { path: "profiles/*/context" },
+  ],
+  groups: [
+    { path: "correlationId" },
+    { path: "name", identifies: true },
+    { path: "description" },
+    { path: "salesPerson" },
+    { path: "services/*/serviceName" },
+  ],
+};
+
+/** Where profiles say who they are: what a guest is found by, and what is redacted on arrival where that is set. */
+const PROFILE_ID = "profiles/*/id";
+const PROFILE_NAME = "profiles/*/name";
+
+const QUOTE = 0x22;
+const OPEN_ARRAY = 0x5b;
+
+/** What stands in a record where a text was erased. */
+export const ERASED = "[erased]";
+const ERASED_JSON = Buffer.from(JSON.stringify(ERASED));
+const NO_ITEMS = Buffer.from("[]");
+
+/** Texts and lists go; null, true and numbers say nothing of anybody. An empty text stays: there was nothing. */
+function erasedJson(json: Buffer): Buffer {
+  if (json[0] === OPEN_ARRAY) return NO_ITEMS;
+  return json[0] === QUOTE && json.length > 2 ? ERASED_JSON : json;
+}
+
+/** The rule that keeps what the contract names, takes out what is personal of it, and drops the rest. */
+function ruleOf(schema: FieldSchema, path: string, personal: ReadonlyMap<string, MemberRule>): MemberRule {
+  const own = personal.get(path);
+  if (own !== undefined) return own;
+  if (schema.items !== undefined) return { items: ruleOf(schema.items, `${path}/*`, personal) };
+  if (schema.properties === undefined) return "keep";
+  const members = new Map<string, MemberRule>();
+  for (const [name, member] of Object.entries(schema.properties))
+    members.set(name, ruleOf(member, path === "" ? name : `${path}/${name}`, personal));
+  return { members, others: "drop" };
+}
+
+const erasingRules = Object.fromEntries(
+  RESOURCES.map((resource) => {
+    const personal = new Map(PERSONAL_FIELDS[resource].map(({ path }) => [path, erasedJson]));
+    return [resource, ruleOf(RECORD_SCHEMAS[resource], "", personal)];
+  }),
+) as Readonly<Record<Resource, MemberRule>>;
+
+/**
+ * An accepted record without anything that may say who somebody is (`PERSONAL_FIELDS`): still a valid record, of which the same
+ * facts follow but for the texts that are gone. Stripped again it stays as it is.
+ */
+export function redactRecord(resource: Resource, bytes: Buffer): Buffer {
+  return rewriteMembers(bytes, erasingRules[resource]);
+}
+
+/** Goes to one field by its path, and keeps all else. */
+function ruleAt(path: readonly string[], rule: MemberRule): MemberRule {
+  const [step, ...rest] = path;
+  if (step === undefined) return rule;
+  const inner = ruleAt(rest, rule);
+  return step === "*" ? { items: inner } : { members: new Map([[step, inner]]) };
+}
+
+/** Reads the texts that stand at one path of records, whatever else those hold. */
+class TextsAt {
+  readonly #rule: MemberRule;
+  #texts: string[] = [];
+
+  constructor(path: string) {
+    this.#rule = ruleAt(path.split("/"), (json) => {
+      if (json[0] === QUOTE) this.#texts.push(JSON.parse(json.toString("utf8")) as string);
+      return json;
+    });
+  }
+
+  of(bytes: Buffer): string[] {
+    this.#texts = [];
+    rewriteMembers(bytes, this.#rule);
+    return this.#texts;
+  }
+}
+
+const profileIds = new TextsAt(PROFILE_ID);
+const profileNames = new TextsAt(PROFILE_NAME);
+
+/** Ids of the profiles of a reservation. */
+export function profileIdsOf(bytes: Buffer): string[] {
+  return profileIds.of(bytes);
+}
+
+/** Names of the profiles of a reservation. */
+export function profileNamesOf(bytes: Buffer): string[] {
+  return profileNames.of(bytes);
+}
+
+/** The texts of a record by which a person could be found elsewhere. */
+export function identifyingTextsOf(resource: Resource, bytes: Buffer): string[] {
+  return PERSONAL_FIELDS[resource].flatMap(({ path, identifies }) =>
+    identifies === true ? new TextsAt(path).of(bytes) : [],
+  );
+}
+
+/**
+ * A reservation whose profiles' names are replaced by what `hashOf` makes of them: the same name gives the same text, so that a
+ * change of it is still one. Everything else keeps its bytes.
+ */
+export function hashProfileNames(bytes: Buffer, hashOf: (name: string) => string): Buffer {
+  return rewriteMembers(
+    bytes,
+    ruleAt(PROFILE_NAME.split("/"), (json) =>
+      json[0] === QUOTE && json.length > 2
+        ? Buffer.from(JSON.stringify(hashOf(JSON.parse(json.toString("utf8")) as string)))
+        : json,
+    ),
+  );
+}
+
+/** Codes and keys have at most 128 characters; of what was refused a longer one is told, too. */
+const KEPT_CHARACTERS_MAX = 256;
+
+/** What is left of a record that was refused, in which anything may stand anywhere: what says whose it is. */
+export interface RejectedIdentity {
+  /** A JSON object of the three, as far as they are texts. */
+  readonly identity: Buffer;
+  readonly clientCode?: string;
+  readonly propertyCode?: string;
+  readonly key?: string;
+}
+
+/** Reduces a rejected record of a lenient batch to its identity; to an empty object where it is no JSON. */
+export function identityOnly(resource: Resource, bytes: Buffer): RejectedIdentity {
+  const fields = membersOf(bytes);
+  const keyName = NOTED[resource].sought?.[SOUGHT.key] ?? "";
+  const kept = Object.fromEntries(
+    ["clientCode", "propertyCode", keyName].flatMap((name) => {
+      const value = fields[name];
+      return typeof value === "string" && value.length <= KEPT_CHARACTERS_MAX ? [[name, value]] : [];
+    }),
+  );
+  const { clientCode, propertyCode, [keyName]: key } = kept;
+  return {
+    identity: Buffer.from(JSON.stringify(kept)),
+    ...(clientCode === undefined ? {} : { clientCode }),
+    ...(propertyCode === undefined ? {} : { propertyCode }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+function membersOf(bytes: Buffer): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(bytes.toString("utf8"));
+    return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,335 @@
+import { Demand } from "./demand.ts";
+import { FrontDesk } from "./front-desk.ts";
+import type { GroupBlock } from "./group-block.ts";
+import { GroupDesk, type GroupStep } from "./group-desk.ts";
+import { groupName, guestName } from "./guests.ts";
+import type { HotelFaults } from "./hotel-faults.ts";
+import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
+import { InventoryPush, RecordBytes } from "./inventory-records.ts";
+import type { Booking } from "./planned.ts";
+import { Reservation } from "./reservation.ts";
+import { reservationText } from "./reservation-record.ts";
+import { RoomBooks } from "./room-books.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import type { SimulatedRecord } from "./simulated-record.ts";
+import { centsText, dateText, timeText } from "./simulated-time.ts";
+import { StayDesk } from "./stay-desk.ts";
+import type { StayStep } from "./stay-steps.ts";
+
+/** What is to happen, by day; within a day by second, and of one second in the order of entry. */
+class Agenda<Item> {
+  readonly #days = new Map<number, Entry<Item>[]>();
+  #entered = 0;
+  /** The day that is being taken: its entries are in order, up to #at they are done. */
+  #today = Number.NEGATIVE_INFINITY;
+  #entries: Entry<Item>[] = [];
+  #at = 0;
+
+  add(day: number, second: number, item: Item): void {
+    const entry = { second, entered: this.#entered++, item };
+    if (day === this.#today) this.#insert(entry);
+    else {
+      const entries = this.#days.get(day);
+      if (entries === undefined) this.#days.set(day, [entry]);
+      else entries.push(entry);
+    }
+  }
+
+  /** The first day of which there is anything. */
+  get firstDay(): number | undefined {
+    let first: number | undefined;
+    for (const day of this.#days.keys()) if (first === undefined || day < first) first = day;
+    return first;
+  }
+
+  /** Does what there is of a day in order, with what is added to the day meanwhile. */
+  run(day: number, happen: (item: Item, second: number) => void): void {
+    this.#today = day;
+    this.#entries = (this.#days.get(day) ?? []).sort(inOrder);
+    this.#days.delete(day);
+    for (this.#at = 0; this.#at < this.#entries.length; this.#at += 1) {
+      const { item, second } = this.#entries[this.#at] as Entry<Item>;
+      happen(item, second);
+    }
+    this.#today = Number.NEGATIVE_INFINITY;
+    this.#entries = [];
+  }
+
+  /** Behind what is done and what is due before it. */
+  #insert(entry: Entry<Item>): void {
+    const entries = this.#entries;
+    let at = this.#at + 1;
+    while (at < entries.length && inOrder(entries[at] as Entry<Item>, entry) <= 0) at += 1;
+    entries.splice(at, 0, entry);
+  }
+}
+
+interface Entry<Item> {
+  readonly second: number;
+  readonly entered: number;
+  readonly item: Item;
+}
+
+function inOrder<Item>(one: Entry<Item>, other: Entry<Item>): number {
+  return one.second - other.second || one.entered - other.entered;
+}
+
+/** Rooms of the first type that some hotels keep for themselves. */
+const HOUSE_USE_ROOMS = 1;
+const HOUSE_USE_HOTELS = 3;
+const STARTS_IN = 6;
+const AHEAD_DAYS_MAX = 20;
+const NIGHTS_MOST = 8;
+
+/** Takes rooms out of order, for some nights, where nobody has booked them. All of it is invented. */
+class Maintenance {
+  readonly #seed: number;
+  readonly #profile: HotelProfile;
+  readonly #books: RoomBooks;
+
+  constructor(seed: number, profile: HotelProfile, books: RoomBooks) {
+    this.#seed = seed ^ Math.imul(profile.number + 1, 0x85ebca77);
+    this.#profile = profile;
+    this.#books = books;
+    if (profile.number % HOUSE_USE_HOTELS !== 0) return;
+    for (let day = books.firstDay; day < books.firstDay + books.days; day += 1)
+      books.take("other", 0, day, HOUSE_USE_ROOMS);
+  }
+
+  /** What is planned on a day, for then or later. */
+  plan(today: number): void {
+    const random = SeededRandom.stream(this.#seed, today);
+    if (random.between(1, STARTS_IN) !== 1) return;
+    const first = today + random.between(0, AHEAD_DAYS_MAX);
+    const nights = random.between(2, NIGHTS_MOST);
+    const type = random.between(0, this.#profile.roomTypes.length - 1);
+    const rooms = random.between(1, 2);
+    if (this.#books.free(type, first, nights) < rooms) return;
+    for (let day = first; day < first + nights; day += 1) this.#books.take("maintenance", type, day, rooms);
+  }
+}
+
+const ACTIONS: Readonly<Record<GroupState, string>> = {
+  tentative: "COMMIT",
+  definite: "MODIFY",
+  lost: "CANCEL",
+  cancelled: "CANCEL",
+};
+/** For two in a room, of the rate for one. */
+const TWO_PERSONS_PERCENT = 115;
+
+/** A group block master as JSON text, as of a moment. */
+function groupText(group: GroupBlock, profile: HotelProfile, day: number, second: number): string {
+  const { planned, state, code, nights, bookedDay, cancelledDay } = group;
+  const { arrival, cutoffDays, name, rateCents } = planned;
+  const rooms = planned.rooms.reduce((sum, count) => sum + count, 0);
+  const two = Math.round((rateCents * TWO_PERSONS_PERCENT) / 100);
+  const end = arrival + planned.nights;
+  const cutoff = state === "tentative" ? "null" : `"${dateText(arrival - cutoffDays)}"`;
+  const cancelled = cancelledDay === undefined ? "" : `"cancelDate":"${dateText(cancelledDay)}",`;
+  const blocks = nights.map(
+    (night) =>
+      `{"occupancyDate":"${dateText(night.day)}","roomTypeCode":"${profile.roomTypes[night.type]?.code}","blocks":${night.blocks},"pickup":${night.pickup},"originalBlocks":${night.originalBlocks},"singlePersonRate":${centsText(rateCents)},"twoPersonRate":${centsText(two)},"currencyCode":"EUR"}`,
+  );
+  return `{"clientCode":"${profile.clientCode}","propertyCode":"${profile.propertyCode}","correlationId":"${code}-${day}","lastModifiedDateTime":"${timeText(day, second)}","groupCode":"${code}","masterGroupCode":null,"name":"${groupName(name)}","description":"${rooms} rooms, ${planned.nights} nights","action":"${ACTIONS[state]}","bookingDate":"${dateText(bookedDay)}","groupStatusCode":"${profile.vocabulary.groups[state]}","startDate":"${dateText(arrival)}","endDate":"${dateText(end)}","cutoffDays":${cutoffDays},"cutoffDate":${cutoff},${cancelled}"groupTypeCode":"GRP","pickupTypeCode":"ROOMING_LIST","marketSegmentCode":"GRP","rateCode":"GROUP","salesPerson":"${guestName(name >>> 3)}","groupBlocks":[${blocks.join(",")}],"services":[]}`;
+}
+
+export interface HotelOptions {
+  readonly seed: number;
+  readonly clientCode: string;
+  /** The first day, from 1970, and how many there are. */
+  readonly startDay: number;
+  readonly days: number;
+  /** Nights of each nightly push of inventory, from the same night on; 0 pushes none. */
+  readonly horizonDays: number;
+  /** Plants faults in the nth hotel with these books; undefined sends everything as it is. */
+  readonly faultsOf?: ((profile: HotelProfile, books: RoomBooks) => HotelFaults) | undefined;
+}
+
+/** Nights of the longest stay, with a change. */
+const NIGHTS_MAX = 22;
+/** The masters that changed are told before the nightly push, and both after the night's audit. */
+const MASTERS_SECOND = 23 * 3_600 + 2_400;
+const PUSH_SECOND = 23 * 3_600 + 2_700;
+
+type Due = GroupStep | { readonly reservation: Reservation; readonly step: StayStep };
+
+/** One hotel of the group, day by day. What it answers is in the order in which its system makes it. */
+export class Hotel {
+  readonly profile: HotelProfile;
+  readonly #options: HotelOptions;
+  readonly #demand: Demand;
+  readonly #maintenance: Maintenance;
+  readonly #desk: FrontDesk;
+  readonly #stays: StayDesk;
+  readonly #groups: GroupDesk;
+  readonly #push: InventoryPush;
+  readonly #agenda = new Agenda<Due>();
+  readonly #faults: HotelFaults | undefined;
+  readonly #bytes = new RecordBytes();
+  /** Reservations that are booked and not over. */
+  readonly #open = new Set<Reservation>();
+  /** Records of the day that is being done; before the first day nobody asks for them. */
+  #told: SimulatedRecord[] | undefined;
+
+  constructor(number: number, options: HotelOptions) {
+    const { seed, clientCode, startDay, days, faultsOf } = options;
+    this.#options = options;
+    this.profile = hotelProfile(seed, number, clientCode);
+    this.#demand = new Demand(seed, this.profile);
+    const firstDay = startDay - NIGHTS_MAX;
+    const daysAhead = Math.max(this.#demand.planAheadDays, ...Demand.bandStarts) + NIGHTS_MAX;
+    const books = new RoomBooks(this.profile.roomTypes, firstDay, NIGHTS_MAX + days + daysAhead);
+    this.#maintenance = new Maintenance(seed, this.profile, books);
+    this.#desk = new FrontDesk(books, this.profile);
+    this.#stays = new StayDesk(this.#desk, this.profile);
+    this.#groups = new GroupDesk(this.#desk, "G");
+    this.#faults = faultsOf?.(this.profile, books);
+    const miscounts = this.#faults;
+    this.#push = new InventoryPush(
+      this.profile,
+      books,
+      miscounts === undefined ? undefined : (type, day) => miscounts.miscounts(type, day),
+    );
+  }
+
+  /**
+   * What is on the books when the first day begins, as a cold start tells it: inventory, then groups, then reservations. Whatever
+   * happened before is lived through without being told.
+   */
+  coldStart(): SimulatedRecord[] {
+    const { startDay, horizonDays } = this.#options;
+    for (let day = startDay - NIGHTS_MAX; day < startDay; day += 1) this.#maintenance.plan(day);
+    const { bandStarts } = Demand;
+    bandStarts.forEach((ahead, band) => {
+      for (let day = startDay - NIGHTS_MAX; day < startDay + ahead; day += 1) this.#enterBookings(day, band);
+    });
+    for (let day = startDay - NIGHTS_MAX; day < startDay + this.#demand.planAheadDays; day += 1)
+      this.#enterGroups(day);
+    for (let day = this.#agenda.firstDay ?? startDay; day < startDay; day += 1) this.#live(day);
+    const told = this.#push.records(startDay, horizonDays, startDay - 1, PUSH_SECOND);
+    for (const group of this.#groups.touched(startDay - 1))
+      if (group.state === "tentative" || group.state === "definite")
+        told.push(this.#groupRecord(group, startDay - 1));
+    for (const reservation of this.#open)
+      if (reservation.departure >= startDay) told.push(this.#reservationRecord(reservation));
+    return told;
+  }
+
+  /** All records of a day; the nightly push is the last of them. Days come in order. */
+  day(day: number): SimulatedRecord[] {
+    Demand.bandStarts.forEach((ahead, band) => {
+      this.#enterBookings(day + ahead, band);
+    });
+    this.#enterGroups(day + this.#demand.planAheadDays);
+    this.#maintenance.plan(day);
+    const told: SimulatedRecord[] = [];
+    this.#told = told;
+    this.#live(day);
+    for (const group of this.#groups.touched(day)) told.push(this.#groupRecord(group, day));
+    this.#faults?.beforePush(day);
+    for (const record of this.#push.records(day, this.#options.horizonDays, day, PUSH_SECOND))
+      told.push(record);
+    return told;
+  }
+
+  #enterBookings(arrival: number, band: number): void {
+    for (const booking of this.#demand.bookings(arrival, band)) this.#enter(booking);
+  }
+
+  #enter({ relation, stays }: Booking): void {
+    const reservations = stays.map((planned) => new Reservation(planned));
+    const [first, second] = reservations;
+    if (first === undefined) return;
+    // Who is gone before the first day is of no concern to it.
+    if (first.planned.arrival + NIGHTS_MAX < this.#options.startDay) return;
+    if (relation === "shared" && second !== undefined) {
+      first.sharer = second;
+      second.sharer = first;
+      first.shareId = `SH${first.planned.guest}`;
+      second.shareId = first.shareId;
+      second.type = first.type;
+    }
+    for (const reservation of reservations) {
+      if (relation === "linked") reservation.linkId = `M${first.planned.guest}`;
+      this.#scheduleNext(reservation);
+    }
+  }
+
+  #enterGroups(arrival: number): void {
+    for (const planned of this.#demand.groups(arrival)) {
+      const { group, steps } = this.#groups.stepsOf(planned);
+      for (const { day, second, step } of steps) this.#agenda.add(day, second, step);
+      for (const member of planned.members) this.#scheduleNext(new Reservation(member, group));
+    }
+  }
+
+  #scheduleNext(reservation: Reservation): void {
+    const step = reservation.steps[reservation.step];
+    if (step !== undefined) this.#agenda.add(step.day, step.second, { reservation, step });
+  }
+
+  #live(day: number): void {
+    this.#agenda.run(day, (due, second) => {
+      if ("group" in due) this.#groupStep(due, day, second);
+      else this.#stayStep(due.reservation, due.step);
+    });
+  }
+
+  #stayStep(reservation: Reservation, step: StayStep): void {
+    // With its group, a member's reservation may have been cancelled meanwhile.
+    if (reservation.step > 0 && reservation.isOver && step.event !== "corrected") return;
+    const isTold = this.#stays.happen(reservation, step);
+    if (!isTold) {
+      this.#open.delete(reservation);
+      return;
+    }
+    reservation.step += 1;
+    this.#scheduleNext(reservation);
+    this.#tell(reservation, step.day, step.second);
+  }
+
+  #groupStep(step: GroupStep, day: number, second: number): void {
+    this.#groups.happen(step, day);
+    if (step.group.state !== "cancelled") return;
+    let at = second;
+    for (const member of this.#desk.membersOf(step.group)) {
+      at += 7;
+      this.#stays.cancel(member);
+      this.#tell(member, day, at);
+    }
+  }
+
+  #tell(reservation: Reservation, day: number, second: number): void {
+    reservation.modifiedDay = day;
+    reservation.modifiedSecond = second;
+    if (reservation.isOver) this.#open.delete(reservation);
+    else this.#open.add(reservation);
+    if (this.#told === undefined) return;
+    this.#faults?.happened(reservation, day);
+    this.#told.push(this.#reservationRecord(reservation));
+  }
+
+  #reservationRecord(reservation: Reservation): SimulatedRecord {
+    const { clientCode, propertyCode } = this.profile;
+    const { id: key, modifiedDay: day, modifiedSecond: second } = reservation;
+    const json = this.#bytes.of(
+      reservationText(reservation, this.profile, this.#faults?.wrongFields(reservation)),
+    );
+    return { resource: "reservations", clientCode, propertyCode, key, day, second, json, reservation };
+  }
+
+  #groupRecord(group: GroupStep["group"], day: number): SimulatedRecord {
+    const { clientCode, propertyCode } = this.profile;
+    const json = this.#bytes.of(groupText(group, this.profile, day, MASTERS_SECOND));
+    return {
+      resource: "groups",
+      clientCode,
+      propertyCode,
+      key: group.code,
+      day,
+      second: MASTERS_SECOND,
+      json,
+    };
+  }
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PackedPart } from "./packed-day.ts";
+import { Pace } from "./send-simulation.ts";
+
+const wave = (from: number, quarters: number): PackedPart[] =>
+  Array.from({ length: quarters }, (_, at) => ({ quarter: from + at, batches: [] }));
+
+test("every part of every wave comes once, in order, however many are due at once", async () => {
+  const pace = new Pace(1e9, undefined);
+  const told: number[] = [];
+  for (const parts of [wave(100, 4), wave(104, 96), wave(200, 1)])
+    for await (const due of pace.due(parts)) {
+      assert.ok(due.length > 0);
+      told.push(...due.map(({ quarter }) => quarter));
+    }
+  assert.deepEqual(told, [...Array.from({ length: 100 }, (_, at) => 100 + at), 200]);
+});
+
+test("the first wave is due at once, and who waits for the next is told that it is interrupted", async () => {
+  const interrupted = new AbortController();
+  // A quarter of an hour lasts four hours.
+  const pace = new Pace(1 / 16, interrupted.signal);
+  const first = await Array.fromAsync(pace.due(wave(7, 3)));
+  assert.deepEqual(
+    first.flat().map(({ quarter }) => quarter),
+    [7, 8, 9],
+  );
+  const next = pace.due(wave(10, 1)).next();
+  interrupted.abort(new Error("Interrupted."));
+  await assert.rejects(next);
+});

@@ -1,0 +1,213 @@
+import type { FaultName, PlantedFault } from "./faults.ts";
+import { Hotel } from "./hotel.ts";
+import { HotelFaults } from "./hotel-faults.ts";
+import type { Reservation } from "./reservation.ts";
+import type { SimulatedRecord } from "./simulated-record.ts";
+import { DAY_SECONDS, dateText, dayOfDate } from "./simulated-time.ts";
+
+/** One in so many versions of reservations. */
+const ONE_IN = { duplicate: 60, "out-of-order": 60, late: 60, invalid: 120 } as const;
+type SendingFault = keyof typeof ONE_IN;
+const LATE_DAYS_MAX = 4;
+
+/** Ways to make a valid reservation invalid, and what the contract says of it. */
+const INVALID = [
+  {
+    from: /"departureDate":"[^"]*"/,
+    to: '"departureDate":"2025-02-30"',
+    violation: { code: "format.date", pointer: "/roomStays/0/departureDate" },
+  },
+  {
+    from: /"numberOfRooms":\d+/,
+    to: '"numberOfRooms":1.5',
+    violation: { code: "number.integer", pointer: "/numberOfRooms" },
+  },
+  { from: /"status":"[^"]*"/, to: '"status":null', violation: { code: "null", pointer: "/status" } },
+  {
+    from: /("bookingDateTime":"[^"]*)Z"/,
+    to: '$1+01:00"',
+    violation: { code: "format.timestamp", pointer: "/bookingDateTime" },
+  },
+] as const;
+
+interface Held {
+  readonly fault: SendingFault;
+  readonly record: SimulatedRecord;
+  readonly reservation: Reservation;
+  /** Undefined: when a newer version was sent on an earlier day. */
+  readonly until: number | undefined;
+}
+
+const secondsOf = ({ day, second }: SimulatedRecord): number => day * DAY_SECONDS + second;
+
+/** What of a hotel's day is sent when: some records are held back, sent again, or broken. */
+class FaultySending {
+  readonly #faults: HotelFaults;
+  #held: Held[] = [];
+
+  constructor(faults: HotelFaults) {
+    this.#faults = faults;
+  }
+
+  /** Records that were held back and come now, before the day's own. On the end everything comes. */
+  release(today: number, isEnd: boolean): SimulatedRecord[] {
+    const isDue = ({ until, record, reservation }: Held) =>
+      isEnd || (until === undefined ? reservation.sentAt > secondsOf(record) : until <= today);
+    const due = this.#held.filter(isDue);
+    this.#held = this.#held.filter((held) => !isDue(held));
+    for (const held of due) this.#account(held, today);
+    return due.map(({ record }) => record);
+  }
+
+  /** The day's records as they are sent. */
+  send(records: readonly SimulatedRecord[], today: number): SimulatedRecord[] {
+    const sent: SimulatedRecord[] = [];
+    for (const record of records) {
+      const { reservation } = record;
+      if (reservation === undefined) sent.push(record);
+      else if (reservation.planted === "missing") continue;
+      else {
+        const fault = reservation.planted === undefined ? this.#draw() : undefined;
+        if (fault === undefined) {
+          sent.push(record);
+          if (reservation.planted !== "skew") reservation.sentAt = secondsOf(record);
+        } else {
+          reservation.planted = fault;
+          for (const one of this.#spoil(fault, record, reservation, today)) sent.push(one);
+        }
+      }
+    }
+    return sent;
+  }
+
+  #draw(): SendingFault | undefined {
+    for (const fault of Object.keys(ONE_IN) as SendingFault[])
+      if (this.#faults.has(fault) && this.#faults.random.between(1, ONE_IN[fault]) === 1) return fault;
+    return undefined;
+  }
+
+  #spoil(
+    fault: SendingFault,
+    record: SimulatedRecord,
+    reservation: Reservation,
+    today: number,
+  ): readonly SimulatedRecord[] {
+    const { random } = this.#faults;
+    const hold = (until: number | undefined) => this.#held.push({ fault, record, reservation, until });
+    if (fault === "out-of-order") hold(undefined);
+    else if (fault === "late") hold(today + random.between(1, LATE_DAYS_MAX));
+    else hold(today + 1);
+    if (fault === "duplicate") {
+      reservation.sentAt = secondsOf(record);
+      return [record];
+    }
+    if (fault !== "invalid") return [];
+    const { from, to, violation } = random.pick(INVALID);
+    this.#plant("invalid", record, today, { outcome: "rejected", violation });
+    return [{ ...record, json: Buffer.from(record.json.toString().replace(from, to)) }];
+  }
+
+  /** What was held has come: whether it is old by then is known only now. */
+  #account({ fault, record, reservation }: Held, today: number): void {
+    const isStale = reservation.sentAt > secondsOf(record);
+    if (!isStale) reservation.sentAt = secondsOf(record);
+    if (fault === "duplicate") this.#plant(fault, record, today, { outcome: "duplicate" });
+    else if (fault !== "invalid" || isStale)
+      this.#plant(fault, record, today, isStale ? { outcome: "stale" } : {});
+  }
+
+  #plant(
+    fault: FaultName,
+    record: SimulatedRecord,
+    today: number,
+    expects: { outcome?: "duplicate" | "stale" | "rejected"; violation?: { code: string; pointer: string } },
+  ): void {
+    const { resource, key, day, second } = record;
+    this.#faults.plant(fault, { resource, key, day, second, sentDay: today }, expects);
+  }
+}
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly properties: number;
+  readonly days: number;
+  /** The first day, `YYYY-MM-DD`. */
+  readonly start: string;
+  readonly clientCode: string;
+  /** Nights of each nightly push of inventory; 0 pushes none. */
+  readonly horizonDays: number;
+  readonly faults: ReadonlySet<FaultName>;
+}
+
+/** What the hotels send on one day. */
+export interface SimulatedDay {
+  /** `YYYY-MM-DD`; of the cold start the day before the first. */
+  readonly date: string;
+  /** Each wave is to be received whole before the next one begins; within one any order will do. */
+  readonly waves: readonly (readonly SimulatedRecord[])[];
+  /** What of it is wrong on purpose. */
+  readonly planted: readonly PlantedFault[];
+}
+
+interface SimulatedHotel {
+  readonly hotel: Hotel;
+  readonly faults: HotelFaults | undefined;
+  readonly sending: FaultySending | undefined;
+}
+
+function openHotel(number: number, options: SimulationOptions): SimulatedHotel {
+  const { seed, clientCode, start, days, horizonDays } = options;
+  let faults: HotelFaults | undefined;
+  const faultsOf: ConstructorParameters<typeof Hotel>[1]["faultsOf"] =
+    options.faults.size === 0
+      ? undefined
+      : (profile, books) => {
+          faults = new HotelFaults(seed, options.faults, profile, books, horizonDays);
+          return faults;
+        };
+  const hotel = new Hotel(number, {
+    seed,
+    clientCode,
+    startDay: dayOfDate(start),
+    days,
+    horizonDays,
+    faultsOf,
+  });
+  return { hotel, faults, sending: faults === undefined ? undefined : new FaultySending(faults) };
+}
+
+/**
+ * Lives through the days of a hotel group: first what is on the books when it begins (a cold start), then each day what its
+ * hotels send. The same options give the same records, byte for byte, on every machine. What a hotel does depends on the seed and
+ * its own number, neither on how many hotels or days there are nor on the faults.
+ */
+export function* simulate(options: SimulationOptions): Generator<SimulatedDay, void> {
+  const hotels = Array.from({ length: options.properties }, (_, number) => openHotel(number, options));
+  const startDay = dayOfDate(options.start);
+  const planted = (): PlantedFault[] => hotels.flatMap(({ faults }) => faults?.planted.splice(0) ?? []);
+  const told = hotels.map(({ hotel }) => hotel.coldStart());
+  const ofResource = (resource: SimulatedRecord["resource"]) =>
+    told.flatMap((records) => records.filter((record) => record.resource === resource));
+  yield {
+    date: dateText(startDay - 1),
+    // Room types are known by inventory, and groups before those who pick them up.
+    waves: withoutEmpty([ofResource("inventories"), ofResource("groups"), ofResource("reservations")]),
+    planted: planted(),
+  };
+  told.length = 0;
+  for (let day = startDay; day < startDay + options.days; day += 1) {
+    const isLast = day === startDay + options.days - 1;
+    const [before, during, after]: [SimulatedRecord[], SimulatedRecord[], SimulatedRecord[]] = [[], [], []];
+    for (const { hotel, sending } of hotels) {
+      for (const record of sending?.release(day, false) ?? []) before.push(record);
+      const records = hotel.day(day);
+      for (const record of sending?.send(records, day) ?? records) during.push(record);
+      for (const record of isLast ? (sending?.release(day, true) ?? []) : []) after.push(record);
+    }
+    yield { date: dateText(day), waves: withoutEmpty([before, during, after]), planted: planted() };
+  }
+}
+
+function withoutEmpty(waves: readonly (readonly SimulatedRecord[])[]): (readonly SimulatedRecord[])[] {
+  return waves.filter((wave) => wave.length > 0);
+}

@@ -1,1 +1,0 @@
-select sealed from bellhop.payload_key where key_id = $1

@@ -1,1 +1,0 @@
-update bellhop.privacy_version set version = version + 1

@@ -1,1 +1,0 @@
-select key_id as "keyId", sealed from bellhop.payload_key where retired_at is null

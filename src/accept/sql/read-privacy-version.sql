@@ -1,1 +1,0 @@
-select version::text as version from bellhop.privacy_version

@@ -1,0 +1,117 @@
+import { countText } from "../../cli/amounts.ts";
+import { count, type Noun, parsed, required, text, type Verb, verb, withDefault } from "../../cli/command.ts";
+import { table } from "../../cli/output.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { AcceptLog } from "../../ingest/log/accept-log.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import { listHeld, readAllHeld, readHeld } from "../state/quarantine.ts";
+
+const list = verb({
+  summary: "list quarantined records",
+  details:
+    "Records are quarantined when their source time is more than 10 minutes ahead of their receipt, or when the database cannot store a value.",
+  options: {
+    client: text("CODE", "only of this client code"),
+    property: text("CODE", "only of this property"),
+    limit: withDefault(count("records listed", { most: 99_999 }), 100),
+  },
+  examples: ["quarantine list --client ACME"],
+  json: '{"items": [{"requestId", "index", "clientCode", "propertyCode", "resource", "key", "code", "message"}], "more"}',
+  run: ({ client, property, limit }, { output, session }) =>
+    session.database(async ({ pool }) => {
+      const found = await listHeld(pool, client ?? null, property ?? null, limit + 1);
+      const items = found.slice(0, limit);
+      const more = found.length > limit;
+      const rows = items.map(
+        ({ requestId, index, clientCode, propertyCode, resource, key, code, message }) => [
+          requestId,
+          String(index),
+          // A record that cannot be read has no property.
+          `${clientCode ?? "-"}/${propertyCode ?? "-"}`,
+          resource,
+          key,
+          code,
+          message,
+        ],
+      );
+      const heads = ["REQUEST", "INDEX", "PROPERTY", "RESOURCE", "KEY", "CODE", "REASON"];
+      const rest = more ? [`More than ${limit} records are quarantined: raise --limit.`] : [];
+      output.result({ items, more }, [...table(heads, rows, "No record is quarantined."), ...rest]);
+    }),
+});
+
+const REQUEST_ID = parsed("REQUEST_ID", "the id of the request", (given, name) => {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)) return given.toLowerCase();
+  throw new UsageError(`${name} must be the UUID of a request, not ${JSON.stringify(given)}.`);
+});
+const INDEX = parsed(
+  "INDEX|all",
+  "the record's index in the batch, from 0, or all quarantined records",
+  (given, name) => {
+    if (/^(\d{1,6}|all)$/.test(given)) return given;
+    throw new UsageError(`${name} must be the index of a record, or all, not ${JSON.stringify(given)}.`);
+  },
+);
+
+/** A decision is an entry of the log, so that a replay makes the same one. */
+function decision(kind: "release" | "discard", summary: string): Verb {
+  const done = `${kind}d`.replace("discardd", "discarded");
+  return verb({
+    summary,
+    details: "The running service carries it out, or the next one that starts.",
+    args: { requestId: required(REQUEST_ID), which: required(INDEX) },
+    examples: [
+      `quarantine ${kind} 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 3`,
+      `quarantine ${kind} 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 all`,
+    ],
+    json: '{"entryId", "requestId", "index", "kind"}; with all {"requestId", "kind", "entries": [{"index", "entryId"}]}',
+    run: ({ requestId, which }, { output, session }) =>
+      session.database(async ({ database, pool, who }) => {
+        const one = which === "all" ? undefined : await readHeld(pool, requestId, Number(which));
+        const found = which === "all" ? await readAllHeld(pool, requestId) : one === undefined ? [] : [one];
+        if (found.length === 0)
+          return output.failure(
+            `No record of that request${which === "all" ? "" : " and index"} is quarantined (see bellhop quarantine list).`,
+          );
+        const log = await AcceptLog.open(database.clientConfig, 1, {});
+        try {
+          const entries: { index: number; entryId: string }[] = [];
+          for (const { index, bucket, resourceLetter: resource } of found) {
+            const entryId = await log.appendResolution({
+              kind,
+              operator: who,
+              bucket,
+              resource,
+              requestId,
+              index,
+            });
+            const detail = { requestId, index, entryId };
+            await recordAudit(pool, { who, what: `${kind}-quarantined-record`, detail });
+            entries.push({ index, entryId });
+          }
+          if (which === "all")
+            output.result(
+              { requestId, kind, entries },
+              `${countText(entries.length, "record")} will be ${done}.`,
+            );
+          else
+            for (const entry of entries)
+              output.result(
+                { entryId: entry.entryId, requestId, index: entry.index, kind },
+                `The record will be ${done} (log entry ${entry.entryId}).`,
+              );
+          return 0;
+        } finally {
+          await log.close();
+        }
+      }),
+  });
+}
+
+export const command: Noun = {
+  verbs: {
+    list,
+    release: decision("release", "apply a quarantined record as it was sent"),
+    discard: decision("discard", "discard a quarantined record: it is never applied"),
+  },
+};

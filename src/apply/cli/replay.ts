@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { flag, type Noun, verb } from "../../cli/command.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { openEachPayloadKey, readStoredPayloadKeys } from "../../ingest/log/payload-keys.ts";
+import { type ReplayReport, replay } from "../replay.ts";
+
+function comparison({ live, rebuilt }: ReplayReport): string[] {
+  const line = (name: string, before: string | number, after: string | number) =>
+    `  ${name.padEnd(18)}${String(before).padEnd(26)}${String(after).padEnd(26)}${before === after ? "equal" : "DIFFERENT"}`;
+  // The digests are long sums; a hash of each differs wherever they do.
+  const short = (digest: string) => createHash("sha256").update(digest).digest("hex").slice(0, 16);
+  return [
+    `  ${"".padEnd(18)}${"live".padEnd(26)}rebuilt`,
+    line("current records", live.currentRecords, rebuilt.currentRecords),
+    line("  digest", short(live.currentHash), short(rebuilt.currentHash)),
+    line("versions", live.versions, rebuilt.versions),
+    line("  digest", short(live.versionsHash), short(rebuilt.versionsHash)),
+    line("ledger, nights", live.nights, rebuilt.nights),
+    line("  digest", short(live.nightsHash), short(rebuilt.nightsHash)),
+    line("ledger, blocks", live.blocks, rebuilt.blocks),
+    line("  digest", short(live.blocksHash), short(rebuilt.blocksHash)),
+  ];
+}
+
+function reportLines(report: ReplayReport): string[] {
+  const { parts, derivedFrom, equal, formerSchema, corrected, unboundViews } = report;
+  const derived = `State received before ${derivedFrom} was copied as it is, with its ledger: retention has deleted its payloads.`;
+  const swapped = [
+    `Swapped; records corrected: ${corrected}. The previous state is in schema ${formerSchema}.`,
+    `Drop it when it is no longer needed: drop schema ${formerSchema} cascade`,
+  ];
+  return [
+    `Replayed ${parts} parts of the log.`,
+    ...(derivedFrom === null ? [] : [derived]),
+    "",
+    ...comparison(report),
+    "",
+    equal ? "The live state matches the log." : "The live state does NOT match the log.",
+    ...(formerSchema === null ? [] : swapped),
+    ...unboundViews.map(
+      (view) => `View ${view} still reads the previous state: its owner must create it again.`,
+    ),
+  ];
+}
+
+const own = verb({
+  summary: "rebuild the state from the log and compare",
+  details:
+    "Rebuilds current records, versions and the stay-night ledger into a schema of their own, up to the present, and compares " +
+    "them with the live ones by digest. The service may run meanwhile.",
+  options: { swap: flag("put the rebuilt state in the place of the live one; cursors stay valid") },
+  examples: ["replay", "replay --swap"],
+  json: '{"parts", "live", "rebuilt", "equal", "swapped", "corrected", "formerSchema", ...}',
+  exitCodes: "0 equal, 1 different (also after a swap, which corrects it).",
+  run: ({ swap }, { output, session }) =>
+    session.database(async ({ database: { clientConfig }, pool, log, sealer, who }) => {
+      openEachPayloadKey(await readStoredPayloadKeys(pool), sealer, (keyId) =>
+        log.warn(
+          { keyId },
+          "a retired payload key cannot be decrypted: payloads encrypted with it cannot be replayed",
+        ),
+      );
+      const progress = output.progress();
+      const report = await replay({
+        clientConfig,
+        pool,
+        swap,
+        progress: (buckets, parts) => progress.show(`${buckets}/${BUCKET_COUNT} buckets, ${parts} parts`),
+      });
+      progress.end();
+      const { equal, swapped, corrected } = report;
+      await recordAudit(pool, { who, what: "replay", detail: { equal, swapped, corrected } });
+      output.result(report, reportLines(report));
+      return equal ? 0 : 1;
+    }),
+});
+
+export const command: Noun = { own };

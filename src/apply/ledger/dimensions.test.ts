@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Dimensions } from "./dimensions.ts";
+
+const code = fc.constantFrom(null, "", "A", "null");
+const codes = fc.record({
+  status: code,
+  roomTypeCode: code,
+  bookedRoomTypeCode: code,
+  marketSegmentCode: code,
+  groupBlockCode: code,
+  rateCode: code,
+  channel: code,
+  currencyCode: code,
+});
+
+test("a dimension is the number of its own eight codes, whichever were remembered before", () => {
+  const dimensions = new Dimensions();
+  fc.assert(
+    fc.property(codes, fc.nat(2), (told, propertyId) => {
+      const { high, low } = dimensions.of({ bucket: 1, propertyId, resource: "r", key: "K" }, told);
+      const number = Buffer.alloc(8);
+      number.writeInt32BE(high, 0);
+      number.writeInt32BE(low, 4);
+      const list = [told.status, told.roomTypeCode, told.bookedRoomTypeCode, told.marketSegmentCode];
+      list.push(told.groupBlockCode, told.rateCode, told.channel, told.currencyCode);
+      const expected = hash("sha256", JSON.stringify(list), "buffer").subarray(0, 8);
+      assert.deepEqual(number, expected);
+    }),
+    { numRuns: 10_000 },
+  );
+});

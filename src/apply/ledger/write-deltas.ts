@@ -1,0 +1,215 @@
+import type pg from "pg";
+import { copyItems } from "../../platform/db/copy-in.ts";
+import type { RecordKey } from "../state/record-state.ts";
+import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./compact-nights.ts";
+import type { Dimension } from "./dimensions.ts";
+import { type NightEntry, receivedAt, writeNights } from "./write-entries.ts";
+
+/** From an instant of either clock on nights of a reservation count in the place of others. */
+export interface LedgerDelta {
+  readonly of: RecordKey;
+  readonly sourceTime: string;
+  readonly countsFrom: string;
+  readonly from: CompactNights | null;
+  readonly to: CompactNights | null;
+}
+
+const INTO = {
+  table: "ledger_delta",
+  columns: ["source_time", "received_at", "property_id", "first_night", "nights", "bucket", "runs", "key"],
+} as const;
+
+/** What is longer is read by every question about nights after its beginning (migration 0031, as 0012). */
+const SHORT_NIGHTS = 31;
+
+/** Four bigints. */
+const HALVES_A_RUN = 8;
+const TWO_TO_32 = 2 ** 32;
+/** The lowest bigint, of which the lower half is 0. */
+const NOT_TOLD_HIGH = -2_147_483_648;
+
+/** The counts of a run in the lower half of a bigint, each from the least that it can be. */
+function countsOf(rooms: number, adults: number, children: number): number {
+  return ((rooms + 512) << 22) | ((adults + 1_024) << 11) | (children + 1_024);
+}
+
+/**
+ * The runs of a row that is being made, as the two halves of each bigint: one list for all, as there is one for each record. RUNS_MAX at most:
+ * those of one stay, or of two within SHORT_NIGHTS.
+ */
+class Runs {
+  readonly #halves = new Int32Array(RUNS_MAX * HALVES_A_RUN);
+  #length = 0;
+
+  get halves(): Int32Array {
+    return this.#halves.subarray(0, this.#length);
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  add({ high, low }: Dimension, firstNight: number, nights: number, counts: number): void {
+    this.#put(high, low);
+    this.#put((firstNight << 6) | nights, counts);
+  }
+
+  /** What the run that was added last has of revenue, and then of gross revenue. */
+  addAmount(amount: number): void {
+    const high = Math.floor(amount / TWO_TO_32);
+    if (Number.isNaN(amount)) this.#put(NOT_TOLD_HIGH, 0);
+    else this.#put(high, amount - high * TWO_TO_32);
+  }
+
+  /** All runs of a stay, once or minus once. */
+  addAll(nights: CompactNights, by: 1 | -1): void {
+    const { dimension, rooms, adults, children, firstNight, runs } = nights;
+    const counts = countsOf(rooms * by, adults * by, children * by);
+    let night = firstNight;
+    for (let at = 0; at < runs.length; at += RUN_NUMBERS) {
+      this.add(dimension, night, runs[at] as number, counts);
+      this.addAmount((runs[at + 1] as number) * by);
+      this.addAmount((runs[at + 2] as number) * by);
+      night += runs[at] as number;
+    }
+  }
+
+  /** What the numbers of one stay are more than those of another, of the runs where they are. */
+  addDifferences(from: CompactNights, to: CompactNights): void {
+    const counts = countsOf(to.rooms - from.rooms, to.adults - from.adults, to.children - from.children);
+    let night = to.firstNight;
+    for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
+      const nights = to.runs[at] as number;
+      const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
+      const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
+      // What is not told on either side is no difference.
+      if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
+        this.add(to.dimension, night, nights, counts);
+        this.addAmount(revenue);
+        this.addAmount(gross);
+      }
+      night += nights;
+    }
+  }
+
+  #put(high: number, low: number): void {
+    this.#halves[this.#length] = high;
+    this.#halves[this.#length + 1] = low;
+    this.#length += 2;
+  }
+}
+
+const NO_COUNTS = countsOf(0, 0, 0);
+const runs = new Runs();
+
+/** Whether the one has no number of rooms or guests that differs from the other's by more than fits. */
+function isNearInCounts(from: CompactNights, to: CompactNights): boolean {
+  const guests = Math.max(Math.abs(to.adults - from.adults), Math.abs(to.children - from.children));
+  return Math.abs(to.rooms - from.rooms) <= COMPACT_MAX.rooms && guests <= COMPACT_MAX.guests;
+}
+
+/** Whether two stays differ in numbers at most, and tell the same amounts (rooms without a price are counted). */
+function isSameButForNumbers(from: CompactNights, to: CompactNights): boolean {
+  if (from.firstNight !== to.firstNight || from.runs.length !== to.runs.length) return false;
+  if (from.dimension.low !== to.dimension.low || from.dimension.high !== to.dimension.high) return false;
+  if (!isNearInCounts(from, to)) return false;
+  for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
+    if (from.runs[at] !== to.runs[at]) return false;
+    if (Number.isNaN(from.runs[at + 1]) !== Number.isNaN(to.runs[at + 1])) return false;
+    if (Number.isNaN(from.runs[at + 2]) !== Number.isNaN(to.runs[at + 2])) return false;
+  }
+  return true;
+}
+
+/** Takes a row whose runs are those of `runs`, about so many nights from one on. */
+type TakeRow = (delta: LedgerDelta, firstNight: number, nights: number) => void;
+
+const orNull = (nights: CompactNights | null) =>
+  nights === null || nights.runs.length === 0 ? null : nights;
+
+/** Makes the rows of an delta: one, or two where the nights lie far apart; none where nothing changes. */
+function makeRows(delta: LedgerDelta, take: TakeRow): void {
+  const [from, to] = [orNull(delta.from), orNull(delta.to)];
+  const side = to ?? from;
+  if (side === null) return;
+  runs.clear();
+  if (from === null || to === null) {
+    runs.addAll(side, to === null ? -1 : 1);
+    take(delta, side.firstNight, endOf(side) - side.firstNight);
+    return;
+  }
+  const firstNight = Math.min(from.firstNight, to.firstNight);
+  const nights = Math.max(endOf(from), endOf(to)) - firstNight;
+  if (isSameButForNumbers(from, to)) {
+    runs.addDifferences(from, to);
+    if (!runs.isEmpty) take(delta, firstNight, nights);
+  } else if (nights <= SHORT_NIGHTS) {
+    runs.addAll(from, -1);
+    runs.addAll(to, 1);
+    take(delta, firstNight, nights);
+  } else {
+    makeRows({ ...delta, to: null }, take);
+    makeRows({ ...delta, from: null }, take);
+  }
+}
+
+/** The amount whose halves stand from a place on; null where it is not told. */
+function amountAt(halves: Int32Array, place: number): number | null {
+  const [high, low] = [halves[place] as number, halves[place + 1] as number];
+  return high === NOT_TOLD_HIGH ? null : high * TWO_TO_32 + (low >>> 0);
+}
+
+/** The same as entries, one a run. */
+function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: LedgerDelta): void {
+  const { halves } = runs;
+  for (let at = 0; at < halves.length; at += HALVES_A_RUN) {
+    const numberAt = (place: number) => halves[at + place] as number;
+    const [nights, counts] = [numberAt(2), numberAt(3)];
+    const run = {
+      firstNight: nights >> 6,
+      nights: nights & 63,
+      rooms: (counts >>> 22) - 512,
+      adults: ((counts >>> 11) & 2_047) - 1_024,
+      children: (counts & 2_047) - 1_024,
+      roomRevenue: amountAt(halves, at + 4),
+      grossRoomRevenue: amountAt(halves, at + 6),
+    };
+    entries.push({
+      of,
+      sourceTime,
+      countsFrom,
+      by: 1,
+      dimension: { high: numberAt(0), low: numberAt(1) },
+      run,
+      shareId: null,
+    });
+  }
+}
+
+/** Writes deltas as entries, one a run, on a session of `openStateSession`, in the transaction of their bucket's owner. */
+export async function writeAsEntries(client: pg.ClientBase, deltas: readonly LedgerDelta[]): Promise<void> {
+  const entries: NightEntry[] = [];
+  for (const delta of deltas) makeRows(delta, (row) => addEntries(entries, row));
+  await writeNights(client, entries);
+}
+
+/** Writes deltas in rows of their own, where LedgerForm allows it. */
+export async function writeDeltas(client: pg.ClientBase, deltas: readonly LedgerDelta[]): Promise<void> {
+  await copyItems(client, INTO, deltas, (rows, delta) => {
+    makeRows(delta, ({ of, sourceTime, countsFrom }, firstNight, nights) => {
+      rows.row();
+      rows.timestamp(sourceTime);
+      rows.microseconds(receivedAt(countsFrom));
+      rows.integer(of.propertyId);
+      rows.day(firstNight);
+      rows.integer(nights);
+      rows.smallint(of.bucket);
+      rows.wides(runs.halves);
+      rows.text(of.key);
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import type pg from "pg";
+import { canonicalLabel } from "#contract/labels.ts";
+import { letterOf } from "#contract/resource.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
+
+const listStatement = readStatement(new URL("./sql/list-labels.sql", import.meta.url));
+/**
+ * Says what a label means. What is on the books hangs on it, so the version of the client code's settings rises with it;
+ * neither moves where it was said already.
+ */
+const mapStatement = namedStatement(
+  "map-label",
+  `with written as (
+    insert into bellhop.status_mapping as kept (client_code, resource, label, deducts) values ($1, $2, $3, $4)
+    on conflict (client_code, resource, label) do update set deducts = excluded.deducts
+      where kept.deducts <> excluded.deducts
+    returning client_code
+  )
+  insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from written
+  on conflict (client_code) do update set version = kept.version + 1`,
+);
+/** Takes a mapping back; the version of the client code's settings rises where there was one. */
+const unmapStatement = namedStatement(
+  "unmap-label",
+  `with removed as (
+    delete from bellhop.status_mapping where client_code = $1 and resource = $2 and label = $3 returning client_code
+  )
+  insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from removed
+  on conflict (client_code) do update set version = kept.version + 1`,
+);
+
+/** Resources whose records carry a label (specification, section 3). */
+export type LabelledResource = "reservations" | "groups";
+
+/** A label of a client code, compared exactly as it is sent. */
+export interface LabelOf {
+  readonly clientCode: string;
+  readonly resource: LabelledResource;
+  readonly label: string;
+}
+
+/** What a label means to a client code, and how many current records carry it. */
+export interface LabelMeaning extends LabelOf {
+  readonly records: number;
+  /** The canonical word of the default mapping; null where it has none. */
+  readonly canonical: string | null;
+  /** Whether its rooms are on the books; an unmapped label's are not. */
+  readonly deducts: boolean;
+  /** Who says so: the client code's own mapping, the default one, or nobody yet. */
+  readonly by: "mapping" | "default" | "unmapped";
+}
+
+interface Row extends LabelOf {
+  readonly records: number;
+  readonly deducts: boolean | null;
+}
+
+function meaningOf({ clientCode, resource, label, records, deducts }: Row): LabelMeaning {
+  const known = canonicalLabel(resource, label);
+  return {
+    clientCode,
+    resource,
+    label,
+    records,
+    canonical: known?.canonical ?? null,
+    deducts: deducts ?? known?.deducts ?? false,
+    by: deducts !== null ? "mapping" : known !== undefined ? "default" : "unmapped",
+  };
+}
+
+/** Every label in use or mapped, of one client code or of all. Counts the current records: some 0.3 s a million. */
+export async function listLabels(pool: pg.Pool, clientCode: string | null): Promise<LabelMeaning[]> {
+  const { rows } = await pool.query<Row>({ ...listStatement, values: [clientCode] });
+  return rows.map(meaningOf);
+}
+
+const lettered = ({ clientCode, resource, label }: LabelOf) => [clientCode, letterOf(resource), label];
+
+/** Says what a label means to a client code; it replaces what was said before. */
+export async function mapLabel(connection: Queryable, of: LabelOf, deducts: boolean): Promise<void> {
+  await connection.query({ ...mapStatement, values: [...lettered(of), deducts] });
+}
+
+/** Takes a client code's own mapping back, so that the default holds again; false when there was none. */
+export async function unmapLabel(connection: Queryable, of: LabelOf): Promise<boolean> {
+  const { rowCount } = await connection.query({ ...unmapStatement, values: lettered(of) });
+  return rowCount === 1;
+}

@@ -1,0 +1,372 @@
+import type pg from "pg";
+import { isDistributed } from "../../platform/db/distribution.ts";
+import { readStatement } from "../../platform/db/statement.ts";
+import { ROW_SUM, type RowSum } from "./digest-rows.ts";
+import { VERSION_TABLES } from "./version-tables.ts";
+
+const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room_type_code, dimension.market_segment_code,
+  dimension.group_block_code, dimension.rate_code, dimension.channel, dimension.currency_code`;
+
+const RUNS = readStatement(new URL("../ledger/sql/runs-of-delta.sql", import.meta.url)).text;
+
+interface Ledger {
+  /** The entries of a schema, as rows of its table; those of nights are runs of exchanges, too. */
+  readonly entriesOf: (schema: string) => string;
+  /** What entries are about beside their dimension, and what they count, as sums of `sign`. */
+  readonly about: string;
+  readonly sums: readonly string[];
+}
+
+const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket,
+  room_revenue, gross_room_revenue, key, share_id`;
+
+/**
+ * The entries of nights in a schema (its name is one of ours), however they were written: all of them, or those of which a condition
+ * is true that asks for columns which both tables have.
+ */
+export const nightEntriesOf = (schema: string, condition = "true"): string =>
+  `(select ${NIGHT_COLUMNS} from ${schema}.night_entry where ${condition} union all
+    select * from (with exchange as (select * from ${schema}.ledger_delta where ${condition}) ${RUNS}) as run)`;
+
+const NIGHTS: Ledger = {
+  entriesOf: (schema) => nightEntriesOf(schema),
+  about: "key, share_id",
+  sums: ["rooms", "adults", "children", "room_revenue", "gross_room_revenue"],
+};
+const BLOCKS: Ledger = {
+  entriesOf: (schema) => `${schema}.block_entry`,
+  about: "key",
+  sums: ["blocks", "picked_up", "original_blocks"],
+};
+
+/**
+ * What begins (and, signed, ends) at each date, with both clocks; what sums up to nothing is left out. So it does not matter
+ * into how many entries a change was parted, nor in which order they were made.
+ */
+function edges(schema: string, { entriesOf, about, sums }: Ledger): string {
+  const sumOf = (column: string) => `coalesce(sum(sign * ${column}), 0)`;
+  const columns = `bucket, property_id, dimension, ${about}, source_time, received_at`;
+  const edge = (date: string, sign: string) =>
+    `select ${columns}, ${date} as date, ${sign} as sign, ${sums.join(", ")} from ${entriesOf(schema)} as entry`;
+  return `
+    select edge.bucket, edge.property_id, edge.date, edge.source_time, edge.received_at, ${about}, ${CODES},
+      ${sums.map((column) => `trim_scale(${sumOf(column)}::numeric) as ${column}`).join(", ")}
+    from (${edge("first_night", "1")} union all ${edge("first_night + nights", "-1")}) as edge
+    join ${schema}.night_dimension as dimension
+      on dimension.bucket = edge.bucket and dimension.property_id = edge.property_id
+      and dimension.dimension = edge.dimension
+    group by edge.bucket, edge.property_id, edge.date, edge.source_time, edge.received_at, ${about}, ${CODES}
+    having ${sums.map((column) => `${sumOf(column)} <> 0`).join(" or ")}`;
+}
+
+async function digest(client: pg.ClientBase, schema: string, ledger: Ledger): Promise<RowSum> {
+  const { rows } = await client.query<RowSum>(
+    `select ${ROW_SUM("row(edge.*)::text")} from (${edges(schema, ledger)}) as edge`,
+  );
+  return rows[0] ?? { count: 0, hash: "" };
+}
+
+/** Digests the stay-night ledger of a state schema (its name is one of ours): nights of reservations, and of blocks. */
+async function digestLedger(
+  client: pg.ClientBase,
+  schema: string,
+): Promise<{ readonly nights: RowSum; readonly blocks: RowSum }> {
+  return { nights: await digest(client, schema, NIGHTS), blocks: await digest(client, schema, BLOCKS) };
+}
+
+/** The schema that readers, views and appliers use. */
+export const STATE_SCHEMA = "bellhop_state";
+
+const STATE_TABLES = [
+  "apply_cursor",
+  "current_record",
+  "inventory_version",
+  "reservation_version",
+  "group_version",
+  "known_room_type",
+  "night_entry",
+  "ledger_delta",
+  "block_entry",
+  "night_dimension",
+  "released_copy",
+  "ledger_segment",
+  "ledger_segment_progress",
+] as const;
+
+/** The ledger, which a replay leaves in its place where it can no longer be derived. */
+const LEDGER_TABLES: readonly string[] = [
+  "night_entry",
+  "ledger_delta",
+  "block_entry",
+  "night_dimension",
+  "released_copy",
+  "ledger_segment",
+  "ledger_segment_progress",
+];
+
+const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
+
+/** A schema's name goes into statements as it is, so it is one of ours or an error. */
+function checked(schema: string): string {
+  if (!SCHEMA_NAME.test(schema)) throw new Error(`Not a state schema's name: ${schema}`);
+  return schema;
+}
+
+/**
+ * What `create table … like` leaves out, or would give other names: keys, indexes, how full a page is filled, and rights (analysts have
+ * some on Citus: docs/analytics.md).
+ */
+const COPY_DEFINITIONS = `
+  with state_table as (
+    select oid, relname, reloptions, relowner, relacl from pg_class
+    where relnamespace = $1::text::regnamespace and relkind in ('r', 'p') and relname = any ($3)
+  )
+  select format('alter table %I.%I add constraint %I %s', $2::text, relname, conname, pg_get_constraintdef(key.oid)) as statement
+  from state_table join pg_constraint as key on key.conrelid = state_table.oid and key.contype in ('p', 'u')
+  union all
+  select regexp_replace(pg_get_indexdef(indexrelid), format(' ON (ONLY )?%I\\.', $1::text), format(' ON %I.', $2::text))
+  from state_table join pg_index on indrelid = state_table.oid
+  where not exists (select from pg_constraint where conindid = indexrelid)
+  union all
+  select format('alter table %I.%I set (%s)', $2::text, relname, array_to_string(reloptions, ', '))
+  from state_table where reloptions is not null
+  union all
+  select format('grant %s on %I.%I to %s', privilege_type, $2::text, relname, case grantee when 0 then 'public' else grantee::regrole::text end)
+  from state_table cross join lateral aclexplode(relacl) where grantee <> relowner
+  union all
+  select format('grant %s on schema %I to %s', privilege_type, $2::text, case grantee when 0 then 'public' else grantee::regrole::text end)
+  from pg_namespace cross join lateral aclexplode(nspacl) where nspname = $1::text and grantee <> nspowner`;
+
+/** Creates an empty schema with the tables of the live one: their columns, keys, indexes, storage parameters and windows. */
+export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`create schema ${checked(schema)}`);
+  const windowed = await readWindowedTables(client, STATE_SCHEMA);
+  for (const table of STATE_TABLES) {
+    await client.query(
+      `create table ${schema}.${table} (like ${STATE_SCHEMA}.${table} including all excluding indexes)
+      ${windowed.has(table) ? "partition by range (source_time)" : ""}`,
+    );
+  }
+  const { rows } = await client.query<{ statement: string }>(COPY_DEFINITIONS, [
+    STATE_SCHEMA,
+    schema,
+    STATE_TABLES,
+  ]);
+  for (const { statement } of rows) await client.query(statement);
+  await copyWindows(client, schema);
+  if (!(await isDistributed(client))) return;
+  for (const table of STATE_TABLES)
+    await client.query(
+      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
+      [`${schema}.${table}`],
+    );
+}
+
+/** The tables of a state that have windows, each with its partitions' names and bounds. */
+async function readWindowedTables(
+  client: pg.ClientBase,
+  schema: string,
+): Promise<Map<string, { readonly name: string; readonly bounds: string }[]>> {
+  const { rows } = await client.query<{ table: string; name: string; bounds: string }>(
+    `select parent.relname as table, partition.relname as name, pg_get_expr(partition.relpartbound, partition.oid) as bounds
+    from pg_class as parent
+    join pg_inherits as child on child.inhparent = parent.oid
+    join pg_class as partition on partition.oid = child.inhrelid
+    where parent.relnamespace = $1::regnamespace and parent.relkind = 'p'
+      and parent.relname = any ($2) and partition.relkind = 'r'`,
+    [schema, STATE_TABLES],
+  );
+  return Map.groupBy(rows, ({ table }) => table);
+}
+
+/** Gives a rebuilt schema the windows of the live one that it does not have yet, by their bounds. */
+export async function copyWindows(client: pg.ClientBase, schema: string): Promise<void> {
+  const made = await readWindowedTables(client, checked(schema));
+  for (const [table, windows] of await readWindowedTables(client, STATE_SCHEMA)) {
+    const known = new Set(made.get(table)?.map(({ bounds }) => bounds));
+    for (const { name, bounds } of windows)
+      if (!known.has(bounds))
+        await client.query(`create table ${schema}.${name} partition of ${schema}.${table} ${bounds}`);
+  }
+}
+
+export async function dropStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`drop schema if exists ${checked(schema)} cascade`);
+}
+
+/** What a state is, as counts and hashes that do not depend on the order of rows. */
+export interface StateDigest {
+  readonly currentRecords: number;
+  readonly currentHash: string;
+  readonly versions: number;
+  readonly versionsHash: string;
+  /** Dates at which something of the stay-night ledger begins or ends. */
+  readonly nights: number;
+  readonly nightsHash: string;
+  readonly blocks: number;
+  readonly blocksHash: string;
+}
+
+/**
+ * Of versions those that are known (docs/retention.md): what else lies below a horizon is there or not, as windows happened to be
+ * gone through. Empty where everything is known.
+ */
+async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<string> {
+  const { rowCount } = await client.query(
+    "select from bellhop.retention_horizon where kind = 'versions' and resource = $1 limit 1",
+    [resource],
+  );
+  if (rowCount === 0) return "";
+  return `where version.source_time >= coalesce((
+      select horizon.known_from from bellhop.retention_horizon as horizon
+      join bellhop.property as property on property.client_code = horizon.client_code
+      where horizon.kind = 'versions' and horizon.resource = '${resource}' and property.property_id = version.property_id
+    ), '-infinity')
+    or exists (
+      select from ${schema}.current_record as current
+      where current.bucket = version.bucket and current.property_id = version.property_id
+        and current.resource = '${resource}' and current.key = version.key and current.source_time = version.source_time
+    )`;
+}
+
+/**
+ * Digests current records (with their receipt), every version with its receipt and its typed facts, and the ledger. What depends on
+ * the order in which records happened to be applied is left out: outcome, change number, and which version of one
+ * content holds the facts. Facts count as what they mean, however they were spelled when they were stored.
+ */
+export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
+  checked(schema);
+  const current = await client.query<RowSum>(
+    `select ${ROW_SUM(`concat_ws('|', bucket, property_id, resource, key, extract(epoch from source_time), request_id,
+      record_index, encode(content_hash, 'hex'), status, from_date, to_date)`)} from ${schema}.current_record`,
+  );
+  let versions = 0;
+  const hashes: string[] = [];
+  for (const [resource, { table, factsType }] of Object.entries(VERSION_TABLES)) {
+    const { rows } = await client.query<RowSum>(
+      `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
+        version.request_id, version.record_index, version.status, facts.facts::${factsType})::text`)}
+      from ${schema}.${table} as version
+      join ${schema}.${table} as facts
+        on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key
+        and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
+      ${await knownVersions(client, schema, resource)}`,
+    );
+    versions += rows[0]?.count ?? 0;
+    hashes.push(rows[0]?.hash ?? "");
+  }
+  const { nights, blocks } = await digestLedger(client, schema);
+  return {
+    currentRecords: current.rows[0]?.count ?? 0,
+    currentHash: current.rows[0]?.hash ?? "",
+    versions,
+    versionsHash: hashes.join(" "),
+    nights: nights.count,
+    nightsHash: nights.hash,
+    blocks: blocks.count,
+    blocksHash: blocks.hash,
+  };
+}
+
+const VERSION_KEY = ["bucket", "property_id", "key", "source_time", "content_hash"];
+
+/**
+ * Gives rebuilt versions the outcome and change number that the live ones have: what clients were told stays told, and
+ * cursors of the change feed go on meaning the same. May run twice; the second time only newer versions are touched.
+ */
+export async function carryOutcomes(client: pg.ClientBase, schema: string): Promise<void> {
+  checked(schema);
+  const sameVersion = VERSION_KEY.map((column) => `live.${column} = rebuilt.${column}`).join(" and ");
+  for (const { table } of Object.values(VERSION_TABLES)) {
+    await client.query(
+      `update ${schema}.${table} as rebuilt set outcome = live.outcome, change_no = live.change_no,
+        is_update = live.is_update
+      from ${STATE_SCHEMA}.${table} as live
+      where ${sameVersion}
+        and (rebuilt.outcome, rebuilt.change_no, rebuilt.is_update)
+          is distinct from (live.outcome, live.change_no, live.is_update)`,
+    );
+  }
+}
+
+/**
+ * Numbers, as new changes, the records whose current content the rebuild changed: feeds must tell of them.
+ * Run under the leases of all buckets. Answers how many there were.
+ */
+export async function numberCorrections(
+  client: pg.ClientBase,
+  schema: string,
+  bucketCount: number,
+): Promise<number> {
+  let corrected = 0;
+  for (let bucket = 0; bucket < bucketCount; bucket += 1)
+    corrected += await numberCorrectionsOf(client, schema, bucket);
+  return corrected;
+}
+
+/** Of one bucket, so that on Citus it takes place on the worker that has it. */
+async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket: number): Promise<number> {
+  checked(schema);
+  let corrected = 0;
+  for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+    const { rowCount } = await client.query(
+      `with corrected as (
+        select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
+          live.key is not null as is_update,
+          counter.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
+        from ${schema}.current_record as rebuilt
+        join bellhop.change_counter as counter on counter.bucket = $1
+        left join ${STATE_SCHEMA}.current_record as live
+          on live.bucket = $1 and live.property_id = rebuilt.property_id
+          and live.resource = rebuilt.resource and live.key = rebuilt.key
+        where rebuilt.bucket = $1 and rebuilt.resource = '${resource}' and live.content_hash is distinct from rebuilt.content_hash
+      ), counted as (
+        update bellhop.change_counter as counter set next_change = highest.change_no + 1
+        from (select max(change_no) as change_no from corrected) as highest
+        where counter.bucket = $1 and highest.change_no is not null
+      )
+      update ${schema}.${table} as version set change_no = corrected.change_no, is_update = corrected.is_update
+      from corrected
+      where version.bucket = $1
+        and ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,
+      [bucket],
+    );
+    corrected += rowCount ?? 0;
+  }
+  return corrected;
+}
+
+/**
+ * Puts the rebuilt tables in the place of the live ones, inside the caller's transaction; the former ones are kept in
+ * `keptAs` until the operator drops that schema. Views are bound anew by the caller. With `keepsLedger` its tables stay where they
+ * are.
+ */
+export async function swapStateSchema(
+  client: pg.ClientBase,
+  rebuilt: string,
+  keptAs: string,
+  keepsLedger: boolean,
+): Promise<void> {
+  await client.query(`create schema ${checked(keptAs)}`);
+  for (const table of STATE_TABLES) {
+    if (keepsLedger && LEDGER_TABLES.includes(table)) {
+      await client.query(`drop table ${checked(rebuilt)}.${table}`);
+      continue;
+    }
+    await move(client, await readWindowedTables(client, STATE_SCHEMA), STATE_SCHEMA, table, keptAs);
+    await move(client, await readWindowedTables(client, rebuilt), checked(rebuilt), table, STATE_SCHEMA);
+  }
+  await client.query(`drop schema ${rebuilt}`);
+}
+
+/** Moves a table to another schema, and its windows with it. */
+async function move(
+  client: pg.ClientBase,
+  windowed: ReadonlyMap<string, readonly { readonly name: string }[]>,
+  from: string,
+  table: string,
+  to: string,
+): Promise<void> {
+  for (const name of [table, ...(windowed.get(table)?.map((window) => window.name) ?? [])])
+    await client.query(`alter table ${from}.${name} set schema ${to}`);
+}

@@ -1,1 +1,0 @@
-delete from bellhop.client_grant where client_id = $1

@@ -1,1 +1,0 @@
-delete from bellhop.instance where name = $1

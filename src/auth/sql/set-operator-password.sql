@@ -1,1 +1,0 @@
-update bellhop.operator set password_hash = $2, password_changed_at = clock_timestamp() where name = $1

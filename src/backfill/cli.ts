@@ -1,0 +1,223 @@
+import type pg from "pg";
+import { choice, count, type Noun, required, text, verb, withDefault } from "../cli/command.ts";
+import { type Field, fields, moment, table } from "../cli/output.ts";
+import type { Session } from "../cli/session.ts";
+import { recordAudit } from "../identity/audit.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { type Backfill, listBackfills, requireBackfill } from "./backfill.ts";
+import { type Audit, isReproduced } from "./close-backfill.ts";
+import { type Gap, readGaps } from "./gaps.ts";
+import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
+import { abandonBackfill, countersignBackfill } from "./sign-backfill.ts";
+
+const GAPS_AT_ONCE = 500;
+const ID = { id: required(text("ID", "the backfill's id (bellhop backfill list)")) };
+const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
+
+interface Opened {
+  readonly pool: pg.Pool;
+  readonly who: string;
+  readonly backfill: Backfill;
+  readonly audit: Audit;
+}
+
+/** Opens the database and finds the backfill; what the service would refuse is a failure of the command. */
+async function withBackfill<Result>(
+  session: Session,
+  id: string,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await session.database(async ({ pool, who }) => {
+      const backfill = await requireBackfill(pool, id, null);
+      const { clientId } = backfill;
+      const audit: Audit = (on, what, detail) => recordAudit(on, { who, what, clientId, detail });
+      return work({ pool, who, backfill, audit });
+    });
+  } catch (cause) {
+    if (!(cause instanceof ServiceError)) throw cause;
+    const isUnknown = cause.code === "bellhop.backfill.NotFound";
+    throw new OperatorError(isUnknown ? `No backfill has the id ${JSON.stringify(id)}.` : cause.message, {
+      cause,
+    });
+  }
+}
+
+const list = verb({
+  summary: "list backfills",
+  options: {
+    state: choice("STATE", ["open", "closed", "abandoned"], "only in this state"),
+    client: text("CLIENT_ID", "only of this client"),
+    limit: withDefault(count("backfills listed"), 100),
+  },
+  examples: ["backfill list --state open"],
+  json: '{"items": [{"backfillId", "state", "clientId", "manifest", "openedAt", "endedAt", "signatures", ...}]}',
+  run: ({ state, client, limit }, { output, session }) =>
+    session.database(async ({ pool }) => {
+      const filter = { clientId: client ?? null, state: state ?? null };
+      const { items, next } = await listBackfills(pool, filter, null, limit);
+      const rows = items.map(
+        ({ backfillId, state: now, manifest, clientId, openedAt, endedAt, signatures }) => [
+          backfillId,
+          now,
+          `${manifest.clientCode}/${manifest.propertyCode}`,
+          clientId,
+          moment(openedAt),
+          moment(endedAt),
+          signatures.map(({ side }) => side).join("+") || "-",
+        ],
+      );
+      const heads = ["BACKFILL", "STATE", "PROPERTY", "CLIENT", "OPENED", "ENDED", "SIGNED"];
+      const rest = next === null ? [] : [`There are more than ${limit}: raise --limit.`];
+      output.result({ items: items.map(({ statement: _, ...own }) => own) }, [
+        ...table(heads, rows, "No backfills."),
+        ...rest,
+      ]);
+    }),
+});
+
+const HEADINGS = [
+  "RESOURCE",
+  "DATES",
+  "EXPECTED",
+  "DISTINCT",
+  "COVERED",
+  "BATCHES",
+  "RECORDS",
+  "APPLIED",
+  "UNCHANGED",
+  "STALE",
+  "DUPLICATE",
+  "QUARANTINED",
+  "DISCARDED",
+  "REJECTED",
+  "PENDING",
+];
+
+function resourceRow(of: ResourceProgress): string[] {
+  const { counts, datesNamed, datesCovered, expectedRecords } = of;
+  return [
+    of.resource,
+    `${of.from} to ${of.to}`,
+    String(expectedRecords ?? "-"),
+    String(of.distinctRecords),
+    datesNamed === null ? "-" : `${datesCovered} of ${datesNamed}`,
+    ...[of.batches, counts.records, counts.applied, counts.unchanged, counts.stale, counts.duplicate].map(
+      String,
+    ),
+    ...[counts.quarantined, counts.discarded, counts.rejected, counts.pending].map(String),
+  ];
+}
+
+function progressLines(progress: Progress, reproduced: boolean | null): string[] {
+  const { backfill, resources, waitingBatches, oldestWaitingAt, lateBatches } = progress;
+  const { manifest, statementHash, signatures, abandonedBy, abandonedWhy } = backfill;
+  const only = (isShown: boolean, name: string, value: string): Field[] => (isShown ? [[name, value]] : []);
+  const waiting = `${waitingBatches} batches since ${moment(oldestWaitingAt)}`;
+  const same = reproduced ? "yes: the log gives the same statement" : "NO: the log gives another statement";
+  return [
+    ...fields([
+      ["backfill", backfill.backfillId],
+      ["state", backfill.state],
+      ["property", `${manifest.clientCode}/${manifest.propertyCode}`],
+      ["client", backfill.clientId],
+      ["opened", moment(backfill.openedAt)],
+      ["ended", moment(backfill.endedAt)],
+      ...only(manifest.note !== null, "note", manifest.note ?? ""),
+      ["waiting", waitingBatches === 0 ? "nothing" : waiting],
+      ...only(lateBatches > 0, "late", `${lateBatches} batches arrived after the statement`),
+      ...only(abandonedBy !== null, "abandoned", `${abandonedBy}: ${abandonedWhy ?? "no reason given"}`),
+      ...only(statementHash !== null, "statement", statementHash ?? ""),
+      ...only(reproduced !== null, "reproduced", same),
+      ...signatures.map(
+        ({ side, signedBy, signedAt }): Field => [`signed (${side})`, `${signedBy}, ${moment(signedAt)}`],
+      ),
+    ]),
+    "",
+    ...table(HEADINGS, resources.map(resourceRow)),
+  ];
+}
+
+const show = verb({
+  summary: "show progress, statement and signatures of a backfill",
+  args: ID,
+  examples: [`backfill show ${EXAMPLE_ID}`],
+  json: '{"backfillId", "state", "manifest", "signatures", "resources", "statement", "reproduced", ...}',
+  exitCodes: "0, or 1 if the log no longer gives the signed statement.",
+  run: ({ id }, { output, session }) =>
+    withBackfill(session, id, async ({ pool, backfill }) => {
+      const progress = await progressOf(pool, backfill);
+      const reproduced = backfill.state === "closed" ? await isReproduced(pool, backfill) : null;
+      const { statement, ...own } = backfill;
+      const { backfill: _, recordsRead: __, ...sums } = progress;
+      const data = { ...own, ...sums, statement: JSON.parse(statement ?? "null"), reproduced };
+      output.result(data, progressLines(progress, reproduced));
+      return reproduced === false ? 1 : 0;
+    }),
+});
+
+function gapRow(gap: Gap): string[] {
+  if (gap.kind === "records-short")
+    return [gap.resource, "short", `${gap.missing} of ${gap.expected} expected records are missing`, "", ""];
+  if (gap.kind === "date-missing") return [gap.resource, "date", gap.date, "", ""];
+  const what = `${gap.outcome}${gap.mended ? ", fixed since" : ""}`;
+  return [gap.resource, what, gap.key ?? "-", `${gap.requestId} ${gap.index}`, gap.message ?? gap.code ?? ""];
+}
+
+const gaps = verb({
+  summary: "list what is missing from a backfill",
+  args: ID,
+  examples: [`backfill gaps ${EXAMPLE_ID}`],
+  json: "one JSON object per line for each gap",
+  run: ({ id }, { output, session, json }) =>
+    withBackfill(session, id, ({ pool, backfill }) =>
+      onBackfill(pool, backfill, async ({ client, asked, tally }) => {
+        const found: Gap[] = [];
+        let position: Awaited<ReturnType<typeof readGaps>>["next"] = null;
+        do {
+          const page: Awaited<ReturnType<typeof readGaps>> = await readGaps(
+            client,
+            asked,
+            tally,
+            position,
+            GAPS_AT_ONCE,
+          );
+          if (json) for (const gap of page.items) output.line(JSON.stringify(gap));
+          else found.push(...page.items);
+          position = page.next;
+        } while (position !== null);
+        const heads = ["RESOURCE", "GAP", "KEY", "REQUEST AND INDEX", "REASON"];
+        if (!json)
+          for (const line of table(heads, found.map(gapRow), "Nothing is missing.")) output.line(line);
+      }),
+    ),
+});
+
+const sign = verb({
+  summary: "sign the statement of a backfill for the operator's side",
+  args: ID,
+  options: { hash: required(text("SHA256", "hash of the statement that you have read (backfill show)")) },
+  examples: [`backfill sign ${EXAMPLE_ID} --hash 9f86d081884c7d65...`],
+  json: '{"signatures"}',
+  run: ({ id, hash }, { output, session }) =>
+    withBackfill(session, id, async ({ pool, backfill, who, audit }) => {
+      const { signatures } = await countersignBackfill(pool, backfill, hash, who, audit);
+      output.result({ signatures }, "Signed: both sides have signed this statement.");
+    }),
+});
+
+const abandon = verb({
+  summary: "abandon an open backfill; its records are kept",
+  args: ID,
+  options: { why: text("TEXT", "the reason") },
+  examples: [`backfill abandon ${EXAMPLE_ID} --why "wrong property"`],
+  json: '{"state", "endedAt"}',
+  run: ({ id, why }, { output, session }) =>
+    withBackfill(session, id, async ({ pool, backfill, who, audit }) => {
+      const { state, endedAt } = await abandonBackfill(pool, backfill, why ?? null, who, audit);
+      output.result({ state, endedAt }, "Abandoned; its records are kept.");
+    }),
+});
+
+export const command: Noun = { verbs: { list, show, gaps, sign, abandon } };

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from "fastify";
+import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import { recordAudit } from "../identity/audit.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import {
+  BACKFILL_POSITION,
+  type Backfill,
+  findBackfill,
+  listBackfills,
+  WHY_CHARACTERS_MAX,
+} from "./backfill.ts";
+import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
+import { type Audit, isReproduced } from "./close-backfill.ts";
+import { GAP_POSITION, readGaps } from "./gaps.ts";
+import { onBackfill, progressOf } from "./progress.ts";
+import { abandonBackfill, BackfillRefusal, countersignBackfill } from "./sign-backfill.ts";
+
+const HASH_CHARACTERS = 64;
+
+function itemOf(backfill: Backfill): BackfillListItem {
+  const { clientId, signatures } = backfill;
+  return { ...backfillItem(backfill), clientId, signatures };
+}
+
+async function requireOne(
+  { context }: ConsoleParts,
+  named: Readonly<Record<string, string>>,
+): Promise<Backfill> {
+  const found = await findBackfill(context.pool, (named["backfillId"] ?? "").toLowerCase(), null);
+  if (found !== undefined) return found;
+  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such backfill." });
+}
+
+async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<BackfillAnswer> {
+  const { pool } = parts.context;
+  const { abandonedBy, abandonedWhy, state } = backfill;
+  return {
+    ...backfillAnswer(await progressOf(pool, backfill)),
+    ...itemOf(backfill),
+    abandonedBy,
+    abandonedWhy,
+    reproduced: state === "closed" ? await isReproduced(pool, backfill) : null,
+  };
+}
+
+/** What an operator does to a backfill; what cannot be done is a conflict, with the reason. */
+async function change(
+  parts: ConsoleParts,
+  { named, operator }: Told,
+  deed: (backfill: Backfill, who: string, audit: Audit) => Promise<Backfill>,
+): Promise<BackfillAnswer> {
+  const backfill = await requireOne(parts, named);
+  const { who } = adminOf(parts, operator);
+  const { clientId } = backfill;
+  try {
+    const changed = await deed(backfill, who, (connection, what, detail) =>
+      recordAudit(connection, { who, what, clientId, detail }),
+    );
+    return await answerOne(parts, changed);
+  } catch (cause) {
+    if (!(cause instanceof BackfillRefusal)) throw cause;
+    throw new ConsoleError("bellhop.console.Conflict", { message: cause.message, cause });
+  }
+}
+
+/** Cold starts as sessions: how far they have come, what is missing, and the operator's signature. */
+export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const listed = ["state", "clientId", "limit", "cursor"];
+  addQuestion(scope, parts, "backfills", listed, async ({ query }): Promise<Page<BackfillListItem>> => {
+    const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
+    const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
+    const filter = { clientId: query.code("clientId") ?? null, state };
+    const { items, next } = await listBackfills(pool, filter, start, limit);
+    return { items: items.map(itemOf), nextCursor: cursorOf(next) };
+  });
+  const one = "backfills/:backfillId";
+  addQuestion(scope, parts, one, [], async ({ named }) => answerOne(parts, await requireOne(parts, named)));
+  addQuestion(
+    scope,
+    parts,
+    `${one}/gaps`,
+    ["limit", "cursor"],
+    async ({ named, query }): Promise<Page<BackfillGap>> => {
+      const backfill = await requireOne(parts, named);
+      const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
+      return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
+        const { items, next } = await readGaps(client, asked, tally, start, limit);
+        return { items, nextCursor: cursorOf(next) };
+      });
+    },
+  );
+  addChange(scope, parts, `${one}/sign`, ["hash"], (told) => {
+    const hash = told.body.requiredText("hash", HASH_CHARACTERS);
+    return change(parts, told, (backfill, who, audit) =>
+      countersignBackfill(pool, backfill, hash, who, audit),
+    );
+  });
+  addChange(scope, parts, `${one}/abandon`, ["why"], (told) => {
+    const why = told.body.requiredText("why", WHY_CHARACTERS_MAX);
+    return change(parts, told, (backfill, who, audit) => abandonBackfill(pool, backfill, why, who, audit));
+  });
+}

@@ -1,0 +1,386 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { BellhopClient, type Group, type Inventory, type Reservation } from "#client";
+import { datesFrom, dayAfter } from "../fields.ts";
+import type { Report } from "../report.ts";
+
+/** A hotel that is invented, and whose property it is sent as. */
+interface Hotel {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+const ROOM_TYPES = [
+  { code: "STD", rooms: 40 },
+  { code: "DLX", rooms: 12 },
+] as const;
+const NIGHTLY_RATE = "129.90";
+
+/** Inventory of one date, made at this time. So many rooms of each type are sold. */
+export function inventoryOf(hotel: Hotel, date: string, madeAt: string, sold: number): Inventory {
+  return {
+    ...hotel,
+    createDateTime: madeAt,
+    occupancyDate: date,
+    roomTypeInventories: ROOM_TYPES.map(({ code, rooms }) => ({
+      roomTypeCode: code,
+      roomTypeCapacity: rooms,
+      roomsNotAvailableMaintenance: 0,
+      roomsNotAvailableOther: 0,
+      roomsSold: sold,
+      transientSold: sold,
+      groupSold: 0,
+    })),
+  };
+}
+
+/** What a reservation of the hotel is told by; the rest of it is as every other's. */
+interface Booking {
+  readonly id: string;
+  /** When it was made or changed in the hotel's own system. */
+  readonly modifiedAt: string;
+  readonly arrival: string;
+  readonly nights: number;
+  readonly adults?: number;
+  readonly block?: string;
+  readonly share?: { readonly id: string; readonly roomNumber: string };
+  readonly cancelledAt?: string;
+}
+
+/** A whole reservation: what it has not is null where null may stand, amounts are text, each night has its revenue. */
+export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
+  const { id, modifiedAt, arrival, nights, adults = 2, block, share, cancelledAt } = booking;
+  const departure = dayAfter(arrival, nights);
+  // A day use has no night, and its revenue on its day.
+  const revenueDates = nights === 0 ? [arrival] : datesFrom(arrival, nights);
+  return {
+    ...hotel,
+    lastModifiedDateTime: modifiedAt,
+    reservationId: id,
+    confirmationNumber: id,
+    status: cancelledAt === undefined ? "CONFIRMED" : "CANCELLED",
+    bookingDateTime: "2026-01-15T09:30:00Z",
+    numberOfRooms: 1,
+    multiReservationId: null,
+    ...(share === undefined ? {} : { shareId: share.id }),
+    cancellationDateTime: cancelledAt ?? null,
+    cancellationReason: cancelledAt === undefined ? null : "GUEST",
+    channel: "WEB",
+    nationality: "PT",
+    roomStays: [
+      {
+        arrivalDate: arrival,
+        departureDate: departure,
+        roomTypeCode: "STD",
+        bookedRoomTypeCode: "STD",
+        marketSegmentCode: block === undefined ? "LEISURE" : "GROUP",
+        ...(block === undefined ? {} : { groupBlockCode: block }),
+        ...(share === undefined ? {} : { roomNumber: share.roomNumber }),
+        sourceBookingCode: "WEB",
+        numberOfAdults: adults,
+        numberOfChildren: 0,
+        currencyCode: "EUR",
+        rateCode: "BAR",
+        rates: [
+          { startDate: arrival, endDate: departure, rateValue: NIGHTLY_RATE, grossRateValue: "142.89" },
+        ],
+      },
+    ],
+    stayRevenue: {
+      daily: revenueDates.map((occupancyDate) => ({
+        occupancyDate,
+        netRoomRevenue: NIGHTLY_RATE,
+        netFoodRevenue: "12.50",
+        netTotalRevenue: "142.40",
+      })),
+    },
+  };
+}
+
+/** A group of three nights with ten rooms a night, of which so many have been picked up. */
+export function groupOf(
+  hotel: Hotel,
+  code: string,
+  modifiedAt: string,
+  start: string,
+  pickup: number,
+): Group {
+  const nights = datesFrom(start, 3);
+  return {
+    ...hotel,
+    lastModifiedDateTime: modifiedAt,
+    groupCode: code,
+    masterGroupCode: null,
+    name: "Walking club",
+    groupStatusCode: "DEFINITE",
+    bookingDate: "2026-01-10",
+    startDate: start,
+    endDate: nights.at(-1) ?? start,
+    cutoffDate: null,
+    marketSegmentCode: "GROUP",
+    rateCode: "GRP",
+    groupBlocks: nights.map((occupancyDate) => ({
+      occupancyDate,
+      roomTypeCode: "STD",
+      blocks: 10,
+      pickup,
+      originalBlocks: 10,
+      singlePersonRate: "99.00",
+      currencyCode: "EUR",
+    })),
+  };
+}
+
+/** An integration that is being certified: the hotel, the client that speaks for it, and what is known of the certification. */
+export interface Integration {
+  readonly bellhop: BellhopClient;
+  readonly hotel: Hotel;
+  /** The date on which the certification was opened, UTC. */
+  readonly today: string;
+  /** Sets keys of this run apart from those of others of the same hotel. */
+  readonly run: string;
+}
+
+/** A timestamp so many minutes ago: changes in a hotel's system lie behind, and each after the one before. */
+export function minutesAgo(minutes: number): string {
+  return new Date(Date.now() - minutes * 60_000).toISOString();
+}
+
+/** The date so many days after the certification was opened. */
+export function inDays({ today }: Integration, days: number): string {
+  return dayAfter(today, days);
+}
+
+/** How the client's own certification stands. Throws where none was opened, or the service does not say. */
+async function readStanding(bellhop: BellhopClient): Promise<Report> {
+  const response = await bellhop.fetch("/api/public/v1/certification");
+  if (response.status === 429) {
+    await response.body?.cancel();
+    await waitAsTold(response);
+    return await readStanding(bellhop);
+  }
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`The certification was answered ${response.status}: ${text}`);
+  const { certification } = JSON.parse(text) as { certification: Report | null };
+  if (certification === null)
+    throw new Error("No certification of this client was opened (bellhop certify start --client CLIENT_ID).");
+  return certification;
+}
+
+/** Waits for the seconds of a 429's `Retry-After`. */
+async function waitAsTold(response: Response): Promise<void> {
+  const seconds = Number(response.headers.get("retry-after") ?? 1);
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
+/** Begins an integration with the property that the certification names. */
+export async function openIntegration(bellhop: BellhopClient): Promise<Integration> {
+  const { property, openedAt } = await readStanding(bellhop);
+  return { bellhop, hotel: property, today: openedAt.slice(0, 10), run: randomBytes(4).toString("hex") };
+}
+
+/** Does one step of the checklist, and leaves to the service what to say of it. */
+export type ReferenceStep = (on: Integration) => Promise<void>;
+
+const inventory: ReferenceStep = async (on) => {
+  const week = datesFrom(on.today, 7).map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 20));
+  await on.bellhop.inventories.send(week);
+};
+
+const reservation: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-WHOLE`, modifiedAt: minutesAgo(9), arrival: inDays(on, 10), nights: 2 };
+  await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
+};
+
+const group: ReferenceStep = async (on) => {
+  await on.bellhop.groups.send([groupOf(on.hotel, `${on.run}-GRP`, minutesAgo(9), inDays(on, 20), 0)]);
+};
+
+/** The same reservation again, whole, a night longer, and with the time of that change. */
+const modification: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-MOD`, arrival: inDays(on, 11) };
+  const { reservations } = on.bellhop;
+  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(9), nights: 2 })]);
+  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(5), nights: 3 })]);
+};
+
+const cancellation: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-CXL`, arrival: inDays(on, 12), nights: 2 };
+  const cancelledAt = minutesAgo(5);
+  const { reservations } = on.bellhop;
+  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(9) })]);
+  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: cancelledAt, cancelledAt })]);
+};
+
+const share: ReferenceStep = async (on) => {
+  const room = { id: `${on.run}-ROOM204`, roomNumber: "204" };
+  const stay = { modifiedAt: minutesAgo(9), arrival: inDays(on, 13), nights: 2, adults: 1, share: room };
+  await on.bellhop.reservations.send(
+    ["A", "B"].map((guest) => reservationOf(on.hotel, { ...stay, id: `${on.run}-SHARE-${guest}` })),
+  );
+};
+
+/** The group again once a room of its block is booked. */
+const groupPickup: ReferenceStep = async (on) => {
+  const code = `${on.run}-PICKUP`;
+  const start = inDays(on, 20);
+  const { groups, reservations } = on.bellhop;
+  await groups.send([groupOf(on.hotel, code, minutesAgo(9), start, 0)]);
+  const booking = { id: `${on.run}-GUEST`, modifiedAt: minutesAgo(7), arrival: start, nights: 3 };
+  await reservations.send([reservationOf(on.hotel, { ...booking, block: code })]);
+  await groups.send([groupOf(on.hotel, code, minutesAgo(6), start, 1)]);
+};
+
+const dayUse: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-DAY`, modifiedAt: minutesAgo(9), arrival: inDays(on, 14), nights: 0 };
+  await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
+};
+
+/** Quantities as texts of digits, where other steps send them as numbers. */
+const nullAndNumbers: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-NULL`, modifiedAt: minutesAgo(9), arrival: inDays(on, 15), nights: 1 };
+  const sent = reservationOf(on.hotel, booking);
+  const roomStays = sent.roomStays.map((stay) => ({ ...stay, numberOfAdults: "2", numberOfChildren: "0" }));
+  await on.bellhop.reservations.send([{ ...sent, numberOfRooms: "1", roomStays }]);
+};
+
+const outOfOrder: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-LATE`, arrival: inDays(on, 16), nights: 2 };
+  const versions = [1, 2, 3].map((adults) =>
+    reservationOf(on.hotel, { ...booking, adults, modifiedAt: minutesAgo(10 - adults) }),
+  );
+  for (const at of [0, 2, 1]) await on.bellhop.reservations.send(versions.slice(at, at + 1));
+};
+
+/** As if the first answer had been lost: the same bytes under the same key. */
+const retry: ReferenceStep = async (on) => {
+  const booking = { id: `${on.run}-RETRY`, modifiedAt: minutesAgo(9), arrival: inDays(on, 17), nights: 1 };
+  const body = JSON.stringify([reservationOf(on.hotel, booking)]);
+  const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
+  for (const _attempt of [1, 2]) await post(on, "reservations", { headers, body });
+};
+
+/** Posts once, and again after the wait that a 429 asks for. Throws what else is not a 202. */
+async function post(on: Integration, resource: string, init: RequestInit): Promise<void> {
+  const response = await on.bellhop.fetch(`/api/public/v1/${resource}`, { method: "POST", ...init });
+  const text = await response.text();
+  if (response.status === 202) return;
+  if (response.status !== 429) throw new Error(`${resource} were answered ${response.status}: ${text}`);
+  await waitAsTold(response);
+  await post(on, resource, init);
+}
+
+/** Requests that are sent at once to find the limit: no more than the service forgives as being on their way. */
+const AT_ONCE = 10;
+const ROUNDS_MAX = 200;
+
+/** Small batches until there is a 429, then the wait that it asks for, then one more. */
+const rateLimit: ReferenceStep = async (on) => {
+  const headers = { "content-type": "application/json" };
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    // Each a batch of its own: the same one again would be a retry without its key.
+    const batches = datesFrom(on.today, AT_ONCE).map((date) => [
+      inventoryOf(on.hotel, date, minutesAgo(1), 20),
+    ]);
+    const answers = await Promise.all(
+      batches.map(async (batch) => {
+        const init = { method: "POST", headers, body: JSON.stringify(batch) };
+        const response = await on.bellhop.fetch("/api/public/v1/inventories", init);
+        await response.body?.cancel();
+        return response;
+      }),
+    );
+    const refused = answers.find(({ status }) => status === 429);
+    if (refused === undefined) continue;
+    await waitAsTold(refused);
+    const body = JSON.stringify([inventoryOf(on.hotel, on.today, minutesAgo(0), 20)]);
+    await post(on, "inventories", { headers, body });
+    return;
+  }
+  throw new Error(`No 429 came for ${AT_ONCE * ROUNDS_MAX} requests: is a certification open?`);
+};
+
+const COLD_START_DATES = 90;
+
+const coldStart: ReferenceStep = async (on) => {
+  const dates = datesFrom(inDays(on, 30), COLD_START_DATES);
+  await on.bellhop.inventories.send(dates.map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 5)));
+  await on.bellhop.reservations.send(
+    dates.slice(0, 12).map((arrival, at) =>
+      reservationOf(on.hotel, {
+        id: `${on.run}-COLD${at}`,
+        modifiedAt: minutesAgo(30),
+        arrival,
+        nights: 2,
+      }),
+    ),
+  );
+};
+
+/** Each evening the inventory of the day and of the two weeks ahead, each noon a booking. */
+const sevenDays: ReferenceStep = async (on) => {
+  for (const day of datesFrom(inDays(on, -7), 7)) {
+    const booking = { id: `${on.run}-${day}`, modifiedAt: `${day}T12:00:00Z`, arrival: day, nights: 2 };
+    await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
+    await on.bellhop.inventories.send(
+      datesFrom(day, 14).map((date) => inventoryOf(on.hotel, date, `${day}T23:00:00Z`, 10)),
+    );
+  }
+};
+
+/** Sends with the client's one token until that was renewed. The client renews it by itself, before it ends. */
+const tokenUse: ReferenceStep = async (on) => {
+  for (;;) {
+    const step = (await readStanding(on.bellhop)).steps.find(({ step }) => step === "token-use");
+    if (step === undefined || step.result !== "not-yet") return;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+};
+
+/** The reference integration: each step of the checklist done right. Any order does; the last takes as long as a token lives. */
+export const REFERENCE_STEPS = {
+  inventory,
+  reservation,
+  group,
+  modification,
+  cancellation,
+  share,
+  "group-pickup": groupPickup,
+  "day-use": dayUse,
+  "null-and-numbers": nullAndNumbers,
+  "out-of-order": outOfOrder,
+  retry,
+  "rate-limit": rateLimit,
+  "cold-start": coldStart,
+  "seven-days": sevenDays,
+  "token-use": tokenUse,
+} as const satisfies Readonly<Record<string, ReferenceStep>>;
+
+/** Whom the reference integration speaks to, and as whom. */
+export interface ReferenceOptions {
+  readonly baseUrl: string;
+  readonly authUrl?: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/**
+ * Runs the checklist against a service, as the client whose certification is open there, and answers how it then stands, once
+ * every record has its outcome. `told` hears of each step before it is done.
+ */
+export async function runReference(
+  options: ReferenceOptions,
+  told: (step: string) => void,
+  steps: Readonly<Record<string, ReferenceStep>> = REFERENCE_STEPS,
+): Promise<Report> {
+  const bellhop = new BellhopClient(options);
+  const integration = await openIntegration(bellhop);
+  for (const [name, step] of Object.entries(steps)) {
+    told(name);
+    await step(integration);
+  }
+  for (;;) {
+    const standing = await readStanding(bellhop);
+    if (standing.observed.pending === 0) return standing;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

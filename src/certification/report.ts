@@ -1,0 +1,96 @@
+import type { Certification } from "./certification.ts";
+import { CHECKLIST } from "./checklist.ts";
+import { type Evidence, hashOf, lastSeenAt } from "./evidence.ts";
+import type { Judgement } from "./step.ts";
+import { eventsOf } from "./wire-event.ts";
+
+/** How the whole stands: all steps passed, one failed, or some are yet to be seen. */
+export type Verdict = "certified" | "failed" | "incomplete";
+
+/** A step as it stands. */
+export interface JudgedStep extends Judgement {
+  readonly step: string;
+  readonly title: string;
+  readonly instruction: string;
+}
+
+/** What else was seen: told, not judged. */
+export interface Observed {
+  readonly batches: number;
+  readonly records: number;
+  /** Records without an outcome yet: no step counts them. */
+  readonly pending: number;
+  readonly tokens: number;
+  readonly rateLimited: number;
+  readonly refused: number;
+  readonly lenient: number;
+  readonly keyed: number;
+  /** Batches by `Content-Encoding`. */
+  readonly compressed: Readonly<Record<string, number>>;
+}
+
+/** A report: nothing but what its evidence says, so that the same evidence gives the same report. */
+export interface Report {
+  readonly certificationId: string;
+  readonly clientId: string;
+  readonly property: { readonly clientCode: string; readonly propertyCode: string };
+  readonly openedAt: string;
+  readonly verdict: Verdict;
+  readonly steps: readonly JudgedStep[];
+  readonly observed: Observed;
+  readonly evidence: {
+    /** What counts: from then on, and when the last of it was seen (null: nothing was). */
+    readonly from: string;
+    readonly until: string | null;
+    readonly isWhole: boolean;
+    readonly hash: string;
+  };
+}
+
+function observedIn({ requests, records, events }: Evidence): Observed {
+  const sent = eventsOf(events, "sent");
+  const compressed: Record<string, number> = {};
+  for (const { encoding } of sent)
+    if (encoding !== null) compressed[encoding] = (compressed[encoding] ?? 0) + 1;
+  return {
+    batches: requests.length,
+    records: requests.reduce((sum, request) => sum + request.records, 0),
+    pending: records.filter(({ outcome }) => outcome === "pending").length,
+    tokens: eventsOf(events, "token").length,
+    rateLimited: eventsOf(events, "rate-limited").length,
+    refused: eventsOf(events, "refused").length,
+    lenient: sent.filter(({ lenient }) => lenient).length,
+    keyed: sent.filter(({ keyed }) => keyed).length,
+    compressed,
+  };
+}
+
+function verdictOf(steps: readonly Judgement[]): Verdict {
+  if (steps.some(({ result }) => result === "fail")) return "failed";
+  return steps.every(({ result }) => result === "pass") ? "certified" : "incomplete";
+}
+
+/** Judges every step by the evidence. */
+export function judgeEvidence(evidence: Evidence): Report {
+  const { certification, from, isWhole } = evidence;
+  const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
+  const steps = CHECKLIST.map((step): JudgedStep => {
+    const { name, title } = step;
+    return { step: name, title, instruction: step.instruction(certification), ...step.judge(evidence) };
+  });
+  return {
+    certificationId,
+    clientId,
+    property: { clientCode, propertyCode },
+    openedAt,
+    verdict: verdictOf(steps),
+    steps,
+    observed: observedIn(evidence),
+    evidence: { from, until: lastSeenAt(evidence), isWhole, hash: hashOf(evidence) },
+  };
+}
+
+/** The checklist of a certification of which nothing has been seen yet: what to do, step by step. */
+export function instructionsOf(certification: Certification): { title: string; instruction: string }[] {
+  return CHECKLIST.map(({ title, instruction }) => ({ title, instruction: instruction(certification) }));
+}

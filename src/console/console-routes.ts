@@ -1,0 +1,110 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OperatorSession } from "../identity/operator-session.ts";
+import { readFor } from "../platform/db/readers.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
+import { QueryParameters } from "../platform/http/read-parameters.ts";
+import { readingFor } from "../platform/http/reader.ts";
+import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
+import { PageCursors } from "../query/page-cursors.ts";
+import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
+import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
+import { JsonBody } from "./json-body.ts";
+
+export const CONSOLE_API = "/console/api";
+
+/** A form with 20,000 grants has less. */
+const FORM_BYTES_MAX = 2 * 1_048_576;
+
+/** A question of an operator, read. */
+export interface Asked {
+  readonly query: QueryParameters;
+  readonly operator: OperatorSession;
+  /** What the path names. */
+  readonly named: Readonly<Record<string, string>>;
+  readonly reply: FastifyReply;
+}
+
+/** A change that an operator asks for. */
+export interface Told {
+  readonly body: JsonBody;
+  readonly operator: OperatorSession;
+  readonly named: Readonly<Record<string, string>>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** What a list's cursor is of: the address, and the question apart from its pages. */
+export interface Paging {
+  readonly limit: number;
+  readonly start: Position | null;
+  cursorOf(next: Position | null): string | null;
+}
+
+/** How an operator's question is paged; `limitMax`: a page has never more, whatever was asked for. */
+export function pagingOf(
+  { context }: ConsoleParts,
+  path: string,
+  query: QueryParameters,
+  shape: PositionShape,
+  limitMax = 1_000,
+): Paging {
+  const cursors = new PageCursors(context, { clientId: "console", path, filters: query.question() });
+  return {
+    limit: Math.min(query.limit(), limitMax),
+    start: cursors.read(query.cursor(), shape),
+    cursorOf: (next) => cursors.write(next),
+  };
+}
+
+/** Adds a question: GET, with a session, a few at a time. */
+export function addQuestion(
+  scope: FastifyInstance,
+  parts: ConsoleParts,
+  path: string,
+  parameters: readonly string[],
+  answer: (asked: Asked) => Promise<unknown>,
+): void {
+  scope.get(`${CONSOLE_API}/${path}`, async (request, reply) => {
+    const operator = await requireSession(parts, request);
+    const query = new QueryParameters(request.raw.url ?? "", parameters);
+    const named = request.params as Record<string, string>;
+    const told = await parts.questions.run(() =>
+      readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply })),
+    );
+    return reply.sent ? reply : sendAnswer(reply, told);
+  });
+}
+
+/** Adds a change: POST, with a session, from a page of ours. */
+export function addChange(
+  scope: FastifyInstance,
+  parts: ConsoleParts,
+  path: string,
+  fields: readonly string[],
+  change: (told: Told) => Promise<unknown>,
+): void {
+  const guard = async (request: FastifyRequest) => {
+    const operator = await requireSession(parts, request);
+    requireOwnOrigin(parts, request);
+    requireCsrfToken(request, operator);
+  };
+  // Before the body is read: what is refused is not worth its memory.
+  scope.post(`${CONSOLE_API}/${path}`, { onRequest: guard }, async (request, reply) => {
+    const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
+    const named = request.params as Record<string, string>;
+    const operator = request.operator as OperatorSession;
+    const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
+    return sendAnswer(reply, answer ?? { done: true });
+  });
+}
+
+/** Receives the JSON form of a change, with these fields and no others. */
+export async function receiveJson(
+  { context }: ConsoleParts,
+  request: FastifyRequest,
+  bytesMax: number,
+  fields: readonly string[],
+): Promise<JsonBody> {
+  checkMediaType(request.headers["content-type"]);
+  return new JsonBody(await receiveSmallBody(context, request, bytesMax), fields);
+}

@@ -1,0 +1,122 @@
+import type { Grant } from "../identity/grants.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+
+const TEXT_CHARACTERS_MAX = 1_000;
+const LIST_ENTRIES_MAX = 20_000;
+
+function invalid(message: string): ConsoleError {
+  return new ConsoleError("bellhop.console.InvalidInput", { message });
+}
+
+/**
+ * The form of a change, read as strictly as a query is: a field that this address does not know is an error, because a
+ * setting that is silently ignored is another one than was meant.
+ */
+export class JsonBody {
+  readonly #fields: ReadonlyMap<string, unknown>;
+
+  constructor(bytes: Buffer, allowed: readonly string[]) {
+    const fields = parseObject(bytes);
+    for (const name of fields.keys()) {
+      if (!allowed.includes(name)) {
+        const known = allowed.length === 0 ? "nothing" : allowed.join(", ");
+        throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known here; this form takes ${known}.`);
+      }
+    }
+    this.#fields = fields;
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** Text of 1 to `charactersMax` characters; undefined when it is not there. */
+  text(name: string, charactersMax = TEXT_CHARACTERS_MAX): string | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined) return undefined;
+    if (
+      typeof value !== "string" ||
+      value === "" ||
+      value.length > charactersMax ||
+      value.includes("\0") ||
+      !value.isWellFormed()
+    ) {
+      throw invalid(`${name} is text of 1 to ${charactersMax} characters.`);
+    }
+    return value;
+  }
+
+  requiredText(name: string, charactersMax?: number): string {
+    const value = this.text(name, charactersMax);
+    if (value === undefined) throw invalid(`${name} is missing.`);
+    return value;
+  }
+
+  /** A whole number from 0 on; undefined when it is not there. */
+  count(name: string): number | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+      throw invalid(`${name} is a whole number.`);
+    return value;
+  }
+
+  requiredCount(name: string): number {
+    const value = this.count(name);
+    if (value === undefined) throw invalid(`${name} is missing.`);
+    return value;
+  }
+
+  /** A whole number, or null for none; undefined when it is not there. */
+  countOrNull(name: string): number | null | undefined {
+    return this.#fields.get(name) === null ? null : this.count(name);
+  }
+
+  /** Yes or no. */
+  requiredFlag(name: string): boolean {
+    const value = this.#fields.get(name);
+    if (typeof value !== "boolean") throw invalid(`${name} is true or false.`);
+    return value;
+  }
+
+  /** A list of texts; undefined when it is not there. */
+  texts(name: string): readonly string[] | undefined {
+    return this.#list(name, (entry) => {
+      if (typeof entry !== "string" || entry.length > TEXT_CHARACTERS_MAX || !entry.isWellFormed())
+        throw invalid(`${name} is a list of texts.`);
+      return entry;
+    });
+  }
+
+  /** A list of pairs of codes; undefined when it is not there. */
+  grants(name: string): readonly Grant[] | undefined {
+    return this.#list(name, (entry) => {
+      const { clientCode, propertyCode } = (
+        typeof entry === "object" && entry !== null ? entry : {}
+      ) as Record<string, unknown>;
+      if (typeof clientCode !== "string" || typeof propertyCode !== "string")
+        throw invalid(`${name} is a list of {clientCode, propertyCode}.`);
+      return { clientCode, propertyCode };
+    });
+  }
+
+  #list<Entry>(name: string, read: (entry: unknown) => Entry): readonly Entry[] | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value) || value.length > LIST_ENTRIES_MAX)
+      throw invalid(`${name} is a list of at most ${LIST_ENTRIES_MAX}.`);
+    return (value as unknown[]).map(read);
+  }
+}
+
+function parseObject(bytes: Buffer): ReadonlyMap<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new ConsoleError("bellhop.console.InvalidInput", { message: "The form is not JSON.", cause });
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw invalid("The form is a JSON object.");
+  return new Map(Object.entries(parsed));
+}

@@ -1,0 +1,12 @@
+import { OperatorError } from "../platform/errors/operator-error.ts";
+import type { AuthInternals } from "./authenticator.ts";
+
+/** Somebody who may manage clients, keys and tokens: a command, or later the console. */
+export interface AuthAdmin {
+  readonly internals: AuthInternals;
+  /** Who, for the audit: `cli:<user>` or `console:<operator>`. */
+  readonly who: string;
+}
+
+/** What was asked for cannot be done; the message tells the operator why and what can. */
+export class AuthInputError extends OperatorError {}

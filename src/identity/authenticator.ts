@@ -1,0 +1,286 @@
+import { hash } from "node:crypto";
+import type { Pool } from "pg";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { SharedCounter } from "../platform/runtime/shared-counter.ts";
+import type { Logger } from "../platform/telemetry/log.ts";
+import {
+  readCursorKey,
+  readTokenParties,
+  type TokenParties,
+  type VerifiedToken,
+  verifyAccessToken,
+} from "./access-token.ts";
+import { changeAuth } from "./change.ts";
+import { BoundedMap, type ClientFacts, createDirectory, type Directory } from "./directory.ts";
+import { readOrMakePeppers } from "./peppers.ts";
+import type { Principal } from "./principal.ts";
+import { createSealer, type Sealer } from "./seal.ts";
+import { addSigningKey } from "./signing-key.ts";
+
+/** Verified tokens kept: a few hundred bytes each, and six an hour is what a client may take. */
+const TOKENS_MAX = 20_000;
+
+/** A good token and the client it belongs to, as both are now. */
+interface GoodToken {
+  readonly token: VerifiedToken;
+  readonly client: ClientFacts;
+}
+
+/** Says whether a token is good at this moment. No promise where all is known already: that is nearly every request. */
+type TokenReader = (token: string) => GoodToken | undefined | Promise<GoodToken | undefined>;
+
+/**
+ * Makes the reader: signature, times, denylist, key and client. A signature is checked once (0.1 ms) and remembered under
+ * the token's hash, so that memory holds no token; everything that can change is checked again at every use. Only good
+ * tokens are remembered, so forged ones neither grow the memory nor push good ones out. `expired` is told whose token was
+ * refused for nothing but its age.
+ */
+function createTokenReader(
+  directory: Directory,
+  parties: () => Promise<TokenParties>,
+  expired: (clientId: string) => void,
+): TokenReader {
+  const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
+
+  async function verify(text: string): Promise<VerifiedToken | undefined> {
+    const checks = {
+      parties: await parties(),
+      findKey: directory.lookForKey,
+      nowMs: directory.now(),
+      expired,
+    };
+    return verifyAccessToken(text, checks);
+  }
+
+  function withClient(token: VerifiedToken, client: ClientFacts | undefined): GoodToken | undefined {
+    return client === undefined || client.revoked ? undefined : { token, client };
+  }
+
+  async function readUnknown(text: string, digest: string): Promise<GoodToken | undefined> {
+    const token = await verify(text);
+    if (token === undefined || !isStillGood(directory, token)) return undefined;
+    const good = withClient(token, await directory.findClient(token.clientId));
+    if (good !== undefined) verified.set(digest, token);
+    return good;
+  }
+
+  function read(text: string): ReturnType<TokenReader> {
+    const digest = hash("sha256", text, "base64");
+    const token = verified.get(digest);
+    if (token === undefined) return readUnknown(text, digest);
+    if (!isStillGood(directory, token)) {
+      verified.delete(digest);
+      if (isPast(directory, token)) expired(token.clientId);
+      return undefined;
+    }
+    const client = directory.findClient(token.clientId);
+    return client instanceof Promise
+      ? client.then((found) => withClient(token, found))
+      : withClient(token, client);
+  }
+
+  return function readToken(text) {
+    const renewal = directory.freshen();
+    return renewal === undefined ? read(text) : renewal.then(() => read(text));
+  };
+}
+
+/** Its end gets no tolerance: it is compared with the clock that dated it. */
+function isPast(directory: Directory, token: VerifiedToken): boolean {
+  return token.expiresAt * 1000 <= directory.now();
+}
+
+function isStillGood(directory: Directory, token: VerifiedToken): boolean {
+  if (isPast(directory, token)) return false;
+  return directory.findKey(token.kid) !== undefined && !directory.isDenied(token.tokenId);
+}
+
+/** An hour after a token's end no clock on any node can still take it for alive. */
+const DELETE_DEAD_DENIALS = namedStatement(
+  "delete-dead-denials",
+  `delete from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
+);
+const FIND_UNRETIRED_KEY = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
+const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys.sql", import.meta.url));
+
+/** The settings that authentication goes by; `Config` has them all. */
+export interface AuthConfig {
+  /** 32 bytes in base64: encrypts private keys and peppers in the database. */
+  readonly keyEncryptionKey: string | undefined;
+  /** Those before it, which still open what they encrypted. */
+  readonly keyEncryptionKeysPrevious: readonly string[];
+  /** Requests a second of a client without a rate of its own. */
+  readonly requestRate: number;
+  readonly requestBurst: number;
+  /** Tokens a client without a burst of its own may take at once. */
+  readonly tokenBurst: number;
+  /** At most `tokenBurst` tokens in any hour, instead of a bucket that refills. */
+  readonly tokenStrictHour: boolean;
+}
+
+/** Where the service is found from outside, without a slash at the end. */
+export interface Addresses {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+}
+
+/** What a request's Authorization header came to. */
+export type BearerResult =
+  | { readonly kind: "absent" }
+  | { readonly kind: "invalid" }
+  | { readonly kind: "ok"; readonly principal: Principal };
+
+export interface AuthenticatorOptions {
+  readonly pool: Pool;
+  readonly config: AuthConfig;
+  readonly log: Logger;
+  /** Asked when it is first needed, so that a service on a free port knows its port by then. */
+  readonly addresses: () => Addresses;
+  /** Memory of a SharedCounter, where several threads of a process have an authenticator each. */
+  readonly changes?: SharedArrayBuffer;
+}
+
+export interface Authenticator {
+  /**
+   * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
+   * (403): forged, expired, revoked, or several headers. No promise where all is known already; one rejects only when
+   * the database cannot be asked.
+   */
+  verifyBearer(authorizationHeaders: readonly string[] | undefined): BearerResult | Promise<BearerResult>;
+  /** Makes what a new installation lacks (pepper, first key, key of cursors) and loads the rest. Throws AuthSetupError. */
+  prepare(): Promise<void>;
+  /** Takes in changes of clients, keys and revocations at once instead of within a second. */
+  renew(): Promise<void>;
+  /** From now on `told` hears whose token, genuine and past its end, was refused. */
+  watchExpired(told: (clientId: string) => void): void;
+  /** What the endpoints of this folder work with. */
+  readonly internals: AuthInternals;
+}
+
+export interface AuthInternals {
+  readonly pool: Pool;
+  readonly config: AuthConfig;
+  readonly sealer: Sealer;
+  readonly directory: Directory;
+  readonly readToken: TokenReader;
+  /** What cursors are sealed with. */
+  cursorKey(): Promise<Buffer>;
+  parties(): Promise<TokenParties>;
+  /** Deletes what has no effect any more, at most once an hour. */
+  tidy(): Promise<void>;
+}
+
+const TIDY_EVERY_MS = 3_600_000;
+
+/** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { pool, config, log, addresses } = options;
+  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+  const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
+  const cursorKey = once(() => readCursorKey(pool, sealer));
+  const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
+  const principalOf = createPrincipals(config);
+  let watchingExpired: ((clientId: string) => void) | undefined;
+  const readToken = createTokenReader(directory, parties, (clientId) => watchingExpired?.(clientId));
+
+  let tidiedAtMs = performance.now();
+  async function tidy(): Promise<void> {
+    if (performance.now() - tidiedAtMs < TIDY_EVERY_MS) return;
+    tidiedAtMs = performance.now();
+    await removeWhatIsDead(pool);
+  }
+
+  async function prepare(): Promise<void> {
+    await cursorKey();
+    // Before the directory reads it.
+    await readOrMakePeppers(pool, sealer);
+    await directory.renew();
+    await ensureSigningKey(pool, sealer, directory);
+    await removeWhatIsDead(pool);
+    if (!sealer.encrypts)
+      log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
+  }
+
+  function resultOf(good: GoodToken | undefined): BearerResult {
+    return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
+  }
+
+  return {
+    verifyBearer(headers) {
+      const token = bearerOf(headers);
+      if (token === undefined) return { kind: "absent" };
+      if (token === false) return { kind: "invalid" };
+      const good = readToken(token);
+      return good instanceof Promise ? good.then(resultOf) : resultOf(good);
+    },
+    prepare,
+    renew: directory.renew,
+    watchExpired: (told) => {
+      watchingExpired = told;
+    },
+    internals: { pool, config, sealer, directory, readToken, cursorKey, parties, tidy },
+  };
+}
+
+const SCHEME = "bearer ";
+
+/** The token of the headers; undefined when there is none, false when there are several headers. */
+function bearerOf(headers: readonly string[] | undefined): string | undefined | false {
+  const header = headers?.[0];
+  if (headers === undefined || header === undefined) return undefined;
+  if (headers.length > 1) return false;
+  if (header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
+  const token = header.slice(SCHEME.length).trim();
+  return token === "" ? undefined : token;
+}
+
+/** Makes principals, and the same one again while neither the token nor what is known of its client has changed. */
+function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
+  const made = new WeakMap<VerifiedToken, { client: ClientFacts; principal: Principal }>();
+  return ({ token, client }) => {
+    const before = made.get(token);
+    if (before?.client === client) return before.principal;
+    const principal: Principal = {
+      clientId: token.clientId,
+      scopes: new Set(token.scopes.filter((scope) => client.scopes.includes(scope))),
+      grants: client.grants,
+      requestRate: client.requestRate ?? config.requestRate,
+      requestBurst: client.requestBurst ?? config.requestBurst,
+      tokenId: token.tokenId,
+      replyToOrigins: client.replyToOrigins,
+      certificationId: client.certificationId,
+    };
+    made.set(token, { client, principal });
+    return principal;
+  };
+}
+
+/** Makes the first key. Nodes starting together wait for each other at the epoch row, and the second finds the first's. */
+async function ensureSigningKey(pool: Pool, sealer: Sealer, directory: Directory): Promise<void> {
+  if (directory.liveKeys().length > 0) return;
+  await changeAuth(pool, async (change) => {
+    const found = await change.connection.query(FIND_UNRETIRED_KEY);
+    if (found.rowCount !== 0) return;
+    const { kid } = await addSigningKey(change, sealer, 0);
+    await change.audit({ who: "service", what: "create-first-key", detail: { kid } });
+  });
+  await directory.renew();
+}
+
+/** Denials of tokens that have expired, and private parts of keys that sign no more. */
+async function removeWhatIsDead(pool: Pool): Promise<void> {
+  await pool.query(DELETE_DEAD_DENIALS);
+  await pool.query(WIPE_RETIRED_KEYS);
+}
+
+/** Remembers the first success; a failure is forgotten, so the next caller tries again. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

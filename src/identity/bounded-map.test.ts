@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BoundedMap } from "./directory.ts";
+
+describe("a bounded map", () => {
+  it("pushes out the entry used longest ago, and never holds more than its capacity", () => {
+    const map = new BoundedMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    assert.equal(map.get("a"), 1);
+    map.set("c", 3);
+    assert.deepEqual([map.get("a"), map.get("b"), map.get("c")], [1, undefined, 3]);
+    for (let index = 0; index < 100; index += 1) map.set(String(index), index);
+    assert.equal(map.size, 2);
+  });
+
+  it("replaces an entry without pushing out another", () => {
+    const map = new BoundedMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    map.set("b", 3);
+    assert.deepEqual([map.get("a"), map.get("b")], [1, 3]);
+  });
+
+  it("takes no capacity that could hold nothing", () => {
+    for (const capacity of [0, -1, 1.5, Number.NaN])
+      assert.throws(() => new BoundedMap(capacity), RangeError);
+  });
+});

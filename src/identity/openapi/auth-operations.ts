@@ -1,0 +1,365 @@
+import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { headersOf } from "../../platform/http/openapi/headers.ts";
+import {
+  type Answer,
+  type Operation,
+  type PathItem,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "../../platform/http/openapi/model.ts";
+import { TOKEN_CHARACTERS_MAX } from "../form.ts";
+import { AUTH_PATHS } from "../metadata.ts";
+import { SCOPES, TOKEN_SCOPES } from "../scopes.ts";
+
+const TOKEN_TEXT: Schema = {
+  type: "string",
+  maxLength: 4096,
+  pattern: "^[A-Za-z0-9._~+/-]+=*$",
+  examples: ["eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJiaGNfaDQifQ.c2lnbmF0dXJl"],
+};
+
+/** Any token that somebody may ask about; one that is not ours is not valid. */
+const ASKED_TOKEN: Schema = {
+  ...TOKEN_TEXT,
+  minLength: 1,
+  maxLength: TOKEN_CHARACTERS_MAX,
+  pattern: "^[\\x20-\\x7e]*$",
+};
+
+const CREDENTIALS: Readonly<Record<string, Schema>> = {
+  client_id: {
+    type: "string",
+    maxLength: 128,
+    pattern: "^[A-Za-z0-9_-]+$",
+    description: "Your client id, unless it is sent by HTTP Basic.",
+    examples: ["bhc_h4-b3kS5m0EF4lFp"],
+  },
+  client_secret: {
+    type: "string",
+    format: "password",
+    maxLength: 128,
+    pattern: "^[A-Za-z0-9_-]+$",
+    description: "Your client secret, unless it is sent by HTTP Basic. Never in the address.",
+    examples: ["bhs_vKSj6TTkxIxBuJeL4l6f"],
+  },
+};
+
+/** How the OAuth endpoints are authenticated: HTTP Basic, or the credentials in the form. */
+const BY_CREDENTIALS: Operation["security"] = [{ clientBasic: [] }, {}];
+
+function formOf(
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  required: string[],
+  value: unknown,
+) {
+  return {
+    description,
+    required: true,
+    content: {
+      "application/x-www-form-urlencoded": {
+        schema: {
+          type: "object",
+          required,
+          properties: { ...properties, ...CREDENTIALS },
+          // Unknown parameters are ignored (RFC 6749 section 3.2), but none is sent twice.
+          additionalProperties: { type: "string" },
+        },
+        examples: { form: { value } },
+      },
+    },
+  };
+}
+
+const EXAMPLE_CREDENTIALS = { client_id: "bhc_h4-b3kS5m0EF4lFp", client_secret: "bhs_vKSj6TTkxIxBuJeL4l6f" };
+
+function jsonAnswer(
+  description: string,
+  schemaName: string,
+  value: unknown,
+  headers: Answer["headers"],
+): Answer {
+  return {
+    description,
+    headers: headers ?? {},
+    content: { "application/json": { schema: schemaOf(schemaName), examples: { answer: { value } } } },
+  };
+}
+
+const COMMON_REFUSALS: Operation["responses"] = {
+  ...ANYWHERE,
+  400: refTo("responses", "OAuthBadRequest"),
+  401: refTo("responses", "OAuthInvalidClient"),
+  413: refTo("responses", "OAuthTooLarge"),
+  415: refTo("responses", "OAuthMediaType"),
+  500: refTo("responses", "Internal"),
+  503: refTo("responses", "OAuthUnavailable"),
+};
+
+const issueToken: Operation = {
+  operationId: "issueToken",
+  tags: ["Tokens"],
+  summary: "Get an access token",
+  description:
+    "The client credentials grant (RFC 6749 section 4.4). Every call gives a new token, a JWT that is valid for 60 minutes: keep it and use it until shortly before it expires. Six tokens may be taken at once, and one more comes back every 10 minutes; a refused call costs none.",
+  security: BY_CREDENTIALS,
+  requestBody: formOf(
+    "A form of `grant_type`, the credentials, and `scope` where less than everything is wanted.",
+    {
+      grant_type: {
+        type: "string",
+        enum: ["client_credentials"],
+        description: "Always `client_credentials`.",
+        examples: ["client_credentials"],
+      },
+      scope: {
+        type: "string",
+        maxLength: 256,
+        pattern: "^[a-z:]+( [a-z:]+)*$",
+        description: `The scopes wanted, with spaces between them, of ${TOKEN_SCOPES.join(", ")}; by default all that the client has.`,
+        examples: ["reservations:write read"],
+      },
+    },
+    ["grant_type"],
+    { grant_type: "client_credentials", ...EXAMPLE_CREDENTIALS },
+  ),
+  responses: {
+    200: jsonAnswer(
+      "A token.",
+      "AccessToken",
+      {
+        access_token: TOKEN_TEXT.examples?.[0],
+        token_type: "Bearer",
+        expires_in: 3600,
+        scope: TOKEN_SCOPES.join(" "),
+      },
+      headersOf("Cache-Control", "RateLimit", "RateLimit-Policy"),
+    ),
+    ...COMMON_REFUSALS,
+    429: refTo("responses", "OAuthTooManyTokens"),
+  },
+};
+
+const revokeToken: Operation = {
+  operationId: "revokeToken",
+  tags: ["Tokens"],
+  summary: "Revoke an access token",
+  description:
+    "Ends one of this client's own tokens before it expires (RFC 7009). A token that is not good any more counts as revoked: that is a 200 too.",
+  security: BY_CREDENTIALS,
+  requestBody: formOf(
+    "A form of the token and the credentials.",
+    { token: { ...ASKED_TOKEN, description: "The token to end." } },
+    ["token"],
+    {
+      token: TOKEN_TEXT.examples?.[0],
+      ...EXAMPLE_CREDENTIALS,
+    },
+  ),
+  responses: {
+    200: {
+      description: "The token is not valid any more. The body is empty.",
+      headers: headersOf("Cache-Control"),
+    },
+    ...COMMON_REFUSALS,
+    429: refTo("responses", "OAuthTooManyFailures"),
+  },
+};
+
+const introspectToken: Operation = {
+  operationId: "introspectToken",
+  tags: ["Tokens"],
+  summary: "Ask whether a token is good",
+  description: "For operators' tools (RFC 7662): needs a client with the scope `introspect`.",
+  security: BY_CREDENTIALS,
+  requestBody: formOf(
+    "A form of the token and the credentials.",
+    { token: { ...ASKED_TOKEN, description: "The token in question." } },
+    ["token"],
+    {
+      token: TOKEN_TEXT.examples?.[0],
+      ...EXAMPLE_CREDENTIALS,
+    },
+  ),
+  responses: {
+    200: jsonAnswer(
+      "What the token is; of one that is not good nothing but that.",
+      "Introspection",
+      { active: false },
+      headersOf("Cache-Control"),
+    ),
+    ...COMMON_REFUSALS,
+    403: refTo("responses", "OAuthForbidden"),
+    429: refTo("responses", "OAuthTooManyFailures"),
+  },
+};
+
+function publicDocument(
+  words: Pick<Operation, "operationId" | "summary" | "description">,
+  answer: Answer,
+  refusals: Operation["responses"] = {},
+): Operation {
+  return {
+    ...words,
+    tags: ["Tokens"],
+    security: [],
+    responses: {
+      ...ANYWHERE,
+      200: answer,
+      400: refTo("responses", "BadRequest"),
+      ...refusals,
+      500: refTo("responses", "Internal"),
+    },
+  };
+}
+
+function url(description: string, path: string): Schema {
+  return {
+    type: "string",
+    format: "uri",
+    maxLength: 2048,
+    description,
+    examples: [`https://bellhop.example${path}`],
+  };
+}
+
+function words(description: string, values: readonly string[]): Schema {
+  return {
+    type: "array",
+    maxItems: 32,
+    description,
+    items: { type: "string", maxLength: 64, pattern: "^[a-z_:]+$" },
+    examples: [values],
+  };
+}
+
+const seconds = (description: string): Schema => ({
+  type: "integer",
+  format: "int64",
+  minimum: 0,
+  maximum: 253_402_300_799,
+  description,
+  examples: [1_780_300_800],
+});
+
+function text(description: string, example: string): Schema {
+  return { type: "string", maxLength: 2048, pattern: "^[\\x20-\\x7e]*$", description, examples: [example] };
+}
+
+const METHODS_SUPPORTED = ["client_secret_basic", "client_secret_post"];
+
+const METADATA: Readonly<Record<string, Schema>> = {
+  issuer: url("Where this document is found.", ""),
+  token_endpoint: url("The token endpoint.", AUTH_PATHS.token),
+  jwks_uri: url("The keys that sign tokens.", AUTH_PATHS.keys),
+  revocation_endpoint: url("The revocation endpoint.", AUTH_PATHS.revoke),
+  introspection_endpoint: url("The introspection endpoint.", AUTH_PATHS.introspect),
+  scopes_supported: words("Every scope.", SCOPES),
+  response_types_supported: words("None: there is no authorization endpoint.", []),
+  grant_types_supported: words("The grants.", ["client_credentials"]),
+  token_endpoint_auth_methods_supported: words("How clients authenticate for a token.", METHODS_SUPPORTED),
+  revocation_endpoint_auth_methods_supported: words("How clients authenticate to revoke.", METHODS_SUPPORTED),
+  introspection_endpoint_auth_methods_supported: words(
+    "How clients authenticate to introspect.",
+    METHODS_SUPPORTED,
+  ),
+};
+
+const KEY: Readonly<Record<string, Schema>> = {
+  kty: { type: "string", const: "EC", description: "Key type.", examples: ["EC"] },
+  crv: { type: "string", const: "P-256", description: "Curve.", examples: ["P-256"] },
+  x: text("Coordinate.", "dkSN-5EQnxF3I-Qswp5HlVWuMpnLDJjLtV6eLo9PiG0"),
+  y: text("Coordinate.", "c08EI7-v-P0n9JyNzRrB1ZlQf2nbpwhS1vy70Dp9X58"),
+  kid: text(
+    "Key id, as in the header of the tokens it signs.",
+    "ud9ZaVbuo2WaQUgjH3CinrZETk3EF7IC0fO1A51KfIg",
+  ),
+  alg: { type: "string", const: "ES256", description: "Algorithm.", examples: ["ES256"] },
+  use: { type: "string", const: "sig", description: "It signs.", examples: ["sig"] },
+};
+
+function exampleOf(properties: Readonly<Record<string, Schema>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, schema.examples?.[0]]));
+}
+
+/** The token endpoint and its neighbours. */
+export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
+  [AUTH_PATHS.token]: { post: issueToken },
+  [AUTH_PATHS.revoke]: { post: revokeToken },
+  [AUTH_PATHS.introspect]: { post: introspectToken },
+  [AUTH_PATHS.metadata]: {
+    get: publicDocument(
+      {
+        operationId: "getAuthorizationServerMetadata",
+        summary: "Find the OAuth endpoints",
+        description:
+          "Authorization server metadata (RFC 8414), from which OAuth clients configure themselves.",
+      },
+      jsonAnswer(
+        "The metadata.",
+        "AuthorizationServerMetadata",
+        exampleOf(METADATA),
+        headersOf("Cache-Control"),
+      ),
+    ),
+  },
+  [AUTH_PATHS.keys]: {
+    get: publicDocument(
+      {
+        operationId: "getSigningKeys",
+        summary: "Get the keys that sign tokens",
+        description:
+          "The public keys (RFC 7517). A key is announced before it signs and stays until its last token has expired.",
+      },
+      jsonAnswer("The keys.", "SigningKeys", { keys: [exampleOf(KEY)] }, headersOf("Cache-Control")),
+      { 503: refTo("responses", "OAuthUnavailable") },
+    ),
+  },
+};
+
+function objectOf(
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  required = Object.keys(properties),
+): Schema {
+  return { type: "object", description, required, properties };
+}
+
+/** The schemas of the OAuth endpoints. */
+export const AUTH_SCHEMAS: Readonly<Record<string, Schema>> = {
+  AccessToken: objectOf("An access token (RFC 6749 section 5.1).", {
+    access_token: { ...TOKEN_TEXT, description: "The token, a JWT: send it as `Authorization: Bearer …`." },
+    token_type: { type: "string", const: "Bearer", description: "Always Bearer.", examples: ["Bearer"] },
+    expires_in: {
+      type: "integer",
+      format: "int32",
+      minimum: 1,
+      maximum: 3600,
+      description: "Seconds for which it is valid.",
+      examples: [3600],
+    },
+    scope: text("What it allows.", TOKEN_SCOPES.join(" ")),
+  }),
+  Introspection: objectOf(
+    "What a token is (RFC 7662 section 2.2).",
+    {
+      active: { type: "boolean", description: "Whether it is good.", examples: [true] },
+      token_type: { type: "string", const: "Bearer", description: "Always Bearer.", examples: ["Bearer"] },
+      client_id: text("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
+      sub: text("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
+      scope: text("What it allows now.", "reservations:write read"),
+      iss: text("Who issued it.", "https://bellhop.example"),
+      aud: text("For whom it is.", "urn:uuid:6f1c7b1e-3d0a-4d3b-9a55-0c5b1f4a7e21"),
+      iat: seconds("Issued at, seconds since 1970."),
+      exp: seconds("Expires at, seconds since 1970."),
+      jti: text("Its own id.", "3f0e7a86-0000-4000-8000-000000000001"),
+    },
+    ["active"],
+  ),
+  AuthorizationServerMetadata: objectOf("Authorization server metadata (RFC 8414).", METADATA),
+  SigningKeys: objectOf("A JSON Web Key Set (RFC 7517).", {
+    keys: { type: "array", maxItems: 16, description: "The keys.", items: schemaOf("SigningKey") },
+  }),
+  SigningKey: objectOf("A public key.", KEY),
+};

@@ -1,0 +1,125 @@
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { changeAuth } from "./change.ts";
+import { KNOWLEDGE_OF_PEPPERS, nodesWithout, whoCannotOpen } from "./node-knowledge.ts";
+import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./peppers.ts";
+import type { Sealer } from "./seal.ts";
+
+/** Live secrets of clients that are not revoked, by the pepper of their digests. */
+const LIST_USE = namedStatement(
+  "list-pepper-use",
+  `select s.pepper as number,
+    count(*)::integer as secrets,
+    max(s.last_used_at) as "lastUsedAt",
+    array_agg(distinct s.client_id order by s.client_id) as "clientIds"
+  from bellhop.client_secret s
+  join bellhop.client c on c.client_id = s.client_id
+  where c.revoked_at is null and (s.expires_at is null or s.expires_at > clock_timestamp())
+  group by s.pepper`,
+);
+/** Ends what could not be verified any more. */
+const END_SECRETS = namedStatement(
+  "end-secrets-of-pepper",
+  `update bellhop.client_secret
+  set expires_at = clock_timestamp()
+  where pepper = $1 and (expires_at is null or expires_at > clock_timestamp())`,
+);
+const DELETE_VALUE = namedStatement("delete-instance-value", "delete from bellhop.instance where name = $1");
+
+/** Clients named in a message that refuses. */
+const CLIENTS_NAMED_MAX = 5;
+
+/** A pepper as its operator sees it. */
+export interface PepperSummary {
+  readonly number: number;
+  readonly isCurrent: boolean;
+  /** Live secrets whose digests were made with it. */
+  readonly secrets: number;
+  /** When one of those was last good for something, to the minute. */
+  readonly lastUsedAt: Date | null;
+  readonly clientIds: readonly string[];
+}
+
+async function requirePeppers(on: Queryable, sealer: Sealer): Promise<Peppers> {
+  const peppers = await readPeppers(on, sealer);
+  if (peppers === undefined) throw new AuthInputError("The installation has no pepper yet: start it once.");
+  return peppers;
+}
+
+async function summarize(on: Queryable, { current, keys }: Peppers): Promise<PepperSummary[]> {
+  const { rows } = await on.query<Omit<PepperSummary, "isCurrent">>(LIST_USE);
+  const used = new Map(rows.map((row) => [row.number, row]));
+  const unused = { secrets: 0, lastUsedAt: null, clientIds: [] };
+  return [...keys.keys()]
+    .sort((left, right) => right - left)
+    .map((number) => ({ ...(used.get(number) ?? unused), number, isCurrent: number === current }));
+}
+
+/** The peppers that there are, the current one first, and what hangs on each. */
+export async function listPeppers({
+  internals,
+}: {
+  readonly internals: Pick<AuthAdmin["internals"], "pool" | "sealer">;
+}): Promise<PepperSummary[]> {
+  const { pool, sealer } = internals;
+  return summarize(pool, await requirePeppers(pool, sealer));
+}
+
+/**
+ * Makes a new pepper. The one before it stays good for the secrets that were digested with it; each of them is digested anew
+ * when it is next used, so nothing is refused. Throws AuthInputError while two are live, or a node is present whose version
+ * knows of one pepper only.
+ */
+export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ readonly number: number }> {
+  const behind = await nodesWithout(internals.pool, KNOWLEDGE_OF_PEPPERS);
+  if (behind.length > 0)
+    throw new AuthInputError(
+      `A node that runs knows of one pepper only: update ${behind.join(", ")} before.`,
+    );
+  const refusal = await whoCannotOpen(internals.pool, internals.config.keyEncryptionKey);
+  if (refusal !== undefined) throw new AuthInputError(refusal);
+  const number = await changeAuth(internals.pool, async (change) => {
+    const { current, keys } = await requirePeppers(change.connection, internals.sealer);
+    if (keys.size > 1)
+      throw new AuthInputError("Two peppers are live already: `bellhop pepper retire` ends the older one.");
+    await addPepper(change.connection, internals.sealer, current + 1);
+    await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
+    return current + 1;
+  });
+  await internals.directory.renew();
+  return { number };
+}
+
+/**
+ * Deletes the pepper before the current one. Throws AuthInputError where there is none, and while a live secret hangs on it;
+ * with `force` those secrets end, and their clients need new ones.
+ */
+export async function retirePepper(
+  { internals, who }: AuthAdmin,
+  options: { readonly force?: boolean } = {},
+): Promise<{ readonly number: number; readonly endedSecrets: number }> {
+  const retired = await changeAuth(internals.pool, async (change) => {
+    const { connection } = change;
+    const peppers = await summarize(connection, await requirePeppers(connection, internals.sealer));
+    const former = peppers.find(({ isCurrent }) => !isCurrent);
+    if (former === undefined)
+      throw new AuthInputError("There is one pepper only: `bellhop pepper rotate` makes another.");
+    if (former.secrets > 0 && options.force !== true) throw stillInUse(former);
+    const { number, secrets: endedSecrets } = former;
+    await connection.query({ ...END_SECRETS, values: [number] });
+    await connection.query({ ...DELETE_VALUE, values: [nameOfPepper(number)] });
+    await change.audit({ who, what: "retire-pepper", detail: { number, endedSecrets } });
+    return { number, endedSecrets };
+  });
+  await internals.directory.renew();
+  return retired;
+}
+
+function stillInUse({ secrets, clientIds }: PepperSummary): AuthInputError {
+  const named = clientIds.slice(0, CLIENTS_NAMED_MAX).join(", ");
+  const more = clientIds.length > CLIENTS_NAMED_MAX ? " and others" : "";
+  return new AuthInputError(
+    `${secrets} secrets were not used since the rotation and would end (${named}${more}): wait, rotate them, or --force.`,
+  );
+}

@@ -1,0 +1,46 @@
+import type { FastifyRequest } from "fastify";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
+import type { HttpContext } from "../service-context.ts";
+
+/** What is not a batch is small. */
+const FORM_BYTES_MAX = 65_536;
+
+function invalid(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("bellhop.http.BadRequest", { message, cause });
+}
+
+/** The bytes of a small JSON body; none where no body came. Throws ServiceError. */
+export async function receiveFormBytes(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
+  const { headers } = request;
+  const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (isThere) checkMediaType(headers["content-type"]);
+  return receiveSmallBody(context, request, FORM_BYTES_MAX);
+}
+
+/**
+ * The fields of a small JSON object; none where no body came. A field that is not `allowed` is an error, because a setting
+ * that is silently ignored is another one than was meant. Throws ServiceError.
+ */
+export async function receiveForm(
+  context: HttpContext,
+  request: FastifyRequest,
+  allowed: readonly string[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = await receiveFormBytes(context, request);
+  if (bytes.length === 0) return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw invalid("The body is not a JSON object.", cause);
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw invalid("The body is not a JSON object.");
+  for (const name of Object.keys(parsed)) {
+    if (allowed.includes(name)) continue;
+    const known = allowed.length === 0 ? "nothing" : allowed.join(", ");
+    throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known here; this address takes ${known}.`);
+  }
+  return parsed as Record<string, unknown>;
+}

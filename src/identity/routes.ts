@@ -1,0 +1,231 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isDatabaseOutage } from "../platform/db/database-outage.ts";
+import { OAuthError } from "../platform/errors/oauth-error.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import type { Addresses, AuthInternals } from "./authenticator.ts";
+import { type AuthenticatedClient, authenticateClient, type ClientRequest } from "./client-authentication.ts";
+import { denyToken } from "./deny-token.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
+import { parseForm, requireToken } from "./form.ts";
+import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
+import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";
+
+/** Seconds until it is worth asking again when the database could not be reached. */
+const OUTAGE_RETRY_SECONDS = 5;
+
+/**
+ * Renders a refusal as RFC 6749 §5.2 has it. Errors that are none of OAuth (405, a defect) go on to the application's
+ * handler, which has the error object for them.
+ */
+function renderAuthError(
+  error: FastifyError | OAuthError | ServiceError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const refusal = asOAuthError(error);
+  if (refusal === undefined) throw error;
+  if (refusal.status >= 500) request.log.error({ err: error }, "a token request could not be answered");
+  reply
+    .code(refusal.status)
+    .headers(refusal.headers)
+    // A fault that is found before the hooks of these routes has not got them.
+    .headers({ "cache-control": "no-store", pragma: "no-cache" })
+    .type("application/json; charset=utf-8")
+    .send({ error: refusal.code, error_description: refusal.message });
+}
+
+function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthError | undefined {
+  if (error instanceof OAuthError) return error;
+  if (isDatabaseOutage(error) || error.code === "bellhop.accept.Unavailable") {
+    return new OAuthError("temporarily_unavailable", "The service cannot answer now. Try again later.", {
+      status: 503,
+      headers: { "retry-after": String(OUTAGE_RETRY_SECONDS) },
+    });
+  }
+  switch (error.code) {
+    case "bellhop.http.BadRequest":
+      return new OAuthError("invalid_request", error.message);
+    case "bellhop.http.PayloadTooLarge":
+      return new OAuthError("invalid_request", "The form is larger than is allowed.", { status: 413 });
+    default:
+      return undefined;
+  }
+}
+
+/** What an operator's tool learns of a token (RFC 7662 §2.2); of one that is not good, nothing but that. */
+type Introspection = { readonly active: false } | ({ readonly active: true } & Record<string, unknown>);
+
+/** Says whether a token is good, to clients that have the scope `introspect` and to nobody else. */
+async function introspectToken(
+  request: ClientRequest,
+  internals: AuthInternals,
+  failures: FailureLimiter,
+): Promise<Introspection> {
+  const asker = await authenticateClient(request, internals, failures);
+  requireIntrospectScope(asker);
+  const good = await internals.readToken(requireToken(request.form));
+  if (good === undefined) return { active: false };
+  const { issuer, audience } = await internals.parties();
+  const { token, client } = good;
+  return {
+    active: true,
+    token_type: "Bearer",
+    client_id: token.clientId,
+    sub: token.clientId,
+    // As a data endpoint would see it: without the scopes that the client has lost since.
+    scope: token.scopes.filter((scope) => client.scopes.includes(scope)).join(" "),
+    iss: issuer,
+    aud: audience,
+    iat: token.issuedAt,
+    exp: token.expiresAt,
+    jti: token.tokenId,
+  };
+}
+
+function requireIntrospectScope(client: AuthenticatedClient): void {
+  if (client.scopes.includes("introspect")) return;
+  throw new OAuthError("unauthorized_client", "This client may not introspect tokens.", { status: 403 });
+}
+
+/**
+ * Revokes one of the client's own tokens (RFC 7009). A token that is not good, or is good no more, counts as revoked
+ * (§2.2); another client's is refused (§2.1). On this node it holds at once, on others within a second.
+ */
+async function revokeByClient(
+  request: ClientRequest,
+  internals: AuthInternals,
+  failures: FailureLimiter,
+): Promise<void> {
+  const client = await authenticateClient(request, internals, failures);
+  const text = requireToken(request.form);
+  const good = await internals.readToken(text);
+  if (good === undefined) return;
+  if (good.token.clientId !== client.clientId) {
+    throw new OAuthError("unauthorized_client", "This token was not issued to this client.");
+  }
+  await denyToken(internals.pool, good.token, `client:${client.clientId}`);
+  await internals.directory.renew();
+}
+
+/** A token of the greatest length, each character percent-encoded, beside the credentials. */
+const FORM_BYTES_MAX = 8192;
+
+const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
+
+/** What must never stand in an address, which ends up in logs and histories. */
+const NEVER_IN_THE_URI = ["client_id", "client_secret", "grant_type", "token", "access_token"];
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route only refuses methods that its address does not take. */
+    refuses?: boolean;
+  }
+}
+
+export interface AuthRoutesOptions {
+  readonly internals: AuthInternals;
+  readonly addresses: () => Addresses;
+  /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
+  readonly failures: FailureLimiter;
+  readonly watch?: TokenWatch;
+  /** Receives the whole of a small body. */
+  readonly receiveBody: (request: FastifyRequest, bytesMax: number) => Promise<Buffer>;
+  /** Whose request it is, for the limit of failures: another's than the connection's behind a proxy. */
+  readonly clientAddress: (raw: IncomingMessage) => string;
+}
+
+/**
+ * Registers the token endpoint, revocation, introspection, metadata and keys, in a scope of their own: they
+ * take forms alone, and their errors are those of OAuth. Everything is `no-store`; other methods are 405 with `Allow`.
+ */
+export async function registerAuthRoutes(app: FastifyInstance, options: AuthRoutesOptions): Promise<void> {
+  await app.register(async (scope) => {
+    scope.setErrorHandler(renderAuthError);
+    scope.addHook("onRequest", async (_request, reply) => {
+      reply.header("cache-control", "no-store").header("pragma", "no-cache");
+    });
+    addFormRoutes(scope, options);
+    addDocumentRoutes(scope, options);
+  });
+}
+
+function addFormRoutes(scope: FastifyInstance, options: AuthRoutesOptions): void {
+  const { internals, failures, watch } = options;
+  const addFormRoute = (path: string, handle: FormHandler) => routeForm(scope, path, options, handle);
+  addFormRoute(AUTH_PATHS.token, async (request, reply) => {
+    const { token, allowance } = await grantToken(request, internals, failures, watch);
+    reply.headers(rateLimitHeaders(allowance));
+    await internals.tidy();
+    return {
+      access_token: token.accessToken,
+      token_type: "Bearer",
+      expires_in: token.expiresInSeconds,
+      scope: token.scopes.join(" "),
+    };
+  });
+  addFormRoute(AUTH_PATHS.revoke, async (request, reply) => {
+    await revokeByClient(request, internals, failures);
+    return reply.code(200).send();
+  });
+  addFormRoute(AUTH_PATHS.introspect, (request) => introspectToken(request, internals, failures));
+}
+
+function addDocumentRoutes(scope: FastifyInstance, { internals, addresses }: AuthRoutesOptions): void {
+  scope.get(AUTH_PATHS.metadata, async () => describeAuthorizationServer(addresses()));
+  refuseOtherMethods(scope, AUTH_PATHS.metadata, ["GET", "HEAD"]);
+  scope.get(AUTH_PATHS.keys, async () => {
+    await internals.directory.freshen();
+    return { keys: internals.directory.liveKeys().map((key) => key.publicJwk) };
+  });
+  refuseOtherMethods(scope, AUTH_PATHS.keys, ["GET", "HEAD"]);
+}
+
+type FormHandler = (request: ClientRequest, reply: FastifyReply) => Promise<unknown>;
+
+function routeForm(
+  scope: FastifyInstance,
+  path: string,
+  { clientAddress, receiveBody }: AuthRoutesOptions,
+  handle: FormHandler,
+): void {
+  scope.post(path, async (request, reply) => {
+    requireNothingInUri(request);
+    requireFormType(request);
+    const body = await receiveBody(request, FORM_BYTES_MAX);
+    const authorization = request.raw.headersDistinct["authorization"];
+    const address = clientAddress(request.raw);
+    return handle({ authorization, form: parseForm(body), address }, reply);
+  });
+  refuseOtherMethods(scope, path, ["POST"]);
+}
+
+function requireNothingInUri(request: FastifyRequest): void {
+  const question = request.url.indexOf("?");
+  if (question < 0) return;
+  const query = new URLSearchParams(request.url.slice(question));
+  if (NEVER_IN_THE_URI.some((name) => query.has(name))) {
+    throw new OAuthError("invalid_request", "Send parameters in the body, never in the address.");
+  }
+}
+
+function requireFormType({ headers }: FastifyRequest): void {
+  const plain = (headers["content-encoding"] ?? "identity").toLowerCase() === "identity";
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (plain && type === FORM_MEDIA_TYPE) return;
+  throw new OAuthError("invalid_request", `Send the parameters as ${FORM_MEDIA_TYPE}.`, { status: 415 });
+}
+
+/** Answers every other method before its body is looked at. */
+function refuseOtherMethods(scope: FastifyInstance, path: string, allowed: readonly string[]): void {
+  scope.route({
+    method: scope.supportedMethods.filter((method) => !allowed.includes(method)),
+    url: path,
+    config: { refuses: true },
+    onRequest: async (_request, reply) => {
+      reply.header("allow", allowed.join(", "));
+      throw new ServiceError("bellhop.http.MethodNotAllowed");
+    },
+    handler: async () => undefined,
+  });
+}

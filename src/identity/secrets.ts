@@ -1,0 +1,80 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { type Peppers, pepperOf, readPeppers } from "./peppers.ts";
+import type { Sealer } from "./seal.ts";
+
+/**
+ * Ids and secrets use only [A-Za-z0-9_-], so that Basic authentication reads the same whether the client encoded
+ * its halves (RFC 6749 §2.3.1) or not. The prefixes let scanners of leaked text recognise what they found, and keep
+ * an id from beginning with a dash, which a command line would take for an option.
+ */
+const CREDENTIAL_SHAPE = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** A new client id, such as `bhc_5Jr0…`: 96 random bits. */
+export function newClientId(): string {
+  return `bhc_${randomBytes(12).toString("base64url")}`;
+}
+
+/** A new secret: 256 random bits, so a fast keyed hash protects it as well as a slow one. */
+export function newClientSecret(): string {
+  return `bhs_${randomBytes(32).toString("base64url")}`;
+}
+
+/** True for text that could be a client id or secret of ours. */
+export function looksLikeCredential(text: string): boolean {
+  return CREDENTIAL_SHAPE.test(text);
+}
+
+/**
+ * HMAC-SHA256 of the secret under a pepper of the installation, bound to the client id. 2 µs against 80-100 ms for
+ * bcrypt, which protects guessable passwords; these secrets cannot be guessed.
+ */
+export function digestSecret(pepper: Buffer, clientId: string, secret: string): Buffer {
+  return createHmac("sha256", pepper).update(`${clientId}\0${secret}`).digest();
+}
+
+/**
+ * Digests a new secret with the current pepper, as its change's transaction sees it: so it cannot be one that is being retired.
+ * `known`: the peppers that this node has opened before.
+ */
+export async function digestNewSecret(
+  on: Queryable,
+  { sealer, known }: { readonly sealer: Sealer; readonly known: Peppers },
+  clientId: string,
+  secret: string,
+): Promise<{ readonly digest: Buffer; readonly pepper: number }> {
+  const peppers = await readPeppers(on, sealer, known);
+  if (peppers === undefined) throw new Error("the installation has no pepper yet");
+  const { current } = peppers;
+  return { digest: digestSecret(pepperOf(peppers, current), clientId, secret), pepper: current };
+}
+
+/** The digest of a secret as it is stored, and the number of the pepper that it was made with; null of a digest that no secret has. */
+export interface StoredSecret {
+  readonly slot: number;
+  readonly digest: Buffer;
+  readonly pepper: number | null;
+}
+
+const NO_DIGEST = Buffer.alloc(32);
+
+/**
+ * The stored secret whose digest is that of the secret. Always hashes once for each pepper and compares twice, whatever there
+ * is to compare with, so the time tells neither whether the client exists nor how many secrets it has.
+ */
+export function matchSecret<Stored extends StoredSecret>(
+  { keys }: Peppers,
+  clientId: string,
+  secret: string,
+  stored: readonly Stored[],
+): Stored | undefined {
+  const digests = new Map([...keys].map(([number, key]) => [number, digestSecret(key, clientId, secret)]));
+  let matched: Stored | undefined;
+  for (const index of [0, 1]) {
+    const candidate = stored[index];
+    const digest = digests.get(candidate?.pepper ?? 0);
+    const same = timingSafeEqual(digest ?? NO_DIGEST, candidate?.digest ?? NO_DIGEST);
+    if (same && candidate !== undefined && digest !== undefined) matched = candidate;
+  }
+  return matched;
+}

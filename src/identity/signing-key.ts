@@ -1,0 +1,123 @@
+import { createPrivateKey, generateKeyPair, type KeyObject } from "node:crypto";
+import { promisify } from "node:util";
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK } from "jose";
+import type { Pool } from "pg";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { AuthChange } from "./change.ts";
+import { openOrKnown, type Sealer } from "./seal.ts";
+
+const LIST_LIVE = namedStatement(
+  "list-live-keys",
+  `select kid,
+    public_jwk as "publicJwk",
+    private_key as "sealedPrivateKey",
+    extract(epoch from created_at)::float8 * 1000 as "createdAtMs",
+    extract(epoch from activate_at)::float8 * 1000 as "activateAtMs",
+    extract(epoch from remove_at)::float8 * 1000 as "removeAtMs"
+  from bellhop.signing_key
+  where remove_at is null or remove_at > clock_timestamp()
+  order by activate_at, kid`,
+);
+const INSERT = namedStatement(
+  "insert-key",
+  `insert into bellhop.signing_key (kid, public_jwk, private_key, activate_at)
+  values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
+  returning activate_at as "activateAt"`,
+);
+
+/** ES256 (RFC 7518 §3.4): tokens of 500 bytes, verified in 0.1 ms, and no shared secret between signer and verifier. */
+export const SIGNING_ALGORITHM = "ES256";
+
+/** A key whose tokens are, or soon will be, good. Times are of the database's clock, in ms since 1970. */
+export interface SigningKey {
+  readonly kid: string;
+  /** What /.well-known/jwks.json shows. */
+  readonly publicJwk: JWK;
+  readonly publicKey: CryptoKey;
+  readonly privateKey: KeyObject | undefined;
+  readonly createdAtMs: number;
+  readonly activateAtMs: number;
+  readonly removeAtMs: number | null;
+}
+
+interface KeyRow {
+  readonly kid: string;
+  readonly publicJwk: JWK;
+  readonly sealedPrivateKey: string | null;
+  readonly createdAtMs: number;
+  readonly activateAtMs: number;
+  readonly removeAtMs: number | null;
+}
+
+const generate = promisify(generateKeyPair);
+
+const sealedName = (kid: string): string => `signing key ${kid}`;
+
+/** Makes a key pair that becomes active `activateInSeconds` from now; its id is its thumbprint (RFC 7638). */
+export async function addSigningKey(
+  change: AuthChange,
+  sealer: Sealer,
+  activateInSeconds: number,
+): Promise<{ kid: string; activateAt: Date }> {
+  const { publicKey, privateKey } = await generate("ec", { namedCurve: "P-256" });
+  const jwk = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  const publicJwk: JWK = { ...jwk, kid, alg: SIGNING_ALGORITHM, use: "sig" };
+  const sealed = sealer.seal(sealedName(kid), privateKey.export({ format: "der", type: "pkcs8" }));
+  const values = [kid, JSON.stringify(publicJwk), sealed, activateInSeconds];
+  const inserted = await change.connection.query<{ activateAt: Date }>({ ...INSERT, values });
+  const activateAt = inserted.rows[0]?.activateAt;
+  if (activateAt === undefined) throw new Error("a signing key was not inserted");
+  return { kid, activateAt };
+}
+
+/**
+ * Loads every key that is announced, active or retiring, the one activated last at the end. One that does not open is as it is
+ * `known`, or verifies only; where none is known yet, that is thrown as AuthSetupError.
+ */
+export async function loadSigningKeys(
+  pool: Pool,
+  sealer: Sealer,
+  known: ReadonlyMap<string, SigningKey>,
+): Promise<SigningKey[]> {
+  const { rows } = await pool.query<KeyRow>(LIST_LIVE);
+  return Promise.all(rows.map((row) => openKey(sealer, row, known)));
+}
+
+async function openKey(
+  sealer: Sealer,
+  row: KeyRow,
+  known: ReadonlyMap<string, SigningKey>,
+): Promise<SigningKey> {
+  const publicKey = await importJWK(row.publicJwk, SIGNING_ALGORITHM);
+  if (publicKey instanceof Uint8Array) throw new Error(`signing key ${row.kid} is not a public key`);
+  let privateKey: KeyObject | undefined;
+  if (row.sealedPrivateKey !== null) {
+    const before = known.size === 0 ? undefined : { value: known.get(row.kid)?.privateKey };
+    const open = (der: Buffer) => createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+    privateKey = openOrKnown(sealer, sealedName(row.kid), row.sealedPrivateKey, open, before);
+  }
+  const { kid, publicJwk, createdAtMs, activateAtMs, removeAtMs } = row;
+  return { kid, publicJwk, publicKey, privateKey, createdAtMs, activateAtMs, removeAtMs };
+}
+
+/** True while tokens signed with the key are good. */
+export function isKeyLive(key: SigningKey, nowMs: number): boolean {
+  return key.removeAtMs === null || key.removeAtMs > nowMs;
+}
+
+/**
+ * The key that signs now: of those activated, the last. Where none is (the database's clock was set back to before the
+ * first one), the first that will be: without it nobody would get a token until then.
+ */
+export function chooseSigningKey(keys: Iterable<SigningKey>, nowMs: number): SigningKey | undefined {
+  let active: SigningKey | undefined;
+  let coming: SigningKey | undefined;
+  for (const key of keys) {
+    if (key.privateKey === undefined || !isKeyLive(key, nowMs)) continue;
+    if (key.activateAtMs > nowMs) {
+      if (coming === undefined || key.activateAtMs < coming.activateAtMs) coming = key;
+    } else if (active === undefined || key.activateAtMs >= active.activateAtMs) active = key;
+  }
+  return active ?? coming;
+}

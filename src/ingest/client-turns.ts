@@ -1,0 +1,50 @@
+import { ServiceError } from "../platform/errors/registry.ts";
+import { Gate, GateFull } from "../platform/runtime/gate.ts";
+import { currentWaits } from "../platform/telemetry/request-waits.ts";
+
+/** More than a client's burst of requests. */
+const WAITING_MAX = 200;
+
+interface Door {
+  readonly gate: Gate;
+  users: number;
+}
+
+/**
+ * Lets so many things of each client be done at once, and has the others of that client wait: what costs the memory or the
+ * connections of a thread, which one client is not to take from all others.
+ */
+export class ClientTurns {
+  readonly #atOnce: number;
+  readonly #doors = new Map<string, Door>();
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** Runs the work once it is its turn among those of its client. Throws ServiceError (429) when too many wait. */
+  async run<Result>(clientId: string, work: () => Promise<Result>): Promise<Result> {
+    const door = this.#doors.get(clientId) ?? { gate: new Gate(this.#atOnce, WAITING_MAX), users: 0 };
+    this.#doors.set(clientId, door);
+    door.users += 1;
+    const [waits, askedAt] = [currentWaits(), performance.now()];
+    try {
+      return await door.gate.run(() => {
+        if (waits !== undefined) waits.database += performance.now() - askedAt;
+        return work();
+      });
+    } catch (error) {
+      throw error instanceof GateFull ? tooMany() : error;
+    } finally {
+      door.users -= 1;
+      if (door.users === 0) this.#doors.delete(clientId);
+    }
+  }
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError("bellhop.http.RateLimitExceeded", {
+    message: "Too many questions of this client wait for their answers: take those, then send this again.",
+    retryAfterSeconds: 1,
+  });
+}

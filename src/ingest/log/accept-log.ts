@@ -1,0 +1,383 @@
+import type pg from "pg";
+import { isDataError, sqlState } from "../../platform/db/sql-state.ts";
+import { ServiceError } from "../../platform/errors/registry.ts";
+import { machineTime, type Time } from "../../platform/runtime/time.ts";
+import { entriesOf, entryOfResolution, type PendingAppend } from "./log-entry.ts";
+import {
+  type LogWriterSession,
+  type OpenLogWriterSession,
+  PROMISED,
+  type StampedAppend,
+} from "./log-writer-session.ts";
+import { type LogWriterSettings, logWriterSessions } from "./postgres-log-writer-session.ts";
+import { microsecondsOf, RequestIdStamp } from "./request-id.ts";
+import type { Acceptance, Resolution, Submission } from "./submission.ts";
+
+const NO_PARTITION = "23514";
+/** What is promised lies behind the clock, so new ids are above it unless each try waits for long. */
+const TRIES_MAX = 3;
+
+/** What became of one append of a flush. `held`: another request holds its Idempotency-Key. */
+export type FlushResult =
+  | { readonly kind: "written"; readonly requestId: string }
+  | { readonly kind: "held"; readonly requestId: string; readonly fingerprint: string };
+
+/**
+ * One session that appends flushes one after another, so that the ids of the log writer become visible in order.
+ * It lives and dies with its session; ids come from the stamp that the log's log writers share.
+ */
+export class LogWriter {
+  readonly logWriterId: string;
+  readonly #session: LogWriterSession;
+  readonly #stamp: RequestIdStamp;
+
+  private constructor(session: LogWriterSession, logWriterId: string, stamp: RequestIdStamp) {
+    this.#session = session;
+    this.logWriterId = logWriterId;
+    this.#stamp = stamp;
+  }
+
+  /** Opens a log writer whose ids come from `stamp`, which all log writers of an accept log share. */
+  static async open(
+    openSession: OpenLogWriterSession,
+    stamp: RequestIdStamp,
+    lost: (error: unknown) => void,
+  ): Promise<LogWriter> {
+    const session = await openSession(lost);
+    try {
+      await session.beginBirth();
+      const sentAt = stamp.now();
+      const birth = await session.register();
+      const receivedAt = stamp.now();
+      await session.commit();
+      if (birth === undefined)
+        throw new Error("The database does not show this connection in pg_stat_activity.");
+      await session.makePartitions(birth.database_now_ms);
+      stamp.observe(birth.database_now_ms, sentAt, receivedAt);
+      if (birth.floor !== null) stamp.raise(birth.floor);
+      return new LogWriter(session, birth.log_writer_id, stamp);
+    } catch (error) {
+      await session.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Writes every append in one transaction; the results are in the same order. When it throws a data error nothing was
+   * written; when it throws anything else the outcome is unknown and the log writer is not to be used again.
+   */
+  async flush(appends: readonly PendingAppend[]): Promise<FlushResult[]> {
+    const { stamped, written } = await this.#stampAndAppend(appends);
+    if (stamped.every(({ requestId }) => written.has(requestId))) {
+      return stamped.map(({ requestId }) => ({ kind: "written", requestId }));
+    }
+    return this.#withHeldKeys(stamped, written);
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+
+  /** Ids that were taken too long ago, or by a clock that was set back, are taken anew: nothing of theirs was written. */
+  async #stampAndAppend(
+    appends: readonly PendingAppend[],
+  ): Promise<{ readonly stamped: readonly StampedAppend[]; readonly written: ReadonlySet<string> }> {
+    for (let tries = 1; ; tries += 1) {
+      const stamped = appends.map((append) => ({ append, requestId: this.#stamp.next() }));
+      try {
+        return { stamped, written: await this.#appendWherePartitionsAre(stamped) };
+      } catch (error) {
+        if (sqlState(error) !== PROMISED) throw error;
+        if (tries === TRIES_MAX)
+          throw new Error("The ids of an append were too old each time.", { cause: error });
+        const promised = await this.#session.readPromise();
+        if (promised !== undefined) this.#stamp.raise(promised);
+      }
+    }
+  }
+
+  #appendWherePartitionsAre(stamped: readonly StampedAppend[]): Promise<Set<string>> {
+    return this.#append(stamped).catch(async (error) => {
+      if (sqlState(error) !== NO_PARTITION) throw error;
+      await this.#session.makePartitions(microsecondsOf(stamped[0]?.requestId ?? "") / 1000);
+      return this.#append(stamped);
+    });
+  }
+
+  async #append(stamped: readonly StampedAppend[]): Promise<Set<string>> {
+    const sentAt = this.#stamp.now();
+    const { rows, clockReadBy = this.#stamp.now() } = await this.#session.append(this.logWriterId, stamped);
+    const now = rows.at(-1)?.database_now_ms;
+    if (now !== undefined) this.#stamp.observe(now, sentAt, clockReadBy);
+    return new Set(rows.map((row) => row.request_id));
+  }
+
+  async #withHeldKeys(
+    stamped: readonly StampedAppend[],
+    written: ReadonlySet<string>,
+  ): Promise<FlushResult[]> {
+    const wanted = stamped
+      .filter(({ requestId }) => !written.has(requestId))
+      .map(({ append }) => ({ client_id: append.clientId, key: append.idempotency?.key }));
+    const { rows } = await this.#session.readHeldKeys(wanted);
+    return stamped.map(({ append, requestId }) => {
+      if (written.has(requestId)) return { kind: "written", requestId };
+      const holder = rows.find(
+        (row) => row.client_id === append.clientId && row.key === append.idempotency?.key,
+      );
+      if (holder === undefined)
+        throw new Error("An append was neither written nor is its Idempotency-Key held.");
+      // It may be another node's: what its client sends here after this answer is to have a greater id all the same.
+      this.#stamp.raise(holder.request_id);
+      return { kind: "held", requestId: holder.request_id, fingerprint: holder.fingerprint };
+    });
+  }
+}
+
+/** One flush carries at most this: larger ones only lengthen the wait of those behind. */
+const FLUSH_APPENDS_MAX = 128;
+const FLUSH_BYTES_MAX = 8 * 1_048_576;
+/** Bound of what may wait for a flush; beyond it the answer is 503 at once (back-pressure instead of a queue). */
+const WAITING_BYTES_MAX = 64 * 1_048_576;
+const WAITING_APPENDS_MAX = 4_096;
+const REOPEN_DELAY_MS = 200;
+const RETRY_AFTER_SECONDS = 2;
+/** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
+const CLOSE_LOOK_MS = 5;
+
+/** What became of an append, and when the flush began that it was part of. */
+interface Flushed {
+  readonly result: FlushResult;
+  readonly flushedAt: number;
+}
+
+interface Waiting {
+  readonly append: PendingAppend;
+  readonly resolve: (flushed: Flushed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface AcceptLogEvents {
+  /** After each flush: appends, bytes and milliseconds. */
+  flushed?(appends: number, bytes: number, durationMs: number): void;
+  /** Buckets that have something new to apply. */
+  appended?(buckets: ReadonlySet<number>): void;
+  /** A log writer was lost or could not be opened. */
+  failed?(error: unknown): void;
+}
+
+/** What the log stands on: PostgreSQL and the machine's time, or a simulation of both. */
+export interface AcceptLogGround {
+  readonly openSession: OpenLogWriterSession;
+  readonly time: Time;
+}
+
+function unavailable(cause: unknown): ServiceError {
+  return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/** One writer: a log writer and what it is doing. While it flushes, what arrives waits and shares the next flush. */
+class Writer {
+  logWriter: LogWriter | undefined;
+  busy = false;
+}
+
+/**
+ * The durable log. `append` resolves once the batch is in PostgreSQL's fsynced write-ahead log, and rejects with
+ * `bellhop.accept.Unavailable` when it is not or when that cannot be known. Group commit without a timer.
+ */
+export class AcceptLog {
+  readonly #openSession: OpenLogWriterSession;
+  readonly #time: Time;
+  readonly #events: AcceptLogEvents;
+  readonly #writers: Writer[];
+  readonly #stamp: RequestIdStamp;
+  readonly #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #closed = false;
+
+  private constructor(
+    { openSession, time }: AcceptLogGround,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp: RequestIdStamp,
+  ) {
+    this.#openSession = openSession;
+    this.#time = time;
+    this.#events = events;
+    this.#stamp = stamp;
+    this.#writers = Array.from({ length: writers }, () => new Writer());
+  }
+
+  /** Opens `writers` log writers, whose ids come from `stamp`; throws when the first cannot be opened. */
+  static open(
+    clientConfig: pg.ClientConfig,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp = new RequestIdStamp(),
+    settings: LogWriterSettings = {},
+  ): Promise<AcceptLog> {
+    const ground = { openSession: logWriterSessions(clientConfig, settings), time: machineTime };
+    return AcceptLog.openOn(ground, writers, events, stamp);
+  }
+
+  /** The same on any ground. */
+  static async openOn(
+    ground: AcceptLogGround,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp: RequestIdStamp,
+  ): Promise<AcceptLog> {
+    const log = new AcceptLog(ground, writers, events, stamp);
+    for (const writer of log.#writers) await log.#openLogWriter(writer);
+    return log;
+  }
+
+  /** True while at least one log writer is open. */
+  get ready(): boolean {
+    return !this.#closed && this.#writers.some((writer) => writer.logWriter !== undefined);
+  }
+
+  /** Throws ServiceError: Unavailable (nothing is promised), or IdempotencyKeyReused. */
+  async append(submission: Submission): Promise<Acceptance> {
+    if (!this.#roomFor(submission.body.length))
+      throw unavailable(new Error("The accept queue is full or no log writer is open."));
+    const append = entriesOf(submission);
+    // A record that is stored as it came may be a view of the body.
+    if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
+      submission.packed?.(append.bytes);
+    const { result, flushedAt } = await this.#enqueue(append);
+    if (result.kind === "written") return { requestId: result.requestId, repeated: false, flushedAt };
+    if (result.fingerprint !== submission.idempotency?.fingerprint) {
+      throw new ServiceError("bellhop.accept.IdempotencyKeyReused");
+    }
+    return { requestId: result.requestId, repeated: true, flushedAt };
+  }
+
+  /** Writes an operator's release or discard; answers its own id. */
+  async appendResolution(resolution: Resolution): Promise<string> {
+    if (!this.#roomFor(0)) throw unavailable(new Error("The accept queue is full or no log writer is open."));
+    return (await this.#enqueue(entryOfResolution(resolution))).result.requestId;
+  }
+
+  /** Lets what waits be written, then closes the log writers. */
+  async close(): Promise<void> {
+    while (this.ready && (this.#waiting.length > 0 || this.#writers.some((writer) => writer.busy))) {
+      await new Promise<void>((resolve) => this.#time.after(CLOSE_LOOK_MS, resolve));
+    }
+    this.#closed = true;
+    this.#refuseWaiting(new Error("The service is stopping."));
+    await Promise.all(this.#writers.map((writer) => writer.logWriter?.close().catch(() => undefined)));
+  }
+
+  #roomFor(bytes: number): boolean {
+    return (
+      this.ready &&
+      this.#waiting.length < WAITING_APPENDS_MAX &&
+      this.#waitingBytes + bytes / 8 < WAITING_BYTES_MAX
+    );
+  }
+
+  #enqueue(append: PendingAppend): Promise<Flushed> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ append, resolve, reject });
+      this.#waitingBytes += append.bytes;
+      this.#startIdleWriter();
+    });
+  }
+
+  #startIdleWriter(): void {
+    const idle = this.#writers.find((writer) => !writer.busy && writer.logWriter !== undefined);
+    if (idle !== undefined) void this.#drain(idle);
+  }
+
+  async #drain(writer: Writer): Promise<void> {
+    writer.busy = true;
+    // One turn of the loop, so that requests whose bodies arrived together share a flush.
+    await new Promise<void>((resolve) => this.#time.nextTurn(resolve));
+    while (this.#waiting.length > 0 && writer.logWriter !== undefined) {
+      await this.#flush(writer.logWriter, this.#takeFlush());
+    }
+    writer.busy = false;
+    // The log writer may have been lost and opened again meanwhile: what waits must not wait for the next arrival.
+    if (this.#waiting.length > 0) this.#startIdleWriter();
+  }
+
+  #takeFlush(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { append } of this.#waiting) {
+      if (count === FLUSH_APPENDS_MAX || (count > 0 && bytes + append.bytes > FLUSH_BYTES_MAX)) break;
+      bytes += append.bytes;
+      count += 1;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
+  }
+
+  async #flush(logWriter: LogWriter, flush: readonly Waiting[]): Promise<void> {
+    const startedAt = this.#time.now();
+    try {
+      const results = await logWriter.flush(flush.map((waiting) => waiting.append));
+      const bytes = flush.reduce((sum, waiting) => sum + waiting.append.bytes, 0);
+      this.#events.flushed?.(flush.length, bytes, this.#time.now() - startedAt);
+      this.#events.appended?.(
+        new Set(flush.flatMap(({ append }) => append.entries.map((entry) => entry.bucket))),
+      );
+      flush.forEach((waiting, at) => {
+        waiting.resolve({ result: results[at] as FlushResult, flushedAt: startedAt });
+      });
+    } catch (error) {
+      if (isDataError(error) && flush.length > 1) {
+        // One request spoiled the flush: nothing of it was written, so each is tried by itself.
+        for (const waiting of flush) await this.#flush(logWriter, [waiting]);
+        return;
+      }
+      this.#events.failed?.(error);
+      if (isDataError(error)) {
+        for (const waiting of flush) waiting.reject(error);
+        return;
+      }
+      for (const waiting of flush) waiting.reject(unavailable(error));
+      // Whether it committed is unknown: the log writer ends here, and with it the order it stands for.
+      this.#logWriterLost(logWriter, error);
+      void logWriter.close().catch(() => undefined);
+    }
+  }
+
+  async #openLogWriter(writer: Writer): Promise<void> {
+    let opened: LogWriter | undefined;
+    let lostBefore = false;
+    const lost = (error: unknown) => {
+      if (opened === undefined) lostBefore = true;
+      else this.#logWriterLost(opened, error);
+    };
+    opened = await LogWriter.open(this.#openSession, this.#stamp, lost);
+    if (lostBefore) throw new Error("The log writer's connection was lost while it opened.");
+    writer.logWriter = opened;
+    this.#startIdleWriter();
+  }
+
+  #logWriterLost(logWriter: LogWriter, error: unknown): void {
+    const writer = this.#writers.find((candidate) => candidate.logWriter === logWriter);
+    if (writer === undefined || this.#closed) return;
+    writer.logWriter = undefined;
+    this.#events.failed?.(error);
+    if (!this.ready) this.#refuseWaiting(error);
+    void this.#reopen(writer);
+  }
+
+  async #reopen(writer: Writer): Promise<void> {
+    while (!this.#closed && writer.logWriter === undefined) {
+      await new Promise<void>((resolve) => this.#time.after(REOPEN_DELAY_MS, resolve));
+      if (this.#closed) return;
+      await this.#openLogWriter(writer).catch((error) => this.#events.failed?.(error));
+    }
+    if (this.#closed) await writer.logWriter?.close().catch(() => undefined);
+  }
+
+  #refuseWaiting(cause: unknown): void {
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(unavailable(cause));
+    this.#waitingBytes = 0;
+  }
+}

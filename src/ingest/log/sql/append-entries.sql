@@ -1,0 +1,41 @@
+-- One flush of one log writer: the entries of every request in it, and the idempotency keys they claim, in one statement and
+-- so in one transaction and one round trip. $1 describes the entries, $2 holds their rejections, layouts and bodies end to end
+-- (one binary parameter: an array of bytea would travel as hexadecimal text, twice the bytes).
+-- Keys are claimed in order, so two flushes cannot deadlock; an entry whose key another request holds is not written
+-- and its id not returned. Ids at or below what was promised (src/insight/watermark.ts) would change answers that were given:
+-- then all of it fails with a division by zero, which nothing else here does, and the log writer takes new ones.
+with entry as materialized (
+  select *
+  from json_to_recordset($1::json) as e (
+    bucket smallint, log_writer_id bigint, request_id uuid, kind "char", resource "char", client_id text,
+    received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
+    lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
+    rejections_from integer, rejections_bytes integer, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer,
+    idempotency_key text, fingerprint text
+  )
+  where 1 / (case when e.request_id > coalesce((select promised from bellhop.closed_timestamp), '00000000-0000-0000-0000-000000000000')
+    then 1 else 0 end) = 1
+), claimed as (
+  insert into bellhop.idempotency_key as held (client_id, key, request_id, fingerprint, created_at)
+  select distinct on (client_id, idempotency_key)
+    client_id, idempotency_key, request_id, decode(fingerprint, 'hex'), received_at
+  from entry
+  where idempotency_key is not null
+  order by client_id, idempotency_key, request_id
+  on conflict (client_id, key) do update
+    set request_id = excluded.request_id, fingerprint = excluded.fingerprint, created_at = excluded.created_at
+    where held.created_at < excluded.created_at - interval '24 hours'
+  returning held.request_id
+)
+insert into bellhop.accept_log (
+  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
+  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
+)
+select
+  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
+  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index,
+  convert_from(substring($2::bytea from rejections_from for rejections_bytes), 'UTF8')::json, backfill_id, decode(trace_context, 'hex'),
+  substring($2::bytea from layout_from for layout_bytes), substring($2::bytea from body_from for body_bytes)
+from entry
+where idempotency_key is null or request_id in (select request_id from claimed)
+returning request_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms

@@ -1,0 +1,140 @@
+import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { HEADER_PARAMETERS, ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
+import {
+  type Operation,
+  type PathItem,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "../../platform/http/openapi/model.ts";
+import type { DocumentOptions } from "../../platform/http/openapi/options.ts";
+import { EXAMPLE_RECORDS } from "./record-examples.ts";
+
+/** The request id of every example. */
+export const EXAMPLE_REQUEST_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
+
+const WORDS = {
+  inventories: {
+    operationId: "pushInventories",
+    summary: "Push room inventory",
+    what: "One record for each property and occupancy date: `clientCode`, `propertyCode` and `occupancyDate` say which. The one with the newest `createDateTime` counts, and it replaces all room types of its property and date.",
+  },
+  reservations: {
+    operationId: "pushReservations",
+    summary: "Push reservations",
+    what: "One record for each reservation: `clientCode`, `propertyCode` and `reservationId` say which. The one with the newest `lastModifiedDateTime` counts, whole, room stays and all. A cancellation is a newer record whose `status` says so.",
+  },
+  groups: {
+    operationId: "pushGroups",
+    summary: "Push group block masters",
+    what: "One record for each group block: `clientCode`, `propertyCode` and `groupCode` say which. The one with the newest `lastModifiedDateTime` counts, whole, its blocks included.",
+  },
+} as const satisfies Record<Resource, { operationId: string; summary: string; what: string }>;
+
+/** The name of the component that is a batch of a resource. */
+function batchName(resource: Resource): string {
+  return `${COMPONENT_NAMES[resource]}Batch`;
+}
+
+function megabytes(bytes: number): string {
+  return bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes} bytes`;
+}
+
+function describe(resource: Resource, { limits }: DocumentOptions): string {
+  const records = limits.recordsMax.toLocaleString("en-US");
+  return [
+    WORDS[resource].what,
+    "The answer is a **202** once the batch is on disk, and not before: a UUID, and in `Location` the address that tells what became of each record. With `Accept: text/plain` it is the bare UUID.",
+    `A batch has at most ${records} records, ${megabytes(limits.bodyBytesMax)} as sent and ${megabytes(limits.inflatedBytesMax)} inflated, nested ${limits.depthMax} deep.`,
+  ].join("\n\n");
+}
+
+function operationOf(resource: Resource, options: DocumentOptions): Operation {
+  const { operationId, summary } = WORDS[resource];
+  return {
+    operationId,
+    tags: ["Push"],
+    summary,
+    description: describe(resource, options),
+    security: [{ oauth2: [`${resource}:write`] }],
+    parameters: Object.keys(HEADER_PARAMETERS).map((name) => refTo("parameters", name)),
+    requestBody: {
+      description:
+        "A JSON array of records, UTF-8. It is accepted whole or refused whole, unless `Prefer` says otherwise.",
+      required: true,
+      content: {
+        "application/json": {
+          schema: schemaOf(batchName(resource)),
+          examples: { batch: { summary: "A batch of one record", value: [EXAMPLE_RECORDS[resource]] } },
+        },
+      },
+    },
+    responses: {
+      ...ANYWHERE,
+      202: refTo("responses", "Accepted"),
+      400: refTo("responses", "InvalidBatch"),
+      401: refTo("responses", "NoToken"),
+      403: refTo("responses", "Forbidden"),
+      409: refTo("responses", "BackfillNotOpen"),
+      413: refTo("responses", "PayloadTooLarge"),
+      415: refTo("responses", "UnsupportedMediaType"),
+      422: refTo("responses", "UnusableHeader"),
+      429: refTo("responses", "TooManyBatches"),
+      500: refTo("responses", "Internal"),
+      503: refTo("responses", "Unavailable"),
+    },
+  };
+}
+
+/** The post operation of each data endpoint. */
+export function dataOperations(options: DocumentOptions): Record<string, PathItem> {
+  return Object.fromEntries(
+    RESOURCES.map((resource) => [`/api/public/v1/${resource}`, { post: operationOf(resource, options) }]),
+  );
+}
+
+/** The batches and their answer. */
+export function dataSchemas({ limits }: DocumentOptions): Record<string, Schema> {
+  const batches = RESOURCES.map((resource): [string, Schema] => [
+    batchName(resource),
+    {
+      type: "array",
+      description: `A batch of ${resource}.`,
+      minItems: 1,
+      maxItems: limits.recordsMax,
+      items: schemaOf(COMPONENT_NAMES[resource]),
+    },
+  ]);
+  return {
+    ...Object.fromEntries(batches),
+    RequestId: {
+      type: "string",
+      format: "uuid",
+      maxLength: 36,
+      description: "The UUID (version 7) of an accepted batch.",
+      examples: [EXAMPLE_REQUEST_ID],
+    },
+    Accepted: {
+      type: "object",
+      description: "The batch is on disk.",
+      required: ["requestId"],
+      properties: { requestId: schemaOf("RequestId") },
+    },
+  };
+}
+
+/** The 202 of the data endpoints. */
+export const ACCEPTED_ANSWER = {
+  description:
+    "The batch is on disk and will be applied. The UUID is the request's: read what became of it at `Location`.",
+  headers: ratedHeadersOf("Location", "X-Correlation-Id", "Preference-Applied"),
+  content: {
+    "application/json": {
+      schema: schemaOf("Accepted"),
+      examples: { accepted: { value: { requestId: EXAMPLE_REQUEST_ID } } },
+    },
+    "text/plain": { schema: schemaOf("RequestId"), examples: { accepted: { value: EXAMPLE_REQUEST_ID } } },
+  },
+};

@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { preferenceOf } from "../platform/http/preference.ts";
+
+/** A drain takes up to 6 s of waiting; a request takes milliseconds to apply unless there is a backlog. */
+const WAIT_SECONDS_MAX = 10;
+/** Each waiting question costs a query of some 0.3 ms every quarter of a second; more than these are answered at once. */
+const WAITING_MAX = 200;
+/** So that one client cannot take all the room there is. */
+const WAITING_OF_ONE_MAX = 50;
+const FIRST_PAUSE_MS = 10;
+const PAUSE_MS_MAX = 250;
+
+/** Waits for `isDone`, no longer than a question asked for; answers the value of Preference-Applied, null without one. */
+export type WaitAsked = (request: FastifyRequest, isDone: () => Promise<boolean>) => Promise<string | null>;
+
+/**
+ * `Prefer: wait=<seconds>` (RFC 7240 section 4.3) on a question about a request: the answer may come up to so many
+ * seconds (10 at most) later if it is then final. Waiting ends at once when the service drains or the client is gone.
+ */
+export function createWait(app: FastifyInstance): WaitAsked {
+  const waiting = new Set<() => void>();
+  const waitingOf = new Map<string, number>();
+  let draining = false;
+  app.addHook("preClose", async () => {
+    draining = true;
+    for (const end of waiting) end();
+  });
+
+  /** A pause that the drain can end. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      waiting.add(end);
+    });
+  }
+
+  async function waitUntil(untilMs: number, request: FastifyRequest, isDone: () => Promise<boolean>) {
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!draining && !request.raw.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
+      const left = untilMs - performance.now();
+      if (left <= 0) break;
+      const pausedAt = performance.now();
+      await pause(Math.min(pauseMs, left));
+      if (request.waits !== undefined) request.waits.asked += performance.now() - pausedAt;
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
+    }
+  }
+
+  return async (request, isDone) => {
+    const asked = preferenceOf(request.headers["prefer"], "wait");
+    if (asked === null || !/^\d{1,9}$/.test(asked)) return null;
+    const seconds = Math.min(Number(asked), WAIT_SECONDS_MAX);
+    const who = request.principal?.clientId ?? "";
+    const ofWho = waitingOf.get(who) ?? 0;
+    if (ofWho < WAITING_OF_ONE_MAX) {
+      waitingOf.set(who, ofWho + 1);
+      await waitUntil(performance.now() + seconds * 1000, request, isDone).finally(() => {
+        const left = (waitingOf.get(who) ?? 1) - 1;
+        if (left > 0) waitingOf.set(who, left);
+        else waitingOf.delete(who);
+      });
+    }
+    return `wait=${seconds}`;
+  };
+}

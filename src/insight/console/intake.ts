@@ -1,0 +1,137 @@
+import type pg from "pg";
+import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { IntakeMinute, Rates } from "../../console/answers.ts";
+import { lowestIdAt } from "../../ingest/log/request-id.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { type ApplyLag, lookForLag } from "./apply-lag.ts";
+
+/**
+ * Batches and records received in each minute from id $1 on and before id $2, by resource. A batch has a row a bucket, each of
+ * which counts as its part of the batch; rejected records count too.
+ * Plan: an index scan of accept_log_request in one or two partitions.
+ */
+const countIntake = namedStatement(
+  "count-intake",
+  `select
+    date_trunc('minute', received_at) as minute, resource,
+    round(sum(1.0::float8 / batch_part_count))::integer as batches,
+    round(sum(batch_record_count::float8 / batch_part_count))::integer as records
+  from bellhop.accept_log
+  where request_id >= $1 and request_id < $2 and kind = 'b'
+  group by 1, 2`,
+);
+/** How many records are held, $1 at most. An index-only scan of quarantine_held_order. (Citus gathers no rows without a column.) */
+const countHeld = namedStatement(
+  "count-held",
+  `select count(*)::integer as held from (select 1 from bellhop.quarantine where state = 'h' limit $1) as counted`,
+);
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+/** What is received in a minute is in the log by then: an append that takes longer has failed. */
+const SETTLED_AFTER_MS = 2 * MINUTE_MS;
+/** Minutes counted by one statement: a busy one has 100,000 rows and takes some 60 ms. */
+const MINUTES_AT_ONCE = 5;
+/** A look that has taken so long leaves the older minutes to the next one. */
+const LOOK_MS_MAX = 300;
+const HELD_COUNTED_MAX = 10_000;
+
+type MinuteRates = Readonly<Record<Resource, Rates>>;
+
+/** What comes in now. Times are of the database's clock. */
+export interface Intake {
+  readonly now: string;
+  /** The last hour, oldest first; the last one is still growing. */
+  readonly minutes: readonly IntakeMinute[];
+  readonly lag: ApplyLag;
+  readonly held: number;
+}
+
+interface CountRow extends Rates {
+  readonly minute: Date;
+  readonly resource: ResourceLetter;
+}
+
+const nothing = (): Record<Resource, Rates> =>
+  Object.fromEntries(RESOURCES.map((resource) => [resource, { batches: 0, records: 0 }])) as Record<
+    Resource,
+    Rates
+  >;
+
+/**
+ * The last hour of a node's log, minute by minute. Minutes that are over are counted once and kept, so that a look costs the
+ * newest two, however many operators look; the hour is filled by the first looks, the newest minutes first.
+ */
+export class IntakeMeter {
+  readonly #pool: pg.Pool;
+  /** By the minute's beginning in milliseconds; `final`: nothing can come to it any more. */
+  readonly #counted = new Map<number, { readonly rates: MinuteRates; readonly final: boolean }>();
+  #looking: Promise<Intake> | undefined;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Looks now; whoever asks while somebody looks gets the same answer. */
+  look(): Promise<Intake> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<Intake> {
+    const { now, read } = await lookForLag(this.#pool);
+    const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
+    const oldest = newest - (MINUTES - 1) * MINUTE_MS;
+    await this.#fill(oldest, newest, now.getTime());
+    const lag = await read();
+    const held = await this.#pool.query<{ held: number }>({ ...countHeld, values: [HELD_COUNTED_MAX] });
+    return {
+      now: now.toISOString(),
+      minutes: Array.from({ length: MINUTES }, (_, at) => this.#minuteAt(oldest + at * MINUTE_MS)),
+      lag,
+      held: held.rows[0]?.held ?? 0,
+    };
+  }
+
+  #minuteAt(minute: number): IntakeMinute {
+    return {
+      minute: new Date(minute).toISOString(),
+      resources: this.#counted.get(minute)?.rates ?? null,
+    };
+  }
+
+  async #fill(oldest: number, newest: number, now: number): Promise<void> {
+    for (const minute of this.#counted.keys()) if (minute < oldest) this.#counted.delete(minute);
+    const startedAt = performance.now();
+    for (let last = newest; last >= oldest; last -= MINUTES_AT_ONCE * MINUTE_MS) {
+      const first = Math.max(oldest, last - (MINUTES_AT_ONCE - 1) * MINUTE_MS);
+      const minutes = Array.from(
+        { length: (last - first) / MINUTE_MS + 1 },
+        (_, at) => first + at * MINUTE_MS,
+      ).filter((minute) => this.#counted.get(minute)?.final !== true);
+      const [from] = minutes;
+      if (from === undefined) continue;
+      await this.#count(from, last, now);
+      if (performance.now() - startedAt > LOOK_MS_MAX) return;
+    }
+  }
+
+  async #count(first: number, last: number, now: number): Promise<void> {
+    const { rows } = await this.#pool.query<CountRow>({
+      ...countIntake,
+      values: [lowestIdAt(first), lowestIdAt(last + MINUTE_MS)],
+    });
+    const found = new Map<number, Record<Resource, Rates>>();
+    for (const { minute, resource, batches, records } of rows) {
+      const rates = found.get(minute.getTime()) ?? nothing();
+      rates[resourceOf(resource)] = { batches, records };
+      found.set(minute.getTime(), rates);
+    }
+    for (let minute = first; minute <= last; minute += MINUTE_MS) {
+      const final = minute + MINUTE_MS + SETTLED_AFTER_MS <= now;
+      this.#counted.set(minute, { rates: found.get(minute) ?? nothing(), final });
+    }
+  }
+}

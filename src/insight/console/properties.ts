@@ -1,0 +1,99 @@
+import type pg from "pg";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { isKey, type Position, type PositionShape } from "../../platform/http/position.ts";
+import type { Property } from "../../query/property.ts";
+
+/**
+ * The next $5 properties after ($3, $4) by codes; of one client code ($1), with either code beginning like $2 (in lower case).
+ * Plan: an index scan of the unique key; what does not match is passed over, 100,000 properties in some 50 ms.
+ */
+const listStatement = namedStatement(
+  "list-property-page",
+  `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode",
+    created_at as "createdAt"
+  from bellhop.property
+  where (client_code, property_code) > ($3::text, $4::text)
+    and ($1::text is null or client_code = $1)
+    and ($2::text is null or starts_with(lower(client_code), $2) or starts_with(lower(property_code), $2))
+  order by client_code, property_code
+  limit $5`,
+);
+/**
+ * Records held of the properties $2 in the buckets $1: one row each, $3 at most of all of them together. Property numbers are
+ * those of one bucket each. An index-only scan of quarantine_held.
+ */
+const findHeldStatement = namedStatement(
+  "find-held-of-properties",
+  `select property_id as "propertyId"
+  from bellhop.quarantine
+  where state = 'h' and bucket = any ($1::smallint[]) and property_id = any ($2::integer[])
+  limit $3`,
+);
+const listCodesStatement = namedStatement(
+  "list-client-codes",
+  `select client_code as "clientCode", count(*)::integer as properties
+  from bellhop.property
+  group by client_code
+  order by client_code
+  limit $1`,
+);
+
+/** A property that a batch has named, and how many of its records are held; those of a page are counted to 10,000 in all. */
+export interface PropertyRow extends Property {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly createdAt: Date;
+  readonly held: number;
+}
+
+/** Which properties are wanted. */
+export interface PropertyFilter {
+  readonly clientCode: string | undefined;
+  /** How either code begins, without regard to case. */
+  readonly search: string | undefined;
+}
+
+/** The codes of the last property told of. */
+export const PROPERTY_POSITION: PositionShape = [isKey, isKey];
+
+const CLIENT_CODES_MAX = 1_000;
+const HELD_COUNTED_MAX = 10_000;
+
+async function withHeld(pool: pg.Pool, page: readonly Omit<PropertyRow, "held">[]): Promise<PropertyRow[]> {
+  const buckets = [...new Set(page.map(({ bucket }) => bucket))];
+  const { rows } = await pool.query<{ propertyId: number }>({
+    ...findHeldStatement,
+    values: [buckets, page.map(({ propertyId }) => propertyId), HELD_COUNTED_MAX],
+  });
+  const held = new Map<number, number>();
+  for (const { propertyId } of rows) held.set(propertyId, (held.get(propertyId) ?? 0) + 1);
+  return page.map((property) => ({ ...property, held: held.get(property.propertyId) ?? 0 }));
+}
+
+/** One page of properties, by their codes. */
+export async function listProperties(
+  pool: pg.Pool,
+  { clientCode, search }: PropertyFilter,
+  start: Position | null,
+  limit: number,
+): Promise<{ rows: PropertyRow[]; next: Position | null }> {
+  const { rows } = await pool.query<Omit<PropertyRow, "held">>({
+    ...listStatement,
+    values: [clientCode ?? null, search?.toLowerCase() ?? null, ...(start ?? ["", ""]), limit + 1],
+  });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    rows: await withHeld(pool, page),
+    next: rows.length > limit && last !== undefined ? [last.clientCode, last.propertyCode] : null,
+  };
+}
+
+/** Every client code that has a property, in order; a thousand at most. */
+export async function listClientCodes(pool: pg.Pool): Promise<{ clientCode: string; properties: number }[]> {
+  const { rows } = await pool.query<{ clientCode: string; properties: number }>({
+    ...listCodesStatement,
+    values: [CLIENT_CODES_MAX],
+  });
+  return rows;
+}

@@ -1,1 +1,0 @@
-update bellhop.bucket_promise set settled = greatest(settled, $2::uuid) where bucket = $1

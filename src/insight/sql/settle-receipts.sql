@@ -1,1 +1,0 @@
-update bellhop.receipt_promise set settled = greatest(settled, $1::uuid)

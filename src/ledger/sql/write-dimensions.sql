@@ -1,8 +1,0 @@
-insert into night_dimension (bucket, property_id, dimension, status, room_type_code, booked_room_type_code,
-  market_segment_code, group_block_code, rate_code, channel, currency_code)
-select bucket, property_id, dimension, status, room_type_code, booked_room_type_code,
-  market_segment_code, group_block_code, rate_code, channel, currency_code
-from json_to_recordset($1::json) as named (bucket smallint, property_id integer, dimension bigint, status text,
-  room_type_code text, booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text,
-  channel text, currency_code text)
-on conflict do nothing

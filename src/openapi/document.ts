@@ -1,0 +1,151 @@
+import { backfillOperations } from "../backfill/openapi/backfill-operations.ts";
+import { BACKFILL_SCHEMAS } from "../backfill/openapi/backfill-schemas.ts";
+import {
+  CERTIFICATION_OPERATIONS,
+  CERTIFICATION_SCHEMAS,
+} from "../certification/openapi/certification-operations.ts";
+import { AUTH_PATHS } from "../identity/metadata.ts";
+import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
+import { SCOPES, type Scope } from "../identity/scopes.ts";
+import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
+import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
+import { insightOperations } from "../insight/openapi/insight-operations.ts";
+import { INSIGHT_SCHEMAS } from "../insight/openapi/insight-schemas.ts";
+import { ERROR_ANSWERS, ERROR_SCHEMAS } from "../platform/http/openapi/errors.ts";
+import { HEADER_PARAMETERS, HEADERS } from "../platform/http/openapi/headers.ts";
+import type { OpenApiDocument, PathItem, SecurityScheme, Server } from "../platform/http/openapi/model.ts";
+import type { DocumentOptions } from "../platform/http/openapi/options.ts";
+import { CHANGE_SCHEMAS, changeOperations } from "../query/openapi/change-operations.ts";
+import { readOperations } from "../query/openapi/read-operations.ts";
+import { READ_SCHEMAS } from "../query/openapi/read-schemas.ts";
+import { webhookOperations } from "../webhooks/openapi/webhook-operations.ts";
+import { WEBHOOK_SCHEMAS } from "../webhooks/openapi/webhook-schemas.ts";
+import { introduction, TAGS } from "./guide.ts";
+import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
+
+/** The version of the contract, not of the service: additions raise the second number. */
+const CONTRACT_VERSION = "1.0.0";
+
+const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  "inventories:write": "Push room inventory.",
+  "reservations:write": "Push reservations.",
+  "groups:write": "Push group block masters.",
+  read: "Read requests, records, histories and changes.",
+  "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
+  webhooks: "Register where you are told what happened.",
+  introspect: "Ask whether a token is good; no token carries it.",
+};
+
+function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
+  return {
+    oauth2: {
+      type: "oauth2",
+      description:
+        "Client credentials (RFC 6749 section 4.4). Access tokens are JWTs as in RFC 9068, signed with ES256; they are verified as RFC8725 asks.",
+      flows: {
+        clientCredentials: {
+          tokenUrl: authUrl + AUTH_PATHS.token,
+          scopes: Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_MEANINGS[scope]])),
+        },
+      },
+    },
+    clientBasic: {
+      type: "http",
+      scheme: "basic",
+      description:
+        "The client id and secret (RFC 6749 section 2.3.1), at the OAuth endpoints alone. They may stand in the form instead, but not in both.",
+    },
+    metricsToken: {
+      type: "http",
+      scheme: "bearer",
+      bearerFormat: "opaque, RFC8725 does not apply",
+      description: "A token of the operator's own for `/metrics`, where one is set. It is no access token.",
+    },
+  };
+}
+
+function serversOf(url: string): readonly Server[] {
+  return [
+    {
+      url,
+      description: "The deployment that gave out this document, be it production, staging or a sandbox",
+      "x-internal": false,
+    },
+  ];
+}
+
+/** Operations whose server is not that of the document say so, each. */
+function servedBy(
+  servers: readonly Server[],
+  paths: Readonly<Record<string, PathItem>>,
+): Record<string, PathItem> {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item).map(([method, operation]) => [method, { ...operation, servers }]),
+      ),
+    ]),
+  );
+}
+
+/**
+ * The OpenAPI 3.1 document of everything public. Records are described by the schemas that check them, errors by their
+ * registry. Without addresses it is relative, as `docs/openapi.json` is; with them it names the deployment.
+ */
+export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  const { baseUrl, authUrl } = options.addresses ?? { baseUrl: "", authUrl: "" };
+  const authOperations =
+    baseUrl === authUrl ? AUTH_OPERATIONS : servedBy(serversOf(authUrl), AUTH_OPERATIONS);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Bellhop API",
+      version: CONTRACT_VERSION,
+      summary: "Push room inventory, reservations and group blocks of hotels; read back what became of them.",
+      description: introduction(options),
+      contact: { name: "The operator of this deployment" },
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: serversOf(baseUrl === "" ? "/" : baseUrl),
+    tags: TAGS,
+    paths: mergePaths(
+      authOperations,
+      dataOperations(options),
+      readOperations(),
+      changeOperations(),
+      backfillOperations(),
+      insightOperations(),
+      webhookOperations(),
+      CERTIFICATION_OPERATIONS,
+      SERVICE_OPERATIONS,
+    ),
+    components: {
+      securitySchemes: securitySchemes(authUrl),
+      parameters: HEADER_PARAMETERS,
+      headers: HEADERS,
+      responses: { Accepted: ACCEPTED_ANSWER, ...ERROR_ANSWERS },
+      schemas: {
+        ...recordSchemas(),
+        ...dataSchemas(options),
+        ...READ_SCHEMAS,
+        ...CHANGE_SCHEMAS,
+        ...BACKFILL_SCHEMAS,
+        ...INSIGHT_SCHEMAS,
+        ...WEBHOOK_SCHEMAS,
+        ...CERTIFICATION_SCHEMAS,
+        ...ERROR_SCHEMAS,
+        ...AUTH_SCHEMAS,
+        ...SERVICE_SCHEMAS,
+      },
+    },
+  };
+}
+
+function mergePaths(...parts: readonly Readonly<Record<string, PathItem>>[]): Record<string, PathItem> {
+  const paths: Record<string, PathItem> = {};
+  for (const part of parts) {
+    for (const [path, item] of Object.entries(part)) paths[path] = { ...paths[path], ...item };
+  }
+  return paths;
+}

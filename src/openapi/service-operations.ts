@@ -1,0 +1,227 @@
+import { ANYWHERE } from "../platform/http/openapi/errors.ts";
+import { headersOf } from "../platform/http/openapi/headers.ts";
+import {
+  type Answer,
+  type Operation,
+  type PathItem,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "../platform/http/openapi/model.ts";
+
+function open(
+  words: Pick<Operation, "operationId" | "summary" | "description">,
+  responses: Operation["responses"],
+  security: Operation["security"] = [],
+): PathItem {
+  return {
+    get: {
+      ...words,
+      tags: ["Service"],
+      security,
+      responses: {
+        ...ANYWHERE,
+        400: refTo("responses", "BadRequest"),
+        ...responses,
+        500: refTo("responses", "Internal"),
+      },
+    },
+  };
+}
+
+const headers = headersOf("Cache-Control");
+
+/** The headers of what changes only with the deployment: it may be kept for a while, and then asked for again by its tag. */
+const keptHeaders: NonNullable<Answer["headers"]> = {
+  ...headersOf(),
+  "Cache-Control": {
+    description: "It may be kept for five minutes.",
+    required: true,
+    schema: { type: "string", const: "public, max-age=300", examples: ["public, max-age=300"] },
+  },
+  ETag: {
+    description: "The version, for `If-None-Match`.",
+    required: true,
+    schema: { type: "string", maxLength: 64, pattern: '^"[^"]+"$', examples: ['"V8dxVFF30yUQ4f85-K1KGW"'] },
+  },
+};
+
+const notModified: Answer = {
+  description: "It is the one that `If-None-Match` names. The body is empty.",
+  headers: keptHeaders,
+};
+
+function textAnswer(
+  description: string,
+  type: string,
+  example: string,
+  headers: NonNullable<Answer["headers"]> = headersOf(),
+): Answer {
+  return {
+    description,
+    headers,
+    content: {
+      [type]: {
+        schema: { type: "string", maxLength: 4_194_304, pattern: "^[^\\u0000]*$" },
+        examples: { text: { value: example } },
+      },
+    },
+  };
+}
+
+/** What tells of the service itself. */
+export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
+  "/healthz": open(
+    {
+      operationId: "getHealth",
+      summary: "Is the process alive?",
+      description:
+        "For a supervisor: no answer means that the process is to be restarted. It says nothing about the database.",
+    },
+    {
+      200: {
+        description: "It is.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Health"),
+            examples: { alive: { value: { status: "alive" } } },
+          },
+        },
+      },
+    },
+  ),
+  "/readyz": open(
+    {
+      operationId: "getReadiness",
+      summary: "Can it do what it is there for?",
+      description:
+        "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none. A node that accepts is ready when it can accept.",
+    },
+    {
+      200: {
+        description: "It can.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Readiness"),
+            examples: { ready: { value: { status: "ready", roles: ["accept", "apply", "read"] } } },
+          },
+        },
+      },
+      503: {
+        description: "It cannot now.",
+        headers,
+        content: {
+          "application/json": {
+            schema: schemaOf("Readiness"),
+            examples: {
+              unready: {
+                value: {
+                  status: "unready",
+                  roles: ["accept", "apply", "read"],
+                  reason: "The accept log has no database connection.",
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  ),
+  "/openapi.json": open(
+    {
+      operationId: "getOpenApi",
+      summary: "Get this document",
+      description:
+        "The OpenAPI 3.1 document of this deployment, with its own addresses and limits: for code generators and API clients.",
+    },
+    {
+      200: {
+        description: "The document.",
+        headers: keptHeaders,
+        content: { "application/json": { schema: schemaOf("OpenApi") } },
+      },
+      304: notModified,
+    },
+  ),
+  "/docs": open(
+    {
+      operationId: "getDocs",
+      summary: "Read the documentation",
+      description:
+        "Guides, reference and operation as pages for people. This document is one of them, `/docs/api`, with first steps that can be pasted into a shell.",
+    },
+    {
+      200: textAnswer("The page.", "text/html", "<!doctype html>", keptHeaders),
+      304: notModified,
+    },
+  ),
+  "/metrics": open(
+    {
+      operationId: "getMetrics",
+      summary: "Scrape the metrics",
+      description:
+        "For Prometheus, in its text format. Where the operator has set a token for it, that is asked for.",
+    },
+    {
+      200: textAnswer("The metrics.", "text/plain", "# TYPE bellhop_http_requests_total counter\n"),
+      401: refTo("responses", "NoMetricsToken"),
+    },
+    [{}, { metricsToken: [] }],
+  ),
+};
+
+/** The schemas of what tells of the service itself. */
+export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Health: {
+    type: "object",
+    description: "The process answers.",
+    required: ["status"],
+    properties: {
+      status: { type: "string", const: "alive", description: "Always `alive`.", examples: ["alive"] },
+    },
+  },
+  Readiness: {
+    type: "object",
+    description: "Whether the node can do what it is there for.",
+    required: ["status", "roles"],
+    properties: {
+      status: {
+        type: "string",
+        enum: ["ready", "unready"],
+        description: "Whether it can.",
+        examples: ["ready"],
+      },
+      roles: {
+        type: "array",
+        maxItems: 3,
+        items: { type: "string", enum: ["accept", "apply", "read"] },
+        description: "What the node is there for.",
+        examples: [["accept", "apply", "read"]],
+      },
+      reason: {
+        type: "string",
+        maxLength: 1024,
+        pattern: "^[^\\u0000]*$",
+        description: "Why not.",
+        examples: ["The accept log has no database connection."],
+      },
+    },
+  },
+  OpenApi: {
+    type: "object",
+    description: "An OpenAPI document.",
+    required: ["openapi", "info", "paths"],
+    properties: {
+      openapi: {
+        type: "string",
+        const: "3.1.0",
+        description: "The version of OpenAPI.",
+        examples: ["3.1.0"],
+      },
+      info: { type: "object", description: "What the API is." },
+      paths: { type: "object", description: "Its addresses." },
+    },
+  },
+};

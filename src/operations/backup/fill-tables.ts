@@ -1,0 +1,115 @@
+import type pg from "pg";
+import { ROW_SUM, type RowSum } from "../../apply/state/digest-rows.ts";
+import { VERSION_WINDOWS } from "../../apply/state/version-windows.ts";
+import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
+import { copyPartsIn } from "../../platform/db/copy-parts-in.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { openWindows } from "../../retention/open-windows.ts";
+import { BackupError } from "./backup-error.ts";
+import { columnList, describeTables, type TableDescription } from "./describe-tables.ts";
+
+/** The columns of the tables $1 that are numbered by themselves, and the sequence that numbers each. */
+const findIdentities = namedStatement(
+  "find-identities",
+  `select
+    format('%s.%s', namespace.nspname, numbered.relname) as table, attname as column,
+    pg_get_serial_sequence(format('%I.%I', namespace.nspname, numbered.relname), attname) as sequence
+  from pg_attribute
+  join pg_class as numbered on numbered.oid = attrelid
+  join pg_namespace as namespace on namespace.oid = numbered.relnamespace
+  where attidentity <> '' and not attisdropped and numbered.relkind in ('r', 'p')
+    and format('%s.%s', namespace.nspname, numbered.relname) = any ($1::text[])`,
+);
+
+interface Identity {
+  readonly table: string;
+  readonly column: string;
+  readonly sequence: string;
+}
+
+/** Tables that are given partitions when a term is first set, and not by a migration. */
+const OPENED_LATER = [REQUEST_OUTCOME, ...VERSION_WINDOWS];
+const ANY_WINDOW_MS = 7 * 86_400_000;
+
+/** Puts the partitions that are described in the place of the empty ones that there are. */
+async function replacePartitions(
+  client: pg.ClientBase,
+  { table, partitions }: TableDescription,
+): Promise<void> {
+  const windowed = OPENED_LATER.find((of) => `${of.schema}.${of.table}` === table);
+  if (windowed !== undefined)
+    await openWindows(client, windowed, { nowMs: Date.now(), windowMs: ANY_WINDOW_MS });
+  const [made] = await describeTables(client, [table]);
+  for (const { name } of made?.partitions ?? []) await client.query(`drop table ${name}`);
+  for (const { name, bounds } of partitions) {
+    await client.query(`create table ${name} (like ${table} including all)`);
+    await client.query(`alter table ${table} attach partition ${name} ${bounds}`);
+  }
+}
+
+/**
+ * Makes the tables ready to be filled: what migrations put there is removed, partitioned ones get the partitions that are described. Throws BackupError
+ * where the schema lacks a table or column of them.
+ */
+export async function prepareTables(
+  client: pg.ClientBase,
+  tables: readonly TableDescription[],
+): Promise<void> {
+  const names = tables.map(({ table }) => table);
+  const made = new Map((await describeTables(client, names)).map((table) => [table.table, table]));
+  for (const table of tables) {
+    const found = made.get(table.table);
+    const missing = table.columns.find((column) => found?.columns.includes(column) !== true);
+    if (found === undefined || missing !== undefined)
+      throw new BackupError(
+        `The schema has no ${table.table}${missing === undefined ? "" : `.${missing}`}, of which there are rows.`,
+      );
+    if (table.partitions.length > 0) await replacePartitions(client, table);
+  }
+  await client.query(`truncate ${names.join(", ")} cascade`);
+}
+
+/** A table as the parts that `fillTable` takes. */
+export function copyOutStatement(description: TableDescription): string {
+  return `copy (select ${columnList(description)} from ${description.table}) to stdout (format binary)`;
+}
+
+/** Fills one table with the parts of its binary COPY; answers how many rows they were. */
+export function fillTable(
+  client: pg.ClientBase,
+  description: TableDescription,
+  parts: AsyncIterable<Buffer>,
+): Promise<number> {
+  const statement = `copy ${description.table} (${columnList(description)}) from stdin (format binary)`;
+  return copyPartsIn(client, statement, parts);
+}
+
+/** Count and digest of a table's rows, whatever their order. */
+export async function sumTable(client: pg.ClientBase, description: TableDescription): Promise<RowSum> {
+  const { rows } = await client.query<RowSum>(
+    `select ${ROW_SUM(`row(${columnList(description)})::text`)} from ${description.table}`,
+  );
+  return rows[0] ?? { count: 0, hash: "" };
+}
+
+/** Has what numbers rows by itself go on behind the greatest number there is. */
+export async function moveIdentities(
+  client: pg.ClientBase,
+  tables: readonly TableDescription[],
+): Promise<void> {
+  const names = tables.map(({ table }) => table);
+  const { rows } = await client.query<Identity>({ ...findIdentities, values: [names] });
+  for (const { table, column, sequence } of rows)
+    await client.query(
+      `select setval($1, coalesce(max("${column}"), 1), max("${column}") is not null) from ${table}`,
+      [sequence],
+    );
+}
+
+/** Has the planner know what is in them; until then it takes them for empty. */
+export async function analyzeTables(
+  client: pg.ClientBase,
+  tables: readonly TableDescription[],
+): Promise<void> {
+  for (const { table } of tables) await client.query(`analyze ${table}`);
+}

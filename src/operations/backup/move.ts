@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import pg from "pg";
+import { copyOut } from "../../platform/db/copy-out.ts";
+import { migrate } from "../../platform/db/migrate.ts";
+import { readMigrations } from "../../platform/db/migration-files.ts";
+import { countPresent } from "../../platform/db/presence.ts";
+import { clearUnfinished, markUnfinished, readUnfinished } from "../../platform/db/unfinished.ts";
+import type { Logger } from "../../platform/telemetry/log.ts";
+import { BackupError } from "./backup-error.ts";
+import type { TableDescription } from "./describe-tables.ts";
+import {
+  analyzeTables,
+  copyOutStatement,
+  fillTable,
+  moveIdentities,
+  prepareTables,
+  sumTable,
+} from "./fill-tables.ts";
+import { claimDatabase, FILLING_NOTE } from "./restore.ts";
+import { settleFilled } from "./settle-filled.ts";
+import { tablesOf } from "./table-class.ts";
+import { PART_BYTES, withSnapshot } from "./write-backup.ts";
+
+const UNDO = "drop schema bellhop_unfinished cascade";
+const MOVING_NOTE = `A bellhop move of this database was cut off or is under way: run it again, or, to go on here, ${UNDO}.`;
+
+export interface MoveOptions {
+  /** The database that is left, opened as it is found. */
+  readonly from: pg.ClientConfig;
+  /** The empty one that is filled. */
+  readonly to: pg.ClientConfig;
+  /** For the note that is left behind; no password stands in it. */
+  readonly toName: string;
+  /** Leave the first one as it is: it stays in use. */
+  readonly rehearsal: boolean;
+  readonly log: Logger;
+  /** Called with what is done now. */
+  progress?(step: string): void;
+}
+
+export interface MoveReport {
+  readonly tables: readonly { readonly table: string; readonly rows: number }[];
+}
+
+async function withClient<Result>(
+  config: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ ...config, application_name: "bellhop move" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Nobody starts a service on it from here on, and nobody may have: a batch that it took now would be left behind. */
+async function closeSource(client: pg.Client, { from, log }: MoveOptions): Promise<void> {
+  const unfinished = await readUnfinished(client);
+  if (unfinished === undefined) {
+    await migrate(from, log);
+    await markUnfinished(client, { note: MOVING_NOTE, isDisposable: false });
+  } else if (unfinished.note !== MOVING_NOTE) throw new BackupError(unfinished.note);
+  if ((await countPresent(client)).size === 0) return;
+  await clearUnfinished(client);
+  throw new BackupError("The service is running on this database: stop every node, then move it.");
+}
+
+/** One table from one database to the other, no faster than that takes it; answers its rows. */
+async function copyTable(
+  source: pg.Client,
+  target: pg.Client,
+  description: TableDescription,
+): Promise<number> {
+  const parts = new PassThrough({ objectMode: true, highWaterMark: 2 });
+  // What ends it early is heard of by `filled`.
+  parts.on("error", () => undefined);
+  const filled = fillTable(target, description, parts);
+  filled.catch(() => undefined);
+  try {
+    const rows = await copyOut(source, copyOutStatement(description), PART_BYTES, async (part) => {
+      if (!parts.write(part)) await Promise.race([once(parts, "drain"), filled]);
+    });
+    parts.end();
+    if ((await filled) !== rows) throw new BackupError(`Not all rows of ${description.table} arrived.`);
+    return rows;
+  } catch (error) {
+    parts.destroy(error as Error);
+    await filled.catch(() => undefined);
+    throw error;
+  }
+}
+
+async function compareTable(
+  source: pg.Client,
+  target: pg.Client,
+  description: TableDescription,
+): Promise<void> {
+  const [there, here] = await Promise.all([sumTable(source, description), sumTable(target, description)]);
+  if (there.count !== here.count || there.hash !== here.hash)
+    throw new BackupError(`The rows of ${description.table} are others in the new database.`);
+}
+
+async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveReport> {
+  const { from, to, log, progress } = options;
+  await claimDatabase(target, FILLING_NOTE);
+  await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
+  return withSnapshot(from, tablesOf("kept", "state", "moved"), async ({ client: source, tables }) => {
+    await prepareTables(target, tables);
+    const moved: { table: string; rows: number }[] = [];
+    for (const description of tables) {
+      progress?.(`moving ${description.table}`);
+      moved.push({ table: description.table, rows: await copyTable(source, target, description) });
+    }
+    await moveIdentities(target, tables);
+    await analyzeTables(target, tables);
+    for (const description of tables) {
+      progress?.(`comparing ${description.table}`);
+      await compareTable(source, target, description);
+    }
+    return { tables: moved };
+  });
+}
+
+/**
+ * Copies everything from one database to another, empty one, the state and its change numbers too, and compares the two table by table by
+ * count and digest. No service may run on either. The former says afterwards that it was moved, so that nobody starts a service on it by
+ * mistake; a move that is cut off leaves it as it was but for that, and is run again. Throws BackupError.
+ */
+export async function move(options: MoveOptions): Promise<MoveReport> {
+  const { from, to, toName, rehearsal } = options;
+  return withClient(from, async (source) => {
+    await closeSource(source, options);
+    try {
+      const report = await withClient(to, async (target) => {
+        const copied = await copyAll(target, options);
+        await settleFilled(target, { nothingLost: true });
+        return copied;
+      });
+      await clearUnfinished(source);
+      const note = `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
+      if (!rehearsal) await markUnfinished(source, { note, isDisposable: false });
+      return report;
+    } catch (error) {
+      await clearUnfinished(source);
+      throw error;
+    }
+  });
+}

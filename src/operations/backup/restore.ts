@@ -1,0 +1,240 @@
+import pg from "pg";
+import { type ReplayReport, replay } from "../../apply/replay.ts";
+import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
+import { type KeySealer, openEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
+import { readCopiedRows } from "../../platform/db/copied-rows.ts";
+import { migrate } from "../../platform/db/migrate.ts";
+import { readMigrations } from "../../platform/db/migration-files.ts";
+import { sqlState } from "../../platform/db/sql-state.ts";
+import { markUnfinished, readUnfinished, UNFINISHED_SCHEMA } from "../../platform/db/unfinished.ts";
+import type { Logger } from "../../platform/telemetry/log.ts";
+import { BackupError } from "./backup-error.ts";
+import { analyzeTables, fillTable, moveIdentities, prepareTables } from "./fill-tables.ts";
+import type { BackupHeader } from "./manifest.ts";
+import { type BackupContent, type CopiedTable, readBackup, verifyBackup } from "./read-backup.ts";
+import { settleFilled } from "./settle-filled.ts";
+
+/** Advisory lock of whoever fills a database (any fixed number of our own). */
+const FILLING_LOCK = 7_302_011;
+
+/** Schemas of ours; a replay that was cut off may have left others of its own. */
+const OUR_SCHEMAS = `select quote_ident(nspname) as name from pg_namespace
+  where nspname in ('bellhop', 'bellhop_state', 'bellhop_migration', 'bellhop_unfinished', 'analytics')
+    or nspname like 'bellhop\\_replay\\_%'`;
+
+const OUT_OF_SHARED_MEMORY = "53200";
+
+/** A log of years has more partitions than one transaction may lock, so they go one by one. */
+async function dropTables(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', namespace.nspname, part.relname) as name
+    from pg_class as part join pg_namespace as namespace on namespace.oid = part.relnamespace
+    where part.relispartition and quote_ident(namespace.nspname) = any ($1::text[])`,
+    [schemas],
+  );
+  for (const { name } of rows) await client.query(`drop table if exists ${name}`);
+}
+
+async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
+  const drop = () => client.query(`drop schema ${schemas.join(", ")} cascade`);
+  await drop().catch(async (error: unknown) => {
+    if (sqlState(error) !== OUT_OF_SHARED_MEMORY) throw error;
+    await dropTables(client, schemas);
+    await drop();
+  });
+}
+
+/**
+ * Takes an empty database for the client's session, to be filled: from now on it says `note` to whoever starts something on
+ * it. What an earlier try has left there is dropped; anything else of ours in it is a reason to refuse. Throws BackupError.
+ */
+export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
+  const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+    FILLING_LOCK,
+  ]);
+  if (lock.rows[0]?.taken !== true)
+    throw new BackupError("Another restore or move is filling this database: wait for its end.");
+  // Nothing counts before the last commit (`settleFilled`), which is waited for, and with it all before it.
+  await client.query("set synchronous_commit = off");
+  const { rows } = await client.query<{ name: string }>(OUR_SCHEMAS);
+  if (rows.length > 0) {
+    const unfinished = await readUnfinished(client);
+    if (unfinished?.isDisposable !== true)
+      throw new BackupError(
+        "The database is not empty, there is a Bellhop in it: name an empty one (a new database, or another DATA_DIR).",
+      );
+    // Last of all what says that it may be dropped.
+    const names = rows.map(({ name }) => name).filter((name) => name !== UNFINISHED_SCHEMA);
+    await dropSchemas(client, [...names, UNFINISHED_SCHEMA]);
+  }
+  await markUnfinished(client, { note, isDisposable: true });
+}
+
+/** The table whose rows are looked at before a restore begins. */
+const PAYLOAD_KEYS = "bellhop.payload_key";
+
+function storedKeys({ description: { columns }, bytes }: CopiedTable): StoredPayloadKey[] {
+  return readCopiedRows(bytes).map((values) => {
+    const of = (column: string) => values[columns.indexOf(column)] ?? null;
+    return {
+      keyId: uuidText(of("key_id")?.toString("hex") ?? ""),
+      sealed: of("sealed")?.toString() ?? "",
+      isCurrent: of("retired_at") === null,
+    };
+  });
+}
+
+function uuidText(digits: string): string {
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/**
+ * Throws BackupError where the backup's current payload key does not open, since the batches in it could not be read when the log is
+ * replayed, which is hours later for a large one.
+ */
+function checkPayloadKeys(keys: CopiedTable, sealer: KeySealer, log: Logger): void {
+  try {
+    openEachPayloadKey(storedKeys(keys), sealer, (keyId) =>
+      log.warn(
+        { keyId },
+        "a retired payload key does not open: what is sealed under it, if anything is, cannot be restored",
+      ),
+    );
+  } catch (cause) {
+    const message = `Batches in the backup are sealed and could not be read, so nothing was begun: ${(cause as Error).message}`;
+    throw new BackupError(message, { cause });
+  }
+}
+
+/** What a database says of itself that is being filled. */
+export const FILLING_NOTE =
+  "This database is being filled by bellhop restore or move, or one of them was cut off: run it again, it begins anew.";
+
+export interface RestoreOptions {
+  readonly path: string;
+  readonly clientConfig: pg.ClientConfig;
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  /** Opens the keys that batches in the backup are sealed with. */
+  readonly sealer: KeySealer;
+  /** Finish also where the state that was rebuilt is not the one that the backup was taken of. */
+  readonly acceptDifference: boolean;
+  /** Nothing was accepted after the backup was taken: cursors and positions stay good. It has to hold the state. */
+  readonly nothingLost: boolean;
+  /** Run when everything is in place and before anybody may use it. */
+  beforeUse?(client: pg.ClientBase): Promise<void>;
+  /** Called with what is done now, and how far it is. */
+  progress?(step: string): void;
+}
+
+export interface RestoreReport {
+  readonly content: BackupContent;
+  /** What the log was rebuilt to. */
+  readonly rebuilt: StateDigest;
+  /** Whether that, and the state itself where the backup held it, is the one that the backup was taken of. */
+  readonly equal: boolean;
+  readonly parts: number;
+  readonly finished: boolean;
+}
+
+function sameState(one: StateDigest, other: StateDigest): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/**
+ * The schema of the backup has to be one that this version has had: it is made first, filled, and brought up to date then.
+ */
+async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<string>> {
+  const ours = new Map((await readMigrations()).map(({ name, checksum }) => [name, checksum]));
+  const other = migrations.find(({ name, checksum }) => ours.get(name) !== checksum);
+  if (other !== undefined)
+    throw new BackupError(
+      `The backup has the migration ${other.name}, which this version of Bellhop does not know in that form: restore it with the version that wrote it or a newer one.`,
+    );
+  return new Set(migrations.map(({ name }) => name));
+}
+
+async function fill(client: pg.Client, options: RestoreOptions): Promise<BackupContent> {
+  const { path, clientConfig, log, progress } = options;
+  return readBackup(path, {
+    async begin(header) {
+      await migrate(clientConfig, log, { filling: await migrationsOf(header) });
+      await prepareTables(client, header.tables);
+    },
+    table(description, parts) {
+      progress?.(`filling ${description.table}`);
+      return fillTable(client, description, parts);
+    },
+  });
+}
+
+/** Every migration of this version runs on what was filled in, as it would have on the database that was backed up. */
+async function bringUpToDate(
+  client: pg.Client,
+  options: RestoreOptions,
+  { header }: BackupContent,
+): Promise<void> {
+  const { clientConfig, log, progress } = options;
+  await moveIdentities(client, header.tables);
+  const all = new Set((await readMigrations()).map(({ name }) => name));
+  await migrate(clientConfig, log, { filling: all });
+  progress?.("counting what is in the tables");
+  await analyzeTables(client, header.tables);
+}
+
+/** Rebuilds the state from the log; where the backup held none, that is the state from now on. */
+async function rebuild(
+  client: pg.Client,
+  options: RestoreOptions,
+  { header }: BackupContent,
+): Promise<ReplayReport> {
+  const { clientConfig, pool, progress } = options;
+  const report = await replay({
+    clientConfig,
+    pool,
+    swap: !header.withState,
+    progress: (buckets, parts) => progress?.(`replaying the log: ${buckets} buckets, ${parts} parts`),
+  });
+  // What it replaced was empty.
+  if (report.formerSchema !== null) await dropStateSchema(client, report.formerSchema);
+  return report;
+}
+
+async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<RestoreReport> {
+  await claimDatabase(client, FILLING_NOTE);
+  const content = await fill(client, options);
+  await bringUpToDate(client, options, content);
+  const { rebuilt, live, parts } = await rebuild(client, options, content);
+  const { withState } = content.header;
+  const expected = content.manifest.state;
+  const equal = sameState(rebuilt, expected) && (!withState || sameState(live, expected));
+  if (!equal && !options.acceptDifference) return { content, rebuilt, equal, parts, finished: false };
+  await options.beforeUse?.(client);
+  await settleFilled(client, options);
+  return { content, rebuilt, equal, parts, finished: true };
+}
+
+/**
+ * Fills an empty database with what a backup holds, rebuilds the state from its log, and compares it with the state that the
+ * backup was taken of, by digest. The backup is read and checked whole, and its keys are tried, before anything is written. Until all is done the
+ * database says of itself that it is not to be used, and a restore that is run again begins anew. Throws BackupError, and
+ * DamagedBackupError for a file that is none or not whole.
+ */
+export async function restore(options: RestoreOptions): Promise<RestoreReport> {
+  options.progress?.("checking the backup");
+  const { header, kept } = await verifyBackup(options.path, PAYLOAD_KEYS);
+  if (kept !== undefined) checkPayloadKeys(kept, options.sealer, options.log);
+  await migrationsOf(header);
+  if (options.nothingLost && !header.withState)
+    throw new BackupError(
+      "Change numbers are of the state, which this backup does not hold: --nothing-lost is for one taken with --with-state.",
+    );
+  const client = new pg.Client({ ...options.clientConfig, application_name: "bellhop restore" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await restoreInto(client, options);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

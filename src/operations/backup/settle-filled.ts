@@ -1,0 +1,51 @@
+import type pg from "pg";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
+import { clearUnfinished } from "../../platform/db/unfinished.ts";
+import { beginCursorEpoch } from "../../query/changes/cursor-epoch.ts";
+
+/** Endpoints that are told of changes stand nowhere any more: what was lost may have been told, and what comes may bear the numbers of it. */
+const voidWebhookPositions = namedStatement(
+  "void-webhook-positions",
+  `update bellhop.webhook_endpoint set positions = null where 'changes.available' = any (events)`,
+);
+/** Pauses those that are told of changes, by $1 because of $2, until somebody who has read the records anew resumes them. */
+const pauseChangeEndpoints = namedStatement(
+  "pause-change-endpoints",
+  `update bellhop.webhook_endpoint set paused_at = clock_timestamp(), paused_by = $1, pause_reason = $2
+  where 'changes.available' = any (events) and paused_at is null`,
+);
+
+/** The sessions that wrote these log writers were another database's: nothing will appear in them any more. */
+async function sealLogWriters(client: pg.ClientBase): Promise<void> {
+  await client.query("update bellhop.log_writer set sealed_at = clock_timestamp() where sealed_at is null");
+}
+
+/**
+ * What was handed out after the state was taken that is here now is unknown, and will be handed out again: whoever holds a cursor is told so, and
+ * endpoints that are told of changes are paused by `by` because of `why`. Answers how many were not paused before. No node may run.
+ */
+export async function voidWhatWasTold(client: pg.ClientBase, by: string, why: string): Promise<number> {
+  await beginCursorEpoch(client);
+  const reason = `${why}: read the records anew, then resume this endpoint.`;
+  await client.query(voidWebhookPositions);
+  return (await client.query({ ...pauseChangeEndpoints, values: [by, reason] })).rowCount ?? 0;
+}
+
+/**
+ * Makes a filled database fit to be used, in one transaction, the last: from its end on it may be. `nothingLost`: it stands where its original
+ * stood when that was last used, so that cursors and positions mean what they meant.
+ */
+export async function settleFilled(
+  client: pg.ClientBase,
+  { nothingLost }: { readonly nothingLost: boolean },
+): Promise<void> {
+  await client.query("reset synchronous_commit");
+  await withTransaction(client, async () => {
+    await sealLogWriters(client);
+    if (!nothingLost) await voidWhatWasTold(client, "restore", "The database was restored from a backup");
+    // Nodes ask by its number whether anything has changed.
+    await client.query("update bellhop.auth_epoch set epoch = epoch + 1");
+    await clearUnfinished(client);
+  });
+}

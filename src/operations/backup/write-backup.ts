@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, zstdCompress } from "node:zlib";
+import pg from "pg";
+import { readReplayHorizon } from "../../apply/state/replay-base.ts";
+import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
+import { CODE_VERSION } from "../../platform/db/code-version.ts";
+import { endWithClient } from "../../platform/db/connection.ts";
+import { copyOut } from "../../platform/db/copy-out.ts";
+import { isDistributed } from "../../platform/db/distribution.ts";
+import { holdOffExclusiveWork } from "../../platform/db/exclusive-work.ts";
+import { readRecords } from "../../platform/db/migration-records.ts";
+import { ARCHIVE_END, entryBytes } from "./archive.ts";
+import { BackupError } from "./backup-error.ts";
+import type { BackupSink } from "./backup-file.ts";
+import { describeTables, type TableDescription } from "./describe-tables.ts";
+import { copyOutStatement } from "./fill-tables.ts";
+import {
+  type BackupHeader,
+  type BackupManifest,
+  HEADER_NAME,
+  MANIFEST_NAME,
+  newHeader,
+  partName,
+  sealText,
+  sha256,
+  type TableSum,
+} from "./manifest.ts";
+import { TABLE_CLASSES, tablesOf } from "./table-class.ts";
+
+/** One state of the whole database, for as long as the client's transaction lasts. */
+interface Snapshot {
+  readonly client: pg.Client;
+  /** In an order in which they can be filled. */
+  readonly tables: readonly TableDescription[];
+}
+
+const DISTRIBUTED =
+  "The tables are distributed over workers of Citus, which have no snapshot in common: back up coordinator and workers with PostgreSQL's own tools (docs/backup.md).";
+
+/**
+ * Opens one snapshot of these tables for `work`, by a session of its own. The tables are locked, against changes of their shape only, before the
+ * snapshot is taken: whoever put others in their place in between (retention, a replay's swap) would leave the snapshot with
+ * tables that are empty in it. Throws BackupError where the tables are distributed, and
+ * WorkUnderWay where somebody rewrites or replays the log.
+ */
+export async function withSnapshot<Result>(
+  clientConfig: pg.ClientConfig,
+  tables: readonly string[],
+  work: (snapshot: Snapshot) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ ...clientConfig, application_name: "bellhop backup" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    if (await isDistributed(client)) throw new BackupError(DISTRIBUTED);
+    await endWithClient(client);
+    await holdOffExclusiveWork(client);
+    // Between two tables, and while the disk of the backup is slow, it is this session that waits.
+    await client.query("set idle_in_transaction_session_timeout = 0; set tcp_user_timeout = 0");
+    // As text, which a digest is made of, values are to be the same whatever the server's defaults are.
+    await client.query("set bytea_output = 'hex'; set intervalstyle = 'postgres'");
+    const described = await describeTables(client, tables);
+    await client.query("begin isolation level repeatable read read only");
+    await client.query(`lock table ${described.map(({ table }) => table).join(", ")} in access share mode`);
+    // Partitions that came before the lock was had.
+    return await work({ client, tables: await describeTables(client, tables) });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Some parts are held at once, raw and compressed; smaller ones compress worse and cost more calls. */
+export const PART_BYTES = 4 * 1_048_576;
+
+const compress = promisify(zstdCompress) as (
+  bytes: Buffer,
+  options: { params: Record<number, number> },
+) => Promise<Buffer>;
+/** Bodies are compressed already; of the rest level 1 leaves a fifth, and keeps up with what PostgreSQL sends. */
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+export interface BackupOptions {
+  readonly clientConfig: pg.ClientConfig;
+  /** The state, too; where a replay cannot make it again it is taken along in any case. */
+  readonly withState: boolean;
+  readonly sink: BackupSink;
+  /** Called with the process number of the session that reads, before it does. */
+  opened?(backendPid: number): void;
+  /** Called after each table: its name, and the bytes of the file so far. */
+  progress?(table: string, bytes: number): void;
+}
+
+/** What was written. */
+export interface BackupReport {
+  readonly name: string;
+  readonly bytes: number;
+  readonly header: BackupHeader;
+  readonly manifest: BackupManifest;
+}
+
+/** Where retention has taken out of the log what the state was made of, a replay cannot make it again. */
+async function isStateNeeded(client: pg.ClientBase): Promise<boolean> {
+  const { logMs, versionsMs } = await readReplayHorizon(client);
+  return logMs !== null || versionsMs !== null;
+}
+
+async function describeSnapshot({ client, tables }: Snapshot, withState: boolean): Promise<BackupHeader> {
+  const { rows } = await client.query<Pick<BackupHeader, "takenAt" | "postgres">>(
+    `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt",
+      current_setting('server_version') as postgres`,
+  );
+  const records = await readRecords(client);
+  const { takenAt = "", postgres = "" } = rows[0] ?? {};
+  const version = CODE_VERSION;
+  const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table]?.class === "kept");
+  return newHeader({
+    version,
+    takenAt,
+    postgres,
+    migrations: records.map(({ name, checksum }) => ({ name, checksum })),
+    withState,
+    tables: taken,
+  });
+}
+
+/** Writes entries and counts their bytes. */
+class Entries {
+  readonly #sink: BackupSink;
+  readonly #atMs: number;
+  bytes = 0;
+
+  constructor(sink: BackupSink, atMs: number) {
+    this.#sink = sink;
+    this.#atMs = atMs;
+  }
+
+  async add(name: string, content: Buffer): Promise<void> {
+    await this.raw(entryBytes({ name, content }, this.#atMs));
+  }
+
+  async raw(bytes: Buffer): Promise<void> {
+    await this.#sink.write(bytes);
+    this.bytes += bytes.length;
+  }
+}
+
+async function writeTable(
+  client: pg.Client,
+  description: TableDescription,
+  entries: Entries,
+): Promise<TableSum> {
+  const { table } = description;
+  const sum = createHash("sha256");
+  let [parts, bytes] = [0, 0];
+  const rows = await copyOut(client, copyOutStatement(description), PART_BYTES, async (part) => {
+    sum.update(part);
+    bytes += part.length;
+    parts += 1;
+    await entries.add(partName(table, parts), await compress(part, ZSTD));
+  });
+  return { table, rows, bytes, parts, sha256: sum.digest("hex") };
+}
+
+async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promise<BackupReport> {
+  const { sink, opened, progress } = options;
+  const withState = options.withState || (await isStateNeeded(snapshot.client));
+  const header = await describeSnapshot(snapshot, withState);
+  const session = await snapshot.client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  opened?.(session.rows[0]?.pid ?? 0);
+  const entries = new Entries(sink, Date.parse(header.takenAt));
+  const headerText = sealText(header);
+  await entries.add(HEADER_NAME, headerText);
+  const tables: TableSum[] = [];
+  for (const description of header.tables) {
+    tables.push(await writeTable(snapshot.client, description, entries));
+    progress?.(description.table, entries.bytes);
+  }
+  const state = await digestState(snapshot.client, STATE_SCHEMA);
+  const manifest = { headerSha256: sha256(headerText), tables, state };
+  await entries.add(MANIFEST_NAME, sealText(manifest));
+  await entries.raw(ARCHIVE_END);
+  return { name: sink.name, bytes: entries.bytes, header, manifest };
+}
+
+/**
+ * Writes one consistent copy of the service's data, from one snapshot, while the service goes on: what is kept (table-class.ts)
+ * and, where asked for or needed, the state; what is held in memory does not grow with it. Throws BackupError, and what PostgreSQL answers; then nothing
+ * of the backup stays.
+ */
+export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
+  const { clientConfig, sink } = options;
+  try {
+    const report = await withSnapshot(clientConfig, tablesOf("kept", "state"), (snapshot) =>
+      writeSnapshot(snapshot, options),
+    );
+    await sink.finish();
+    return report;
+  } catch (error) {
+    await sink.abandon();
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { sizeText } from "../../cli/amounts.ts";
+import { count, flag, type Noun, verb, withDefault } from "../../cli/command.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { type DistributionReport, distributeByBucket } from "../../platform/db/distribute.ts";
+
+function reportLines({ workers, shards, steps, distributed }: DistributionReport): string[] {
+  const lines = steps.map(({ table, done, bytes }) => {
+    const what = `${distributed ? "distributed" : "would be distributed"} by bucket, ${sizeText(bytes)} copied`;
+    return `  ${table.padEnd(36)} ${done ? "already distributed" : what}`;
+  });
+  const end = distributed
+    ? `Done; ${shards} shards per table. Start the service.`
+    : `Nothing was changed; ${shards} shards per table.`;
+  return [
+    `Workers: ${workers.join(", ")}.`,
+    ...lines,
+    steps.every(({ done }) => done) ? "Nothing to do." : end,
+  ];
+}
+
+const distribute = verb({
+  summary: "distribute the tables by bucket over the workers of Citus",
+  details:
+    "DATABASE_URL is the coordinator, with the extension and the workers added (docs/scale.md). Existing rows are distributed too, in one " +
+    "transaction; run again, it does the rest. Stop the service first.",
+  options: {
+    shards: withDefault(
+      count(`shards that the ${BUCKET_COUNT} buckets are divided into`, { least: 1, most: BUCKET_COUNT }),
+      32,
+    ),
+    dryRun: flag("print what would be done and change nothing"),
+  },
+  examples: ["citus distribute --dry-run", "citus distribute --shards 64"],
+  json: '{"workers", "shards", "steps": [{"table", "done", "bytes"}], "distributed"}',
+  run: ({ shards, dryRun }, { output, session }) =>
+    // Empty tables are distributed at once, so it may come before the first start.
+    session.database(
+      async ({ pool, who }) => {
+        const report = await distributeByBucket(pool, { shards, dryRun });
+        const detail = { shards, workers: report.workers };
+        if (report.distributed) await recordAudit(pool, { who, what: "citus distribute", detail });
+        output.result(report, reportLines(report));
+      },
+      { first: true },
+    ),
+});
+
+export const command: Noun = { verbs: { distribute } };

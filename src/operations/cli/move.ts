@@ -1,0 +1,80 @@
+import pg from "pg";
+import { flag, type Noun, parsed, required, verb } from "../../cli/command.ts";
+import { table } from "../../cli/output.ts";
+import type { Config } from "../../config.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import { type MoveReport, move } from "../backup/move.ts";
+
+/** An address without its user, password and options. Throws UsageError. */
+function addressName(url: string, option: string): string {
+  try {
+    // A socket's directory stands among the options, which URL does not read.
+    if (!/^postgres(ql)?:\/\//.test(url)) throw new Error("It has another scheme.");
+    const { host, port, database } = new pg.Client({ connectionString: url });
+    return `${host}:${port}/${database ?? ""}`;
+  } catch (cause) {
+    throw new UsageError(
+      `${option} must be the address of a database, such as postgresql://user@host/name.`,
+      { cause },
+    );
+  }
+}
+
+function reportLines({ tables }: MoveReport, config: Config, name: string, isRehearsal: boolean): string[] {
+  const rows = tables.filter((one) => one.rows > 0).map((one) => [one.table, String(one.rows)]);
+  const former =
+    config.databaseUrl === undefined ? `${config.dataDir}/postgres` : "its error says how to go back";
+  const next = isRehearsal
+    ? ["Rehearsal: continue with the previous database and drop the new one."]
+    : [
+        "Set DATABASE_URL to the new database and start the service. Keep all other settings, KEY_ENCRYPTION_KEY above all.",
+        `No service starts on the previous database any more. Remove it once you trust the new one (${former}).`,
+      ];
+  return [
+    ...table(["TABLE", "ROWS"], rows),
+    "",
+    `Moved to ${name}; row counts and digests of all tables are equal.`,
+    ...next,
+  ];
+}
+
+const own = verb({
+  summary: "move all data to another database",
+  details:
+    "Copies everything from the service's database (embedded or DATABASE_URL) to an empty one and compares the two table by table. " +
+    "Cursors, change numbers and webhooks continue. Stop the service first.",
+  options: {
+    to: required(
+      parsed("DATABASE_URL", "the new database: PostgreSQL 15 or newer, empty", (url, name) => ({
+        url,
+        name: addressName(url, name),
+      })),
+    ),
+    rehearsal: flag("copy and compare only: the previous database stays in use"),
+  },
+  examples: [
+    "move --to postgresql://bellhop@db.internal/bellhop --rehearsal",
+    "move --to postgresql://bellhop@db.internal/bellhop",
+  ],
+  json: '{"to", "tables": [{"table", "rows"}], ...}',
+  run: ({ to, rehearsal }, { output, session }) =>
+    session.asService(true, ({ config, database: from, log, who }) =>
+      session.named("--to", to.url, async (target) => {
+        const progress = output.progress();
+        const report = await move({
+          from: from.clientConfig,
+          to: target.database.clientConfig,
+          toName: to.name,
+          log,
+          rehearsal,
+          progress: progress.show,
+        });
+        progress.end();
+        await recordAudit(target.pool, { who, what: "move", detail: { to: to.name } });
+        output.result({ to: to.name, ...report }, reportLines(report, config, to.name, rehearsal));
+      }),
+    ),
+});
+
+export const command: Noun = { own };

@@ -1,0 +1,122 @@
+import { flag, type Noun, required, text, verb } from "../../cli/command.ts";
+import { fields, type Output } from "../../cli/output.ts";
+import type { Opened } from "../../cli/session.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import { importErasures } from "../../privacy/erasure/list-file.ts";
+import { readListFile } from "../../privacy/erasure/list-on-disk.ts";
+import { applyImported } from "../../privacy/erasure/run-erasure.ts";
+import { verifyBackup } from "../backup/read-backup.ts";
+import { type RestoreReport, restore } from "../backup/restore.ts";
+
+async function check(file: string, output: Output): Promise<void> {
+  const { header, manifest } = await verifyBackup(file);
+  const { takenAt, version, postgres, withState } = header;
+  output.result(
+    { file, takenAt, version, postgres, withState, state: manifest.state },
+    fields([
+      ["backup", "complete and undamaged"],
+      ["as of", takenAt],
+      ["written by", `Bellhop ${version} on PostgreSQL ${postgres}`],
+      ["state", withState ? "included" : "rebuilt from the log"],
+      ["current records", String(manifest.state.currentRecords)],
+    ]),
+  );
+}
+
+function reportLines({ content, parts, equal, finished }: RestoreReport): string[] {
+  const { currentRecords, versions } = content.manifest.state;
+  return [
+    ...fields([
+      ["backup as of", content.header.takenAt],
+      ["replayed", `${parts} parts of the log`],
+      ["current records", String(currentRecords)],
+      ["versions", String(versions)],
+      [
+        "compared",
+        equal ? "equal to the state that was backed up" : "DIFFERENT from the state that was backed up",
+      ],
+    ]),
+    finished
+      ? "The database is ready: start the service. docs/backup.md lists what to tell partners."
+      : "The database must not be used yet. To accept a known difference, run again with --accept-difference.",
+  ];
+}
+
+const own = verb({
+  summary: "fill an empty database from a backup, or check a backup",
+  details:
+    "Rebuilds current records, versions and the ledger from the log and compares them with those of the backup by digest. Refuses, before " +
+    "anything is written, a database that Bellhop already uses, a damaged file, and payloads that KEY_ENCRYPTION_KEY does not decrypt. " +
+    "If interrupted, run it again: it starts over. No service starts on the database before it has finished.",
+  args: { file: required(text("FILE", "the backup")) },
+  options: {
+    check: flag("only read the file and check all of it"),
+    erasures: text("LIST", "newest erasure list (bellhop erasure export): erases everybody on it again"),
+    withoutErasures: flag("restore without an erasure list: erased guests may reappear"),
+    into: text("DATABASE_URL", "database to fill (default: that of the settings)"),
+    nothingLost: flag(
+      "the service was stopped before the backup and has not run since: cursors and webhooks continue (needs a backup --with-state)",
+    ),
+    acceptDifference: flag("finish although the state differs from the one that was backed up"),
+  },
+  examples: [
+    "restore /backups/bellhop.tar --check",
+    "restore /backups/bellhop.tar --erasures /secure/erasures.json",
+    "restore /backups/bellhop.tar --without-erasures --into postgresql://bellhop@db/bellhop",
+  ],
+  json: '{"equal", "finished", "parts", "expected", "rebuilt"}; with --check {"file", "takenAt", "version", "postgres", "withState", "state"}',
+  exitCodes: "0 finished and equal, 1 not finished, or finished with a difference.",
+  run: async (values, { output, session }) => {
+    const {
+      file,
+      check: isCheck,
+      erasures: path,
+      withoutErasures,
+      into,
+      nothingLost,
+      acceptDifference,
+    } = values;
+    if (isCheck) return check(file, output);
+    if ((path === undefined) !== withoutErasures)
+      throw new UsageError(
+        "A backup contains guests erased since it was taken: give --erasures LIST or --without-erasures.",
+      );
+    // Read before anything begins.
+    const list = path === undefined ? undefined : await readListFile(path);
+    const progress = output.progress();
+    const fill = async ({ database: { clientConfig }, pool, log, sealer, who }: Opened): Promise<number> => {
+      const report = await restore({
+        path: file,
+        log,
+        sealer,
+        clientConfig,
+        pool,
+        nothingLost,
+        acceptDifference,
+        progress: progress.show,
+        ...(list === undefined
+          ? {}
+          : {
+              beforeUse: async (client) => {
+                await importErasures(client, list);
+                const ids = list.erasures.map(({ erasureId }) => erasureId);
+                await applyImported(client, ids, who);
+              },
+            }),
+      });
+      progress.end();
+      const { equal, finished, content, parts, rebuilt } = report;
+      const detail = { file, takenAt: content.header.takenAt, equal };
+      if (finished) await recordAudit(pool, { who, what: "restore", detail });
+      output.result(
+        { equal, finished, parts, expected: content.manifest.state, rebuilt },
+        reportLines(report),
+      );
+      return equal ? 0 : 1;
+    };
+    return into === undefined ? session.asService(false, fill) : session.named("--into", into, fill);
+  },
+});
+
+export const command: Noun = { own };

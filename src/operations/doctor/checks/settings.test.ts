@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../../config.ts";
+import type { Finding } from "../finding.ts";
+import { settings } from "./settings.ts";
+
+const PRODUCTION = {
+  NODE_ENV: "production",
+  DATABASE_URL: "postgresql://db.example/bellhop",
+  BASE_URL: "https://hotels.example",
+  HOST: "0.0.0.0",
+  KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+  METRICS_TOKEN: "m",
+  HTTP_THREADS: "1",
+  APPLY_WRITERS: "1",
+  BODIES_IN_FLIGHT_BYTES: String(96 * 2 ** 20),
+};
+
+async function look(environment: Readonly<Record<string, string | undefined>>): Promise<readonly Finding[]> {
+  return settings.run(readConfig(environment));
+}
+
+const troubles = async (changes: Readonly<Record<string, string | undefined>>, base = PRODUCTION) =>
+  (await look({ ...base, ...changes })).flatMap(({ id, health }) =>
+    health === "ok" ? [] : [`${health} ${id}`],
+  );
+
+test("settings fit for production, and those of a laptop, are all well", async () => {
+  assert.deepEqual(await troubles({}), []);
+  assert.deepEqual(
+    (await look({})).filter(({ health }) => health === "fail"),
+    [],
+  );
+});
+
+test("each setting that is dangerous by itself or beside another is found, and nothing else", async () => {
+  const cases: readonly (readonly [changes: Record<string, string | undefined>, ...found: string[]])[] = [
+    [{ NODE_ENV: "development" }, "warn settings.environment"],
+    [{ BASE_URL: undefined }, "warn settings.addresses"],
+    [{ BASE_URL: "http://hotels.example" }, "fail settings.addresses"],
+    [{ AUTH_URL: "http://auth.example" }, "fail settings.addresses"],
+    [{ KEY_ENCRYPTION_KEY: undefined }, "warn settings.key-encryption"],
+    [{ METRICS_TOKEN: undefined }, "warn settings.metrics"],
+    [{ METRICS_TOKEN: undefined, HOST: "127.0.0.1" }],
+    [{ ALLOW_UNSAFE_DURABILITY: "yes" }, "warn settings.durability"],
+    [{ MIN_FREE_DISK_MIB: "0" }],
+    [{ MIN_FREE_DISK_MIB: "0", DATABASE_URL: undefined }, "warn settings.disk-floor"],
+    [{ INFLATED_LIMIT_BYTES: String(2 ** 30) }, "warn settings.body-limits"],
+    [{ BODIES_IN_FLIGHT_BYTES: String(2 ** 48) }, "warn settings.memory"],
+    [{ HTTP_THREADS: "64" }, "warn settings.threads"],
+  ];
+  for (const [changes, ...found] of cases) {
+    const told = (await troubles(changes)).filter(
+      (trouble) => changes["HTTP_THREADS"] === undefined || !trouble.endsWith("memory"),
+    );
+    assert.deepEqual(told, found, JSON.stringify(changes));
+  }
+});

@@ -1,0 +1,13 @@
+-- The log writers that appliers still read, and those of them whose session is gone and that nobody has sealed.
+select
+  count(*)::integer as read,
+  count(*) filter (
+    where log_writer.sealed_at is null
+      and not exists (
+        select from pg_stat_activity as writer
+        where writer.pid = log_writer.backend_pid
+          and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
+      )
+  )::integer as abandoned
+from bellhop.log_writer as log_writer
+where log_writer.retired_at is null

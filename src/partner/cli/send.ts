@@ -1,0 +1,195 @@
+import {
+  BellhopClient,
+  progressBar,
+  type RefusedRecord,
+  SendError,
+  type SendReport,
+  type UnconfirmedRecords,
+} from "#client";
+import { RESOURCES } from "#contract/resource.ts";
+import { choice, count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
+import { figure, printable, table } from "../../cli/output.ts";
+import { untilStopped } from "../../cli/stop-signals.ts";
+import { type FileRecord, openFile } from "../file-records.ts";
+import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, readPartner } from "../partner-client.ts";
+import { FileJournal } from "../send-journal.ts";
+import { Refusals } from "../send-refusals.ts";
+
+const NOT_SENT = 1;
+const SOME_REFUSED = 3;
+const UNCONFIRMED_LISTED_MAX = 5;
+
+/** A finished send. */
+interface SentFile {
+  readonly file: string;
+  readonly resource: string;
+  readonly report: SendReport;
+  readonly refusals: Refusals;
+  readonly seconds: number;
+  /** Why it could not go on; undefined where all is sent. */
+  readonly failure: string | undefined;
+}
+
+/** The place in the file: records refused offline are not counted by the client. */
+const placeOf = ({ given }: UnconfirmedRecords): number => (given as FileRecord).place;
+
+function refusedJson({ index, outcome, code, message, violations }: RefusedRecord): object {
+  const listed = violations.map(({ pointer, code: of, message: why }) => ({
+    pointer,
+    code: of,
+    message: why,
+  }));
+  return { index, outcome, code, message, violations: listed };
+}
+
+function sentJson({ file, resource, report, refusals, seconds, failure }: SentFile): object {
+  const { accepted, batches, outcomes = null, retries, unconfirmed } = report;
+  return {
+    file,
+    resource,
+    complete: failure === undefined,
+    failure: failure ?? null,
+    records: report.records + refusals.keptBack,
+    accepted,
+    rejected: report.rejectedTotal + refusals.keptBack,
+    batches,
+    outcomes,
+    retries,
+    unconfirmed: unconfirmed.map((one) => ({
+      first: placeOf(one),
+      count: one.count,
+      reason: one.reason,
+      code: one.code ?? null,
+      status: one.status ?? null,
+      requestId: one.requestId ?? null,
+    })),
+    refused: refusals.listed.map(refusedJson),
+    seconds: Math.round(seconds * 10) / 10,
+  };
+}
+
+function unconfirmedLine(one: UnconfirmedRecords): string {
+  const answer = one.status === undefined ? "" : ` (${one.status}, request ${one.requestId ?? "unknown"})`;
+  return `${figure(one.count)} records from record ${placeOf(one)} are not confirmed: ${printable(one.reason)}${printable(answer)}`;
+}
+
+function outcomesLine(outcomes: NonNullable<SendReport["outcomes"]>): string {
+  const { warned, ...ends } = outcomes;
+  const counted = Object.entries(ends).filter(([, records]) => records > 0);
+  const words = counted.map(([end, records]) => `${end} ${figure(records)}`).join(", ") || "no outcomes";
+  return `  ${words}${warned > 0 ? `; ${figure(warned)} with warnings` : ""}`;
+}
+
+function sentLines({ file, resource, report, refusals, seconds, failure }: SentFile): string[] {
+  const { outcomes, records, accepted, batches, unconfirmed } = report;
+  const rejected = report.rejectedTotal + refusals.keptBack;
+  const quarantined = (outcomes?.quarantined ?? 0) + (outcomes?.discarded ?? 0);
+  const name = file === "-" ? "standard input" : printable(file);
+  const rows = refusals.listed.map(({ index, outcome, code, message, violations: [first] }) => [
+    String(index),
+    outcome,
+    first?.pointer || "-",
+    code,
+    message,
+  ]);
+  const more = rejected + quarantined - rows.length;
+  const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
+  return [
+    `${figure(records + refusals.keptBack)} ${resource} of ${name}: ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
+    ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
+    ...(rows.length === 0 ? [] : ["", ...table(["RECORD", "OUTCOME", "POINTER", "CODE", "REASON"], rows)]),
+    ...(rows.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
+    ...unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX).map(unconfirmedLine),
+    ...(unlisted > 0 ? [`${figure(unlisted)} more batches: --json lists them.`] : []),
+    ...(failure === undefined
+      ? []
+      : [`Incomplete: ${printable(failure)} Run the same command again to resume.`]),
+  ];
+}
+
+function exitCodeOf({ report, refusals, failure }: SentFile, stopped: number | undefined): number {
+  if (failure !== undefined) return stopped ?? NOT_SENT;
+  const { quarantined = 0, discarded = 0, rejected = 0, pending = 0 } = report.outcomes ?? {};
+  const unsettled = report.rejectedTotal + refusals.keptBack + quarantined + discarded + rejected + pending;
+  return unsettled === 0 ? 0 : SOME_REFUSED;
+}
+
+/** What was sent until a failure is reported as well. */
+async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "report" | "failure">> {
+  try {
+    return { report: await sending, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    return { report: error.report, failure: error.message };
+  } finally {
+    if (process.stderr.isTTY === true) process.stderr.write("\r\u001b[2K");
+  }
+}
+
+const own = verb({
+  summary: "send a file of records and report their outcomes",
+  details:
+    "The file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Interrupted and run again, it resumes: nothing is " +
+    `sent twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
+  args: { file: required(text("FILE", "the file; - is standard input")) },
+  options: {
+    resource: choice("RESOURCE", RESOURCES, "what the records are (default: detected from the first one)"),
+    ...PARTNER_OPTIONS,
+    lenient: flag("send invalid records too; the service keeps them as rejected"),
+    backfill: text("ID", "the batches belong to this backfill"),
+    noCheck: flag("do not check records offline first"),
+    noWait: flag("do not wait for outcomes"),
+    state: text(
+      "FILE",
+      "where accepted batches are recorded (default: FILE.bellhop-send, removed at the end)",
+    ),
+    rejected: text("FILE", "write every refused record with its reasons there, as NDJSON"),
+    batch: withDefault(count("records per batch, 1 to 10,000"), undefined, "500"),
+    concurrency: withDefault(count("batches sent at the same time, 1 to 64"), undefined, "4"),
+  },
+  examples: [
+    "send reservations.ndjson.gz",
+    "send inventories.json --url https://bellhop.example --rejected refused.ndjson",
+  ],
+  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "outcomes", "retries", "unconfirmed", "refused", "seconds"}',
+  exitCodes:
+    "0 every record was accepted; 1 incomplete, run again to resume; 2 usage error; 3 all sent, some records rejected or quarantined; 130, 143 stopped by SIGINT, SIGTERM, run again to resume.",
+  run: async (values, { output, session }) => {
+    const { file, batch, concurrency, backfill, lenient, noCheck, noWait } = values;
+    const partner = await readPartner(values, session);
+    const bellhop = new BellhopClient({ ...partner, concurrency });
+    const { resource, records, share } = await openFile(file, values.resource);
+    // Standard input cannot be read again: it has a journal only where --state names one.
+    const path = values.state ?? (file === "-" ? undefined : `${file}.bellhop-send`);
+    const owner = { url: partner.baseUrl, clientId: partner.clientId };
+    const journal = path === undefined ? undefined : FileJournal.open(path, owner);
+    const refusals = new Refusals(values.rejected);
+    const stopped = untilStopped();
+    const startedAt = performance.now();
+    let isDone = false;
+    try {
+      const run = await reportOf(
+        bellhop[resource].send(noCheck || lenient ? records : refusals.keepBack(resource, records), {
+          batchRecords: batch,
+          waitForOutcomes: !noWait,
+          lenient,
+          headers: backfill === undefined ? {} : { "backfill-id": backfill },
+          journal,
+          signal: stopped.signal,
+          onRefused: (refused) => refusals.add(refused),
+          onProgress: progressBar(process.stderr, { share }),
+        }),
+      );
+      isDone = run.failure === undefined;
+      const sent = { file, resource, ...run, refusals, seconds: (performance.now() - startedAt) / 1000 };
+      output.result(sentJson(sent), sentLines(sent));
+      return exitCodeOf(sent, stopped.code());
+    } finally {
+      stopped.forget();
+      refusals.close();
+      journal?.close(isDone);
+    }
+  },
+});
+
+export const command: Noun = { own };

@@ -1,0 +1,241 @@
+import { once } from "node:events";
+import { BellhopClient, BellhopError } from "#client";
+import { FAULT_NAMES, FAULTS, type FaultName } from "#simulator/faults.ts";
+import { makeApart } from "#simulator/make-apart.ts";
+import { type SentSimulation, SimulationCutShort, sendSimulation } from "#simulator/send-simulation.ts";
+import { SIMULATED_RESOURCES } from "#simulator/simulated-record.ts";
+import { dateText, dayOfDate } from "#simulator/simulated-time.ts";
+import { type SimulationOptions, simulate } from "#simulator/simulation.ts";
+import { writeFolder, writeLines } from "#simulator/write-simulation.ts";
+import {
+  type CommandContext,
+  choice,
+  count,
+  flag,
+  listText,
+  type Noun,
+  parsed,
+  text,
+  verb,
+  withDefault,
+} from "../../cli/command.ts";
+import { figure } from "../../cli/output.ts";
+import { localAddress, type Session } from "../../cli/session.ts";
+import { untilStopped } from "../../cli/stop-signals.ts";
+import { openSimulatorClient } from "../../identity/local-clients.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import type { PartnerIdentity } from "../partner-client.ts";
+import { countsLines, cutShortText, nextSteps, sentLines } from "../simulate-report.ts";
+
+/** So that what a seed writes does not depend on the day it is run. */
+const WRITTEN_START = "2025-01-01";
+const DAY_MS = 86_400_000;
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+const isLocal = (baseUrl: string): boolean => LOOPBACK.has(new URL(baseUrl).hostname);
+
+const DATE = parsed(
+  "DATE",
+  "first day (default: so that the last one was yesterday, with --out 2025-01-01)",
+  (given, name) => {
+    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(given) && !Number.isNaN(Date.parse(`${given}T00:00:00Z`));
+    // The years for which the simulator has dates, with bookings ahead.
+    if (isDate && given >= "2000-01-01" && given < "2060-01-01" && dateText(dayOfDate(given)) === given)
+      return given;
+    throw new UsageError(
+      `${name} must be a date from 2000-01-01 to 2059-12-31, not ${JSON.stringify(given)}.`,
+    );
+  },
+);
+
+const CODE = parsed("CODE", "client code", (given, name) => {
+  if (/^[A-Za-z0-9_-]{1,40}$/.test(given)) return given;
+  throw new UsageError(`${name} must be 1 to 40 letters, digits, - and _, not ${JSON.stringify(given)}.`);
+});
+
+const FAULT_LIST = parsed(
+  "LIST",
+  "faults to plant: all, or names separated by commas",
+  (given, name): ReadonlySet<FaultName> => {
+    if (given === "none") return new Set();
+    if (given === "all") return new Set(FAULT_NAMES);
+    const words = given.split(",").filter(Boolean);
+    const unknown = words.find((word) => !FAULT_NAMES.some((known) => known === word));
+    if (unknown !== undefined)
+      throw new UsageError(
+        `${name} must be ${listText([...FAULT_NAMES, "all"])}, not ${JSON.stringify(unknown)}.`,
+      );
+    return new Set(FAULT_NAMES.filter((known) => words.includes(known)));
+  },
+);
+
+const SPEED = parsed(
+  "FACTOR",
+  "simulated seconds per second, 86400 for a day per second (default: max)",
+  (given, name) => {
+    if (given === "max") return undefined;
+    const factor = /^\d{1,9}(\.\d{1,6})?$/.test(given) ? Number(given) : 0;
+    if (factor > 0) return factor;
+    throw new UsageError(`${name} must be max or a positive number, not ${JSON.stringify(given)}.`);
+  },
+);
+
+const OPTIONS = {
+  properties: withDefault(count("hotels; every second one is a resort", { least: 1, most: 1_000 }), 3),
+  days: withDefault(
+    count("days, after an initial load with what is on the books", { least: 1, most: 3_660 }),
+    30,
+  ),
+  seed: withDefault(count("seed; the same seed produces the same records", { most: 4_294_967_295 }), 1),
+  start: DATE,
+  clientCode: withDefault(CODE, "DEMO"),
+  horizon: withDefault(count("nights in each nightly inventory push", { most: 730 }), 365),
+  faults: withDefault(FAULT_LIST, new Set<FaultName>(), "none"),
+  out: text("DIR|-", "write files there instead of sending; - writes lines to standard output"),
+  resource: choice("RESOURCE", SIMULATED_RESOURCES, "with --out -: only records of this resource"),
+  url: text("URL", "the service (default: the one on this machine)"),
+  authUrl: text("URL", "where tokens are issued (default: the service)"),
+  clientId: text("ID", "the client's id; required for a service on another machine"),
+  clientSecret: text("SECRET", "the client's secret"),
+  batch: withDefault(count("records per batch", { least: 1, most: 10_000 }), 1_000),
+  concurrency: withDefault(count("requests of one resource at the same time", { least: 1, most: 64 }), 4),
+  speed: SPEED,
+  noOutcomes: flag("do not wait until batches are applied"),
+  ahead: withDefault(count("megabytes of batches to prepare before the first is sent", { most: 65_536 }), 0),
+};
+
+type Values = { readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTIONS)[Name]["read"]> };
+
+function simulationOf({ out, days, start, ...values }: Values): SimulationOptions {
+  const yesterday = Math.floor(Date.now() / DAY_MS) - 1;
+  // Sent records must not lie in the future: a service quarantines them.
+  const byDefault = out === undefined ? dateText(yesterday - days + 1) : WRITTEN_START;
+  const { seed, properties, clientCode, horizon: horizonDays, faults } = values;
+  return { seed, properties, days, start: start ?? byDefault, clientCode, horizonDays, faults };
+}
+
+async function write(values: Values, out: string, { output, json }: CommandContext): Promise<void> {
+  const simulation = simulationOf(values);
+  const days = simulate(simulation);
+  const toStandardOutput = async (bytes: Uint8Array) => {
+    if (!process.stdout.write(bytes)) await once(process.stdout, "drain");
+  };
+  if (out !== "-") {
+    const counts = await writeFolder(days, out);
+    output.result(counts, countsLines(simulation, counts));
+    return;
+  }
+  const counts = await writeLines(days, values.resource, toStandardOutput);
+  // Standard output holds the records.
+  for (const line of json ? [JSON.stringify(counts)] : countsLines(simulation, counts)) output.message(line);
+}
+
+interface Target extends PartnerIdentity {
+  /** Whether the client was created by this command. */
+  readonly isOwn: boolean;
+}
+
+/** Without credentials, on this machine, the simulator creates a client of its own in the service's database. */
+async function findTarget(
+  { url, clientId, clientSecret, ...values }: Values,
+  session: Session,
+): Promise<Target> {
+  const config = session.config();
+  const baseUrl = url ?? config.baseUrl ?? localAddress(config);
+  if (!URL.canParse(baseUrl))
+    throw new UsageError(`--url must be an address, not ${JSON.stringify(baseUrl)}.`);
+  await mustAnswer(baseUrl);
+  const authUrl = values.authUrl ?? (url === undefined ? config.authUrl : undefined);
+  if (clientId !== undefined && clientSecret !== undefined)
+    return { baseUrl, authUrl, clientId, clientSecret, isOwn: false };
+  if (clientId !== undefined || clientSecret !== undefined)
+    throw new UsageError("--client-id and --client-secret go together.");
+  if (url !== undefined && !isLocal(baseUrl))
+    throw new UsageError(`${baseUrl} is another machine: --client-id and --client-secret are required.`);
+  const own = await session.admin((admin) => openSimulatorClient(admin, config.dataDir, values.clientCode));
+  return { baseUrl, authUrl, ...own, isOwn: true };
+}
+
+async function mustAnswer(baseUrl: string): Promise<void> {
+  try {
+    const response = await fetch(new URL("/healthz", baseUrl), { signal: AbortSignal.timeout(10_000) });
+    await response.arrayBuffer();
+  } catch (cause) {
+    throw new UsageError(`No service answers at ${baseUrl}. Start one (npm start) or set --url.`, { cause });
+  }
+}
+
+async function send(values: Values, { output, session }: CommandContext): Promise<number> {
+  const { batch: batchRecords, concurrency, speed } = values;
+  const simulation = simulationOf(values);
+  const { baseUrl, authUrl, clientId, clientSecret, isOwn } = await findTarget(values, session);
+  const bellhop = new BellhopClient({
+    baseUrl,
+    clientId,
+    clientSecret,
+    concurrency,
+    // On one machine compressing takes longer than sending.
+    compression: isLocal(baseUrl) ? "none" : "gzip",
+    ...(authUrl === undefined ? {} : { authUrl }),
+  });
+  const stopped = untilStopped();
+  const { signal } = stopped;
+  const aheadBytes = 1_000_000 * values.ahead;
+  const days = makeApart(simulation, { batchRecords, aheadBytes, isPaced: speed !== undefined, signal });
+  const progress = output.progress();
+  const report = (sent: SentSimulation, complete: boolean) => {
+    progress.end();
+    const next = complete ? nextSteps(simulation, baseUrl, isOwn ? clientId : undefined) : [];
+    output.result({ ...sent, complete }, [...countsLines(simulation, sent), ...sentLines(sent), ...next]);
+  };
+  try {
+    const sent = await sendSimulation(days, bellhop, {
+      concurrency,
+      speed,
+      waitForOutcomes: !values.noOutcomes,
+      signal,
+      lenient: simulation.faults.has("invalid"),
+      onDay: (soFar, { date }) => progress.show(progressText(soFar, date, simulation.days)),
+    });
+    report(sent, true);
+    return sent.rejected === (sent.planted.invalid ?? 0) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof SimulationCutShort)) throw error;
+    // What is neither a stop nor an answer of the service is a fault of the simulator.
+    if (!signal.aborted && !(error.cause instanceof BellhopError)) throw error.cause;
+    report(error.sent, false);
+    output.failure(cutShortText(simulation, error.sent, signal.aborted ? signal.reason : error));
+    return stopped.code() ?? 1;
+  } finally {
+    stopped.forget();
+  }
+}
+
+function progressText({ days, accepted, elapsedMs }: SentSimulation, date: string, of: number): string {
+  const perSecond = Math.round((accepted * 1_000) / Math.max(elapsedMs, 1));
+  return `day ${days - 1} of ${of}, ${date}: ${figure(accepted)} records, ${figure(perSecond)} per second`;
+}
+
+const own = verb({
+  summary: "simulate a hotel group: send its records or write them to files",
+  details: `Calibrated on real bookings (docs/simulator.md). --out DIR writes inventories.ndjson, groups.ndjson, reservations.ndjson and planted.ndjson; --out - writes lines of {"date","wave","resource","record"}.`,
+  list: { title: "Faults", items: Object.entries(FAULTS) },
+  options: OPTIONS,
+  examples: [
+    "simulate --days 90 --properties 5",
+    "simulate --faults late,duplicate --speed 86400",
+    "simulate --out - --resource reservations > reservations.ndjson",
+  ],
+  json: '{"days", "records", "planted"}; when sending also {"batches", "accepted", "rejected", "retries", "outcomes", "elapsedMs", "complete"}',
+  exitCodes:
+    "0 every record was accepted except planted invalid ones; 1 not, or incomplete; 130, 143 stopped by SIGINT, SIGTERM. The same command sends the same records again.",
+  run: async (values, context) => {
+    const { out, url, resource } = values;
+    if (out !== undefined && url !== undefined) throw new UsageError("--out and --url cannot be combined.");
+    if (out === "") throw new UsageError("--out must be a folder, or - for standard output.");
+    if (resource !== undefined && out !== "-") throw new UsageError("--resource needs --out -.");
+    return out === undefined ? send(values, context) : write(values, out, context);
+  },
+});
+
+export const command: Noun = { own };

@@ -1,0 +1,141 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { FeedPosition, RequestStatus } from "#client";
+import { RESOURCES } from "#contract/resource.ts";
+import {
+  type CommandContext,
+  choice,
+  duration,
+  flag,
+  type Noun,
+  text,
+  verb,
+  withDefault,
+} from "../../cli/command.ts";
+import { fields, printable, table } from "../../cli/output.ts";
+import { untilStopped } from "../../cli/stop-signals.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import { CREDENTIALS_DETAILS, openPartnerClient, PARTNER_OPTIONS } from "../partner-client.ts";
+
+const LISTED = 20;
+const SOME_REFUSED = 3;
+
+function statusLines({ requestId, status, resource, counts, records }: RequestStatus): string[] {
+  const { records: all, warned, ...outcomes } = counts;
+  const counted = Object.entries({ ...outcomes, "with warnings": warned }).filter(([, number]) => number > 0);
+  const rows = records
+    .filter(({ outcome }) => outcome !== "applied")
+    .map(({ pointer, outcome, key, code, message }) => [
+      pointer,
+      outcome,
+      key ?? "-",
+      code ?? "-",
+      message ?? "",
+    ]);
+  return [
+    ...fields([
+      ["request", requestId],
+      ["status", status],
+      ["records", `${all} ${resource}`],
+      ...counted.map(([name, number]) => [name, String(number)] as const),
+    ]),
+    ...(rows.length === 0 ? [] : ["", ...table(["POINTER", "OUTCOME", "KEY", "CODE", "REASON"], rows)]),
+  ];
+}
+
+function readCursor(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim() || undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Replaced whole: a kill leaves the cursor from before or the one from after. */
+function keepCursor(path: string, { cursor }: FeedPosition): void {
+  writeFileSync(`${path}.new`, `${cursor}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+/** Waits until a line is written: the cursor must not pass a change that was not read. A broken pipe ends the process (output.ts). */
+async function writeLine(line: string): Promise<void> {
+  await new Promise<void>((written) => {
+    process.stdout.write(`${line}\n`, (error) => {
+      if (!error) written();
+    });
+  });
+}
+
+const FEED_OPTIONS = {
+  changes: flag("follow the change feed instead of a request"),
+  state: text("FILE", "where the feed's cursor is stored; the next start continues there"),
+  cursor: text("CURSOR", "continue at the cursor of an earlier change"),
+  from: choice("now", ["now"], "only changes from now on"),
+  untilCaughtUp: flag("end once all changes so far are printed"),
+  resource: choice("RESOURCE", RESOURCES, "only changes of this resource"),
+  clientCode: text("CODE", "only changes of this client code"),
+  propertyCode: text("CODE", "only changes of this property"),
+};
+
+const own = verb({
+  summary: "follow a request or the change feed",
+  details: `Waits until a request is applied and prints its outcomes; with --changes, prints each change of the feed as a line of JSON until it is stopped. ${CREDENTIALS_DETAILS}`,
+  args: { requestId: text("REQUEST_ID", "the id of the request") },
+  options: {
+    for: withDefault(duration("how long to wait for the request"), 600, "10m"),
+    ...FEED_OPTIONS,
+    ...PARTNER_OPTIONS,
+  },
+  examples: [
+    "watch 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 --for 2m",
+    "watch --changes --state cursor.txt --resource reservations",
+  ],
+  json: 'the request as GET /api/public/v1/requests/ID: {"requestId", "status", "resource", "counts", "records", ...}',
+  exitCodes:
+    "0 applied, or the feed was followed until it was stopped; 1 not applied in time, or not readable; 2 usage error; 3 applied, with rejected or quarantined records.",
+  run: async (values, context) => {
+    const { requestId, changes } = values;
+    if (changes === (requestId !== undefined))
+      throw new UsageError("Give the id of a request, or --changes.");
+    const bellhop = await openPartnerClient(values, context.session);
+    const stopped = untilStopped();
+    const { signal } = stopped;
+    try {
+      if (requestId !== undefined) {
+        const options = { withinMs: values.for * 1000, limit: LISTED, signal };
+        return printStatus(await bellhop.requests.untilApplied(printable(requestId), options), context);
+      }
+      const { state, cursor, from, resource, clientCode, propertyCode, untilCaughtUp } = values;
+      const feed = bellhop.changes({
+        cursor: readCursor(state) ?? cursor,
+        from,
+        resource,
+        clientCode,
+        propertyCode,
+        untilCaughtUp,
+        signal,
+        // All changes before it are written by now: after a kill some are printed again, and none is left out.
+        onCursor: (position) => {
+          if (state !== undefined) keepCursor(state, position);
+        },
+      });
+      for await (const change of feed) await writeLine(JSON.stringify(change));
+      return 0;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return changes ? 0 : (stopped.code() ?? 1);
+    } finally {
+      stopped.forget();
+    }
+  },
+});
+
+function printStatus(status: RequestStatus, { output }: CommandContext): number {
+  output.result(status, statusLines(status));
+  const { quarantined, rejected, discarded } = status.counts;
+  if (status.status !== "applied") return 1;
+  return quarantined + rejected + discarded === 0 ? 0 : SOME_REFUSED;
+}
+
+export const command: Noun = { own };

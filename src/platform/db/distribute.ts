@@ -1,0 +1,277 @@
+import type pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
+import { type Queryable, withTransaction } from "./transaction.ts";
+import { durabilityGapsOf, readWorkers } from "./workers.ts";
+
+const FACTS = ["reservation", "inventory", "group"] as const;
+
+/**
+ * The views that read facts cast the text in which they are stored. Citus sends a subquery without a table to workers only
+ * where it is immutable, as this cast is (dates and times in it are ISO 8601 with an offset) without PostgreSQL knowing it.
+ */
+const castOf = (resource: string) => `
+  create or replace function bellhop.as_${resource}_facts(facts text) returns bellhop.${resource}_facts
+    language sql immutable strict parallel safe as 'select facts::bellhop.${resource}_facts'`;
+
+/**
+ * SQL functions over distributed tables take no parameters in Citus; those of PL/pgSQL do, but nothing is pushed into them.
+ * The clock goes to the workers as text, as they do not have its type.
+ */
+const READ_FUNCTIONS = `
+  select format(
+    'create or replace function %s(%s) returns %s language plpgsql stable parallel safe as %L',
+    function.oid::regproc, pg_get_function_arguments(function.oid), pg_get_function_result(function.oid),
+    format(E'declare clock text := $2; begin return query %s; end', function.prosrc)
+  ) as statement
+  from pg_proc as function join pg_language as language on language.oid = function.prolang
+  where function.pronamespace = 'analytics'::regnamespace and function.proretset and language.lanname = 'sql'
+  order by function.proname`;
+
+const READ_VIEWS = `
+  select relname as name, pg_get_viewdef(oid) as text from pg_class
+  where relnamespace = 'analytics'::regnamespace and relkind = 'v' and relname like 'stored\\_%\\_version'`;
+
+/** Has what analysts ask (docs/analytics.md) be understood by Citus; done again, it finds nothing to do. */
+async function adaptAnalytics(client: pg.ClientBase): Promise<void> {
+  const views = await client.query<{ name: string; text: string }>(READ_VIEWS);
+  for (const resource of FACTS) {
+    const name = `stored_${resource}_version`;
+    const text = views.rows.find((view) => view.name === name)?.text ?? "";
+    const cast = `(${resource}_version.facts)::bellhop.${resource}_facts`;
+    if (!text.includes(cast)) continue;
+    await client.query(castOf(resource));
+    const adapted = text.replace(cast, `bellhop.as_${resource}_facts(${resource}_version.facts)`);
+    await client.query(`create or replace view analytics.${name} as ${adapted}`);
+  }
+  // What the functions call on the workers.
+  await client.query(
+    `select create_distributed_function(oid::regprocedure) from pg_proc
+    where pronamespace = 'analytics'::regnamespace and not proretset`,
+  );
+  const { rows } = await client.query<{ statement: string }>(READ_FUNCTIONS);
+  for (const { statement } of rows) await client.query(statement);
+}
+
+/** The database cannot be distributed as it is; the message says why and what to do, in one line. */
+class DistributionError extends OperatorError {}
+
+/**
+ * What lies in a bucket, in the order in which it is distributed: each row on the worker that has its bucket, all tables
+ * alike.
+ */
+export const DISTRIBUTED_TABLES = [
+  "bellhop.bucket_lease",
+  "bellhop.bucket_closed_timestamp",
+  "bellhop.change_counter",
+  "bellhop.accept_log",
+  "bellhop.request_outcome",
+  "bellhop.quarantine",
+  "bellhop.feed_arrival",
+  "bellhop.applied_part",
+  "bellhop_state.apply_cursor",
+  "bellhop_state.current_record",
+  "bellhop_state.inventory_version",
+  "bellhop_state.reservation_version",
+  "bellhop_state.group_version",
+  "bellhop_state.known_room_type",
+  "bellhop_state.night_entry",
+  "bellhop_state.ledger_delta",
+  "bellhop_state.block_entry",
+  "bellhop_state.night_dimension",
+  "bellhop_state.released_copy",
+  "bellhop_state.ledger_segment",
+  "bellhop_state.ledger_segment_progress",
+] as const;
+
+/** What stays on the coordinator: it is small, or asked by other things than a bucket. A test holds both lists to the schema. */
+export const COORDINATOR_TABLES = [
+  "bellhop.audit_entry",
+  "bellhop.auth_epoch",
+  "bellhop.backfill",
+  "bellhop.backfill_signature",
+  "bellhop.certification",
+  "bellhop.certification_event",
+  "bellhop.client",
+  "bellhop.client_grant",
+  "bellhop.client_secret",
+  "bellhop.denied_token",
+  "bellhop.erasure",
+  "bellhop.erasure_subject",
+  "bellhop.idempotency_key",
+  "bellhop.instance",
+  "bellhop.log_writer",
+  "bellhop.operator",
+  "bellhop.operator_session",
+  "bellhop.payload_key",
+  "bellhop.presence",
+  "bellhop.privacy_version",
+  "bellhop.property",
+  "bellhop.property_setting",
+  "bellhop.closed_timestamp",
+  "bellhop.retention_horizon",
+  "bellhop.settings_version",
+  "bellhop.signing_key",
+  "bellhop.status_mapping",
+  "bellhop.token_bucket",
+  "bellhop.webhook_attempt",
+  "bellhop.webhook_endpoint",
+  "bellhop.webhook_message",
+  "bellhop.webhook_secret",
+  "bellhop.webhook_shard",
+  "bellhop_migration.applied",
+] as const;
+
+export interface DistributionStep {
+  readonly table: string;
+  readonly done: boolean;
+  /** Bytes on the coordinator now, which are copied to the workers. */
+  readonly bytes: number;
+}
+
+export interface DistributionReport {
+  readonly workers: readonly string[];
+  readonly shards: number;
+  readonly steps: readonly DistributionStep[];
+  /** Whether anything was changed now. */
+  readonly distributed: boolean;
+}
+
+export interface DistributionOptions {
+  readonly shards: number;
+  readonly dryRun: boolean;
+}
+
+const WITHOUT_CITUS =
+  "This database has no extension citus: add it to shared_preload_libraries of the coordinator and of every worker, run `create extension citus` in this database and in the one of the same name on every worker, then select citus_set_coordinator_host(…) and citus_add_node(…) on the coordinator (docs/scale.md).";
+
+/**
+ * Distributes the tables of the service by bucket over the workers of Citus, in one transaction, with what is in them;
+ * then adapts what analysts ask in another. Nothing is done to a table that is distributed already. Throws DistributionError where it cannot be done.
+ */
+export async function distributeByBucket(
+  pool: pg.Pool,
+  { shards, dryRun }: DistributionOptions,
+): Promise<DistributionReport> {
+  const workers = await checkCitus(pool);
+  const report = await withTransaction(pool, async (client) => {
+    const steps = await readSteps(client);
+    const missing = steps.filter(({ done }) => !done);
+    if (!dryRun && missing.length > 0) {
+      await refuseWhileUsed(client);
+      await refuseWithTerms(client);
+      await prepareWorkers(client);
+      for (const { table } of missing) await distributeTable(client, table, shards);
+    }
+    return { workers, shards, steps, distributed: !dryRun && missing.length > 0 };
+  });
+  // Also of a database that is distributed: a later version may have made one of them anew.
+  if (!dryRun) await withTransaction(pool, adaptAnalytics);
+  return report;
+}
+
+async function checkCitus(pool: pg.Pool): Promise<string[]> {
+  const extension = await pool.query("select 1 from pg_extension where extname = 'citus'");
+  if (extension.rowCount === 0) throw new DistributionError(WITHOUT_CITUS);
+  const { rows } = await pool.query<{ groupid: number }>("select groupid from pg_dist_local_group");
+  if (rows[0]?.groupid !== 0)
+    throw new DistributionError("DATABASE_URL names a worker of Citus: name the coordinator.");
+  const able = await pool.query(
+    "select 1 from pg_dist_node where isactive and noderole = 'primary' and shouldhaveshards",
+  );
+  if (able.rowCount === 0) {
+    throw new DistributionError(
+      "Citus has no worker yet: select citus_add_node('host', port) on the coordinator, once for each.",
+    );
+  }
+  const workers = await readWorkers(pool);
+  const gaps = workers.flatMap(durabilityGapsOf);
+  if (gaps.length > 0) {
+    throw new DistributionError(
+      `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there (server or database).`,
+    );
+  }
+  const unable = workers.filter(({ settings }) => settings.max_prepared_transactions === "0");
+  if (unable.length > 0) {
+    throw new DistributionError(
+      `A batch of several hotels is written in two phases: max_prepared_transactions is 0 on ${unable.map(({ name }) => name).join(", ")}.`,
+    );
+  }
+  return workers.map(({ name }) => name);
+}
+
+/** What is to lie by bucket and does not, in a database that is distributed. */
+export async function findUndistributed(on: Queryable): Promise<string[]> {
+  const { rows } = await on.query<{ name: string }>(
+    `select name from unnest($1::text[]) as wanted (name)
+    where not exists (select from pg_dist_partition where logicalrelid = to_regclass(wanted.name))`,
+    [DISTRIBUTED_TABLES],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function readSteps(client: pg.ClientBase): Promise<DistributionStep[]> {
+  const { rows } = await client.query<DistributionStep>(
+    `select wanted.name as table, placed.logicalrelid is not null as done,
+      (
+        select coalesce(sum(pg_total_relation_size(relid)), 0)::float8
+        from pg_partition_tree(wanted.name::regclass) where isleaf
+      ) as bytes
+    from unnest($1::text[]) with ordinality as wanted (name, place)
+    left join pg_dist_partition as placed on placed.logicalrelid = wanted.name::regclass
+    order by wanted.place`,
+    [DISTRIBUTED_TABLES],
+  );
+  return rows;
+}
+
+/** Whoever is connected has asked already whether the tables are distributed, and would go on as if they were not. */
+async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ names: string | null }>(
+    `select string_agg(distinct present.owner, ', ') as names
+    from bellhop.presence as present
+    join pg_stat_activity as backend on backend.pid = present.backend_pid
+      and coalesce(backend.backend_start, present.backend_start) = present.backend_start`,
+  );
+  const names = rows[0]?.names ?? null;
+  if (names !== null)
+    throw new DistributionError(
+      `The service is running (${names}): stop every node, distribute, start again.`,
+    );
+}
+
+/** Retention does nothing on Citus yet: whoever has promised a term is not to break it by distributing. */
+async function refuseWithTerms(client: pg.ClientBase): Promise<void> {
+  const { rowCount } = await client.query(
+    "select from bellhop.property_setting where name like 'retention.%' and value <> 'forever' limit 1",
+  );
+  if (rowCount !== 0)
+    throw new DistributionError(
+      "There are terms of retention, and on Citus nothing is taken out yet: take them back first (bellhop retention list, unset).",
+    );
+}
+
+/**
+ * Statements are sent to workers as they are, and what they make of a time as text is to be the same everywhere. Citus
+ * hands what is set for a database on to the workers.
+ */
+async function prepareWorkers(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>("select quote_ident(current_database()) as name");
+  for (const setting of ["timezone = 'UTC'", "datestyle = 'ISO'"])
+    await client.query(`alter database ${rows[0]?.name} set ${setting}`);
+}
+
+async function distributeTable(client: pg.ClientBase, table: string, shards: number): Promise<void> {
+  const [first] = DISTRIBUTED_TABLES;
+  // The first says how many shards there are and on which worker each lies; the others follow it.
+  if (table === first)
+    await client.query(
+      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'none', shard_count => $2)",
+      [table, shards],
+    );
+  else
+    await client.query("select create_distributed_table($1::regclass, 'bucket', colocate_with => $2)", [
+      table,
+      first,
+    ]);
+  await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
+}

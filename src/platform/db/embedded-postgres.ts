@@ -1,0 +1,292 @@
+import { mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import type { Logger } from "../telemetry/log.ts";
+import { clientConfig, type ServerAddress } from "./connection.ts";
+import { type Binaries, findBinaries } from "./embedded/binaries.ts";
+import { ensureCluster, ensureServiceRole, serviceAddress } from "./embedded/cluster.ts";
+import { type FileLock, tryLock, waitForLock } from "./embedded/file-lock.ts";
+import { prepareHome, type ServerHome } from "./embedded/home.ts";
+import { endSurvivors, findServer, lastWords, spawnPostmaster, stopServer } from "./embedded/postmaster.ts";
+import { EmbeddedPostgresError } from "./embedded/server-user.ts";
+import type { ListenAddress } from "./embedded/settings.ts";
+
+/**
+ * Who uses the server. One `service` at most runs on a data directory; a `command` (the CLI) may work beside it, or
+ * alone, and then the server runs only as long as the command.
+ */
+export type DatabaseRole = "service" | "command";
+
+export interface EmbeddedPostgres {
+  readonly address: ServerAddress;
+  /** PostgreSQL's data directory. */
+  readonly dataDirectory: string;
+  /** Leaves the server; the last one to leave stops it. */
+  close(): Promise<void>;
+}
+
+/** Of the 10 s from the end of a full disk to ready, recovery needs most, and so does a try that is just failing. */
+const RESTART_WAIT_MS_MAX = 2_000;
+/** Recovery of the largest write-ahead log takes seconds; a minute more is for a slow or busy disk. */
+const START_TIMEOUT_MS = 120_000;
+
+/**
+ * Starts the PostgreSQL of DATA_DIR, or takes over the one that already runs there: beside a service (for a command),
+ * or left behind by one that was killed. Three locks, each freed by its holder's death (embedded/file-lock.ts):
+ * `service` is held by the one service; `users` is shared by everybody who uses the server and needed whole to stop
+ * it; `start` is held while the server is started or stopped. While a service runs, a server that dies is started
+ * again. `first` is run as soon as the locks are taken. Throws EmbeddedPostgresError, in one line, also when another service has
+ * the directory.
+ */
+export async function startEmbeddedPostgres(
+  dataDir: string,
+  role: DatabaseRole,
+  log: Logger,
+  first?: () => Promise<void>,
+): Promise<EmbeddedPostgres> {
+  const home = await prepareHome(dataDir);
+  const locks = await takeLocks(home, role);
+  try {
+    await first?.();
+    const binaries = await findBinaries(home.user, home.copiesDirectory);
+    const server = new SupervisedServer(home, binaries, log);
+    await server.start();
+    if (role === "service") await server.watch();
+    return {
+      address: server.address,
+      dataDirectory: home.dataDirectory,
+      close: async () => {
+        await server.unwatch();
+        await leave(home, locks, log);
+      },
+    };
+  } catch (error) {
+    await leave(home, locks, log);
+    throw error;
+  }
+}
+
+/** Enough for two that start at once to find out who is first, and for a killed one to be gone. */
+const SERVICE_LOCK_WAIT_MS = 500;
+
+interface Locks {
+  readonly service: FileLock | undefined;
+  readonly user: FileLock;
+}
+
+function lockPath(home: ServerHome, name: "service" | "users" | "start"): string {
+  return join(home.dataDir, "locks", name);
+}
+
+async function takeLocks(home: ServerHome, role: DatabaseRole): Promise<Locks> {
+  await mkdir(join(home.dataDir, "locks"), { recursive: true, mode: 0o700 });
+  const service =
+    role === "service"
+      ? await waitForLock(lockPath(home, "service"), "exclusive", SERVICE_LOCK_WAIT_MS)
+      : undefined;
+  if (role === "service" && service === undefined) {
+    throw new EmbeddedPostgresError(
+      `Another Bellhop is running on ${home.dataDir}: stop it first, or set another DATA_DIR.`,
+    );
+  }
+  // Only somebody who is just stopping the server stands against a shared lock.
+  const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS);
+  if (user !== undefined) return { service, user };
+  service?.release();
+  throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
+}
+
+/** Whoever leaves last stops the server; it stays up for anybody who still uses it. */
+async function leave(home: ServerHome, locks: Locks, log: Logger): Promise<void> {
+  const start = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS);
+  try {
+    locks.user.release();
+    const alone = start === undefined ? undefined : tryLock(lockPath(home, "users"), "exclusive");
+    if (alone === undefined) return;
+    await stopServer(home.dataDirectory);
+    alone.release();
+    log.debug("embedded PostgreSQL stopped");
+  } finally {
+    start?.release();
+    locks.service?.release();
+  }
+}
+
+class SupervisedServer {
+  readonly #home: ServerHome;
+  readonly #binaries: Binaries;
+  readonly #log: Logger;
+  #listen: ListenAddress | undefined;
+  #sentinel: pg.Client | undefined;
+  readonly #closing = new AbortController();
+  #restarting: Promise<void> | undefined;
+
+  constructor(home: ServerHome, binaries: Binaries, log: Logger) {
+    this.#home = home;
+    this.#binaries = binaries;
+    this.#log = log;
+  }
+
+  get address(): ServerAddress {
+    if (this.#listen === undefined) throw new Error("The embedded server has not been started.");
+    return serviceAddress(this.#home, this.#listen);
+  }
+
+  /** Brings the server to where it takes connections, one starter at a time. */
+  async start(): Promise<void> {
+    const lock = await waitForLock(lockPath(this.#home, "start"), "exclusive", START_TIMEOUT_MS);
+    if (lock === undefined)
+      throw new EmbeddedPostgresError(`Another start on ${this.#home.dataDir} takes too long.`);
+    try {
+      await ensureCluster(this.#home, this.#binaries);
+      this.#listen = await bringUp(
+        { home: this.#home, binaries: this.#binaries, log: this.#log, signal: this.#closing.signal },
+        this.#listen,
+      );
+    } finally {
+      lock.release();
+    }
+  }
+
+  /** An idle connection ends the moment its server dies, whoever started that: then the server is started again. */
+  async watch(): Promise<void> {
+    const sentinel = new pg.Client({ ...clientConfig(this.address), application_name: "bellhop sentinel" });
+    sentinel.on("error", () => undefined);
+    await sentinel.connect();
+    sentinel.once("end", () => {
+      if (!this.#closing.signal.aborted) this.#restarting = this.#restart();
+    });
+    this.#sentinel = sentinel;
+  }
+
+  async unwatch(): Promise<void> {
+    this.#closing.abort();
+    await this.#sentinel?.end();
+    await this.#restarting;
+  }
+
+  async #restart(): Promise<void> {
+    this.#log.warn("embedded PostgreSQL went away; starting it again");
+    for (
+      let waitMs = 100;
+      !this.#closing.signal.aborted;
+      waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS_MAX)
+    ) {
+      try {
+        await this.start();
+        await this.watch();
+        this.#log.info("embedded PostgreSQL is back");
+        return;
+      } catch (error) {
+        this.#log.error({ err: error }, "embedded PostgreSQL could not be started again; trying on");
+        await delay(waitMs);
+      }
+    }
+  }
+}
+
+interface BringUp {
+  readonly home: ServerHome;
+  readonly binaries: Binaries;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
+async function bringUp(context: BringUp, before: ListenAddress | undefined): Promise<ListenAddress> {
+  const { home, log, signal } = context;
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let announceAt = performance.now() + 3_000;
+  let child: StartedServer | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const running = await findServer(home.dataDirectory);
+    if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
+    // Whoever told it to stop is gone, for the start lock is ours.
+    if (running?.stopping) await stopServer(home.dataDirectory);
+    if (child?.exited !== undefined) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home)} (${child.exited}).`,
+      );
+    }
+    if (running === undefined) child = await startServer(context, before, deadline);
+    if (performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL on ${home.dataDirectory} has not been ready for ${START_TIMEOUT_MS / 1000} s.`,
+      );
+    }
+    if (performance.now() > announceAt) {
+      log.info("waiting for PostgreSQL to finish its recovery");
+      announceAt = Number.POSITIVE_INFINITY;
+    }
+    await delay(15);
+  }
+}
+
+interface StartedServer {
+  /** How it ended, once it has. */
+  exited: string | undefined;
+}
+
+async function startServer(
+  context: BringUp,
+  before: ListenAddress | undefined,
+  deadline: number,
+): Promise<StartedServer> {
+  const { home, binaries, log } = context;
+  const survivors = await endSurvivors(home.dataDirectory);
+  if (survivors > 0) log.warn({ survivors }, "ended what was left of a PostgreSQL that was killed");
+  const process = await spawnPostmaster(home, binaries, before ?? (await chooseListenAddress(home)));
+  const started: StartedServer = { exited: undefined };
+  process.once("exit", (code, signal) => {
+    started.exited = signal ?? `status ${code}`;
+  });
+  process.once("error", (error) => {
+    started.exited = error.message;
+  });
+  // Between its birth and its postmaster.pid a new server must not be taken for a survivor.
+  while (started.exited === undefined && performance.now() < deadline) {
+    if ((await findServer(home.dataDirectory)) !== undefined) break;
+    await delay(10);
+  }
+  return started;
+}
+
+async function takesConnections(home: ServerHome, listen: ListenAddress): Promise<boolean> {
+  try {
+    await ensureServiceRole(home, listen);
+    return true;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === "28P01") {
+      throw new EmbeddedPostgresError(
+        `${home.dataDir}/postgres-password is not the password of ${home.dataDirectory}: restore the file.`,
+        { cause: error },
+      );
+    }
+    // Starting, stopping or all places taken by connections that are being ended: it goes on or away by itself.
+    if (code === undefined || /^(57P0|53300|ECONN|ENOENT|EPIPE)/.test(code)) return false;
+    throw error;
+  }
+}
+
+/** The kernel's limit on a socket's path, less its end: 104 bytes on macOS, 108 on Linux. */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+async function chooseListenAddress(home: ServerHome): Promise<ListenAddress> {
+  const port = 5432;
+  if (Buffer.byteLength(`${home.dataDirectory}/.s.PGSQL.${port}`) <= SOCKET_PATH_BYTES_MAX) {
+    return { socketDirectory: home.dataDirectory, port };
+  }
+  return { host: "127.0.0.1", port: await freePort() };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

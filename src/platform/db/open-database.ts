@@ -1,0 +1,298 @@
+import { statfs } from "node:fs/promises";
+import pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { clientConfig, type DurableCommit, type ServerAddress, type SessionSource } from "./connection.ts";
+import { findUndistributed } from "./distribute.ts";
+import { isDistributed } from "./distribution.ts";
+import { hasCluster } from "./embedded/home.ts";
+import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
+import { migrate } from "./migrate.ts";
+import { findRecords } from "./migration-records.ts";
+import { createPool } from "./pool.ts";
+import { readUnfinished } from "./unfinished.ts";
+import type { StatementWatch } from "./watch-statements.ts";
+import { durabilityGapsOf, readWorkers } from "./workers.ts";
+
+/** The database cannot be used as it is; the message says why and what to do, in one line. */
+class UnusableDatabaseError extends OperatorError {}
+
+const SERVER_VERSION_MIN = 150_000;
+
+/** Long enough for a slow network; a pool of one server connection would otherwise hang the probe. */
+const PROBE_TIMEOUT_MS = 5_000;
+
+const POOLER =
+  "DATABASE_URL leads through a transaction pooler, which moves a session between servers and loses locks: name PostgreSQL itself, or a pool in session mode.";
+
+/**
+ * Checks what every guarantee rests on: PostgreSQL 15 or newer, a primary, UTF-8, fsync and full_page_writes on
+ * (unless `allowUnsafeDurability`), sessions that stay on one server. Returns the synchronous_commit that sessions
+ * take: `on`, or the server's own `remote_apply`, which waits for more. Throws UnusableDatabaseError.
+ */
+export async function checkServer(
+  address: ServerAddress,
+  allowUnsafeDurability: boolean,
+  log: Logger,
+): Promise<DurableCommit> {
+  const level = await withClient(clientConfig(address), async (client) => {
+    const { rows } = await client.query<ServerState>(SERVER_STATE);
+    if (rows[0] === undefined) throw new UnusableDatabaseError("The database does not describe itself.");
+    return checkState(rows[0], allowUnsafeDurability, log);
+  });
+  await refusePooler(clientConfig(address, level), level);
+  return level;
+}
+
+interface ServerState {
+  version: number;
+  version_text: string;
+  encoding: string;
+  fsync: string;
+  full_page_writes: string;
+  synchronous_commit: string;
+  standby: boolean;
+}
+
+const SERVER_STATE = `
+  select current_setting('server_version_num')::int as version,
+         current_setting('server_version') as version_text,
+         current_setting('server_encoding') as encoding,
+         current_setting('fsync') as fsync,
+         current_setting('full_page_writes') as full_page_writes,
+         current_setting('synchronous_commit') as synchronous_commit,
+         pg_is_in_recovery() as standby`;
+
+function checkState(state: ServerState, allowUnsafeDurability: boolean, log: Logger): DurableCommit {
+  if (state.version < SERVER_VERSION_MIN) {
+    throw new UnusableDatabaseError(
+      `The database is PostgreSQL ${state.version_text}; 15 or newer is needed.`,
+    );
+  }
+  if (state.standby)
+    throw new UnusableDatabaseError("The database is a read-only standby: name the primary.");
+  if (state.encoding !== "UTF8")
+    throw new UnusableDatabaseError(`The database's encoding is ${state.encoding}; UTF8 is needed.`);
+  const unsafe = (["fsync", "full_page_writes"] as const).filter((name) => state[name] !== "on");
+  if (unsafe.length > 0) {
+    const names = unsafe.join(" and ");
+    if (!allowUnsafeDurability) {
+      throw new UnusableDatabaseError(
+        `The database has ${names} off, so an accepted batch could be lost: switch it on, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+      );
+    }
+    log.warn({ unsafe }, "the database's durability settings are off, by ALLOW_UNSAFE_DURABILITY");
+  }
+  return state.synchronous_commit === "remote_apply" ? "remote_apply" : "on";
+}
+
+/**
+ * A transaction pooler gives a server to whoever begins a transaction. So while one session is open and idle, a second
+ * that begins one gets the first's server, or the first is moved to another; behind none of ours does either happen.
+ */
+async function refusePooler(config: pg.ClientConfig, level: DurableCommit): Promise<void> {
+  const probe = { ...config, query_timeout: PROBE_TIMEOUT_MS };
+  await withClient(probe, async (first) =>
+    withClient(probe, async (second) => {
+      const before = await backendOf(first);
+      if (before.level !== level) throw new UnusableDatabaseError(POOLER);
+      await second.query("begin");
+      const other = await backendOf(second);
+      const after = await backendOf(first);
+      if (before.pid === other.pid || before.pid !== after.pid) throw new UnusableDatabaseError(POOLER);
+      await second.query("rollback");
+    }),
+  );
+}
+
+async function backendOf(client: pg.Client): Promise<{ pid: number; level: string }> {
+  const { rows } = await client.query<{ pid: number; level: string }>(
+    "select pg_backend_pid() as pid, current_setting('synchronous_commit') as level",
+  );
+  if (rows[0] === undefined) throw new UnusableDatabaseError(POOLER);
+  return rows[0];
+}
+
+async function withClient<Result>(
+  config: pg.ClientConfig,
+  use: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client(config);
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await use(client);
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof UnusableDatabaseError) return error;
+  // pgbouncer refuses start-up options that it does not know; a pool of one server connection answers the probe never.
+  if (/unsupported startup parameter|Query read timeout/i.test(error.message)) {
+    return new UnusableDatabaseError(POOLER, { cause: error });
+  }
+  return error;
+}
+
+/** No service has started on this database yet; the message says what to do. */
+class NoInstallation extends OperatorError {
+  constructor(where: string) {
+    super(
+      `There is no Bellhop in ${where} yet: start the service there first, or give this command the service's DATA_DIR or DATABASE_URL.`,
+    );
+  }
+}
+
+/**
+ * Whoever works on an installation must not begin one: of a mistyped address there would be an empty one, and backups of that. Throws
+ * NoInstallation for a database that has nothing of ours in it.
+ */
+async function requireInstallation(config: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(config);
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    if ((await findRecords(client)).length > 0 || (await readUnfinished(client)) !== undefined) return;
+  } finally {
+    await client.end();
+  }
+  throw new NoInstallation("the database");
+}
+
+/** What of the configuration (src/config.ts) the database needs. */
+export interface DatabaseConfig {
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly allowUnsafeDurability: boolean;
+}
+
+export interface DatabaseOptions {
+  /** `service` holds the data directory alone; a `command` works beside it. By default `service`. */
+  readonly role?: DatabaseRole;
+  /** Connections of the pool at most; by default 10. Log writers and appliers open their own, beyond these. */
+  readonly poolSize?: number;
+  /** How long a statement of the pool may take (ms); by default as long as it likes. */
+  readonly answerMsMax?: number;
+  /** Leaves the schema as it is found, for whoever only looks, or is about to fill it. */
+  readonly leavesSchema?: boolean;
+  /** Refuses a database that no service has started on; by default that is where one begins. */
+  readonly existing?: boolean;
+  /** Run once the data directory is this process's own, before a server is made or started in it, or a schema changed. */
+  readonly first?: () => Promise<void>;
+  /** Hears of slow statements of the pool. */
+  readonly watch?: StatementWatch;
+}
+
+export interface Database {
+  /** For statements that no session state hangs on. */
+  readonly pool: pg.Pool;
+  /** For connections of one's own (log writers, appliers): `new pg.Client(database.clientConfig)`. */
+  readonly clientConfig: pg.ClientConfig;
+  /** What another thread makes its own `clientConfig` of, which cannot be handed over. */
+  readonly session: SessionSource;
+  readonly embedded: boolean;
+  /** The embedded server's data directory, to watch its free space (`freeDiskBytes`). */
+  readonly dataDirectory: string | undefined;
+  /** Closes the pool and leaves the embedded server. Connections of one's own are closed before, by their owner. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database: DATABASE_URL's, or the embedded one in DATA_DIR; checks what the guarantees rest on and brings
+ * the schema up to date. Throws, with a message of one line for the operator, EmbeddedPostgresError,
+ * UnusableDatabaseError, NoInstallation or MigrationError; and what pg throws when the server of DATABASE_URL cannot be reached.
+ */
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  options: DatabaseOptions = {},
+): Promise<Database> {
+  if (config.databaseUrl !== undefined) {
+    await options.first?.();
+    return await openServer({ connectionString: checkedUrl(config.databaseUrl) }, config, log, options);
+  }
+  if (options.existing === true && !(await hasCluster(config.dataDir)))
+    throw new NoInstallation(config.dataDir);
+  const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log, options.first);
+  try {
+    const database = await openServer(embedded.address, config, log, options);
+    return {
+      ...database,
+      embedded: true,
+      dataDirectory: embedded.dataDirectory,
+      close: async () => {
+        await database.close();
+        await embedded.close();
+      },
+    };
+  } catch (error) {
+    await embedded.close();
+    throw error;
+  }
+}
+
+function checkedUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url)) return url;
+  // The value is not repeated: it may hold a password.
+  throw new UnusableDatabaseError("DATABASE_URL must begin with postgresql://.");
+}
+
+async function openServer(
+  address: ServerAddress,
+  config: DatabaseConfig,
+  log: Logger,
+  options: DatabaseOptions,
+): Promise<Database> {
+  const level = await checkServer(address, config.allowUnsafeDurability, log);
+  const sessionConfig = clientConfig(address, level);
+  if (options.existing === true) await requireInstallation(sessionConfig);
+  if (options.leavesSchema !== true) await migrate(sessionConfig, log);
+  const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
+  try {
+    await checkWorkers(pool, config.allowUnsafeDurability);
+    if ((options.role ?? "service") === "service") await checkDistribution(pool);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return {
+    pool,
+    clientConfig: sessionConfig,
+    session: { address, synchronousCommit: level },
+    embedded: false,
+    dataDirectory: undefined,
+    close: () => pool.end(),
+  };
+}
+
+/** Where the tables are distributed, a batch is on the disks of workers: what holds for the coordinator has to hold there. */
+async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Promise<void> {
+  if (allowUnsafeDurability || !(await isDistributed(pool))) return;
+  const gaps = (await readWorkers(pool)).flatMap(durabilityGapsOf);
+  if (gaps.length > 0) {
+    throw new UnusableDatabaseError(
+      `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+    );
+  }
+}
+
+/** Tables that migrations have made since are to lie by bucket as well, before anything is written there. */
+async function checkDistribution(pool: pg.Pool): Promise<void> {
+  if (!(await isDistributed(pool))) return;
+  const missing = await findUndistributed(pool);
+  if (missing.length > 0) {
+    throw new UnusableDatabaseError(
+      `Of the tables that lie on the workers of Citus by bucket, ${missing.join(", ")} came with this version: stop every node, run bellhop citus distribute, and start again.`,
+    );
+  }
+}
+
+/** Bytes that an ordinary process may still write on the file system of a directory. */
+export async function freeDiskBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}

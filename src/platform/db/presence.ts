@@ -1,0 +1,75 @@
+import type pg from "pg";
+import { namedStatement, readStatement } from "./statement.ts";
+
+const enterPresenceStatement = readStatement(new URL("./sql/enter-presence.sql", import.meta.url));
+/**
+ * How many nodes are present in each role: those whose own session lives and has said something within $1 seconds. One
+ * whose activity is hidden (another role's, or track_activities off) counts.
+ */
+const countPresentStatement = namedStatement(
+  "count-present",
+  `select present.role, count(*)::integer as present
+  from bellhop.presence as present
+  join pg_stat_activity as backend on backend.pid = present.backend_pid
+    and coalesce(backend.backend_start, present.backend_start) = present.backend_start
+  where backend.pid = pg_backend_pid()
+    or coalesce(backend.state_change, clock_timestamp()) > clock_timestamp() - make_interval(secs => $1)
+  group by present.role`,
+);
+
+/** What a node may be there for: `accept` and `read` by a session of its own, `apply` by each of its appliers. */
+export type Role = "accept" | "apply" | "read";
+
+/** A node that applies is present once more: by the session that holds its shards of webhooks. */
+export type Presence = Role | "deliver";
+
+/**
+ * A session that has said nothing for so long does not count, and one that holds what others need is ended. Whoever is
+ * present says something at least every 1.2 s and, while it reads, every PULSE_MS; later only by what blocks its event
+ * loop: 1.5 s was the longest silence on a machine with ten times the work it can do (docs/decisions/0014-many-nodes.md).
+ * With 3, the first batch of what was taken over was applied after up to 4.94 of the 5 s that are promised.
+ */
+export const SILENCE_SECONDS_MAX = 2.5;
+
+const PULSE_MS = 500;
+
+/** Enters the client's session as present in these roles for as long as it lives; answers the id of each entry. */
+export async function enterPresence(
+  client: pg.ClientBase,
+  roles: readonly Presence[],
+  owner: string,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ presence_id: string }>({
+    ...enterPresenceStatement,
+    values: [roles, owner],
+  });
+  if (rows.length !== roles.length)
+    throw new Error("The database does not show this connection in pg_stat_activity.");
+  return rows.map(({ presence_id }) => presence_id);
+}
+
+/** How many are present in each role now, this session among them; a role of nobody is left out. */
+export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<Presence, number>> {
+  const { rows } = await client.query<{ role: Presence; present: number }>({
+    ...countPresentStatement,
+    values: [SILENCE_SECONDS_MAX],
+  });
+  return new Map(rows.map(({ role, present }) => [role, present]));
+}
+
+/** Has the client say something now and again while its owner works without it; `stop` ends that. */
+export function startPulse(client: pg.ClientBase): { stop(): void } {
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    client
+      .query("")
+      // The next statement of its owner fails of the same.
+      .catch(() => undefined)
+      .finally(() => {
+        isAsking = false;
+      });
+  }, PULSE_MS);
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+
+/** One SQL statement in a file of its own. `name` makes it a prepared statement of the connection that runs it. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Where the statement of each name stands. */
+const places = new Map<string, string>();
+
+/**
+ * Reads a statement that stands beside the module that uses it: `readStatement(new URL("../../db/sql/append.sql", import.meta.url))`.
+ * Throws where another file of the process has the same name: a connection that ran the one would refuse the other.
+ */
+export function readStatement(url: URL): Statement {
+  const name = basename(url.pathname, ".sql");
+  const place = places.get(name);
+  if (place !== undefined && place !== url.pathname)
+    throw new Error(`Two statements are called ${name}: ${place} and ${url.pathname}.`);
+  places.set(name, url.pathname);
+  return { name, text: readFileSync(url, "utf8") };
+}
+
+/** A statement of at most ten lines that stands in the code that runs it; longer ones have a file (`readStatement`). */
+export function namedStatement(name: string, text: string): Statement {
+  return { name, text };
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from "node:http";
+import { NetworkSet, plainAddress, readAddress } from "./networks.ts";
+
+/** More proxies than stand in front of anything; a longer list was made by somebody who wants it to be long. */
+const HOPS_MAX = 16;
+
+/** The address of one entry of X-Forwarded-For, which some proxies write with a port; undefined for what is none. */
+function addressOfHop(hop: string): string | undefined {
+  const text = hop.trim();
+  const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  return readAddress(bare) === undefined ? undefined : plainAddress(bare);
+}
+
+/**
+ * Makes what tells the address of whoever sent a request: the connection's own. Where that lies in one of the networks
+ * `trustedProxies`, X-Forwarded-For is read from its end, one address a proxy, up to the first that is not a trusted proxy's:
+ * what stands before it was written by the client, and can be anything. Nobody else's header is looked at.
+ */
+export function clientAddressReader(trustedProxies: readonly string[]): (raw: IncomingMessage) => string {
+  const trusted = new NetworkSet(trustedProxies);
+  return (raw) => {
+    let address = plainAddress(raw.socket.remoteAddress ?? "");
+    if (trusted.isEmpty || !trusted.has(address)) return address;
+    // Of several headers of that name the last was added last.
+    const hops = (raw.headersDistinct["x-forwarded-for"] ?? []).join(",").split(",");
+    for (const hop of hops.reverse().slice(0, HOPS_MAX)) {
+      const before = addressOfHop(hop);
+      if (before === undefined) break;
+      address = before;
+      if (!trusted.has(address)) break;
+    }
+    return address;
+  };
+}

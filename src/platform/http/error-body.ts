@@ -1,0 +1,80 @@
+import { STATUS_CODES } from "node:http";
+import type { FastifyReply } from "fastify";
+import { isDatabaseOutage } from "../db/database-outage.ts";
+import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
+
+/** When a client may try again after the database was away: about as long as a log writer takes to open again. */
+const OUTAGE_RETRY_AFTER_SECONDS = 2;
+
+/** The error object of every error that has a body: the five fields of spec section 7, and violations where there are any. */
+export interface ErrorBody {
+  readonly timestamp: string;
+  readonly status: number;
+  readonly error: string;
+  readonly exception: string;
+  readonly message: string;
+  readonly violations?: readonly ErrorDetail[];
+  readonly violationTotal?: number;
+}
+
+/** What an error tells whoever asked; ServiceError is one. */
+export interface PublicError {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly retryAfterSeconds: number | undefined;
+  readonly violations?: readonly ErrorDetail[] | undefined;
+  readonly violationTotal?: number | undefined;
+}
+
+/** The body of an error, its timestamp being now. */
+export function errorBody(error: PublicError): ErrorBody {
+  return {
+    timestamp: new Date().toISOString(),
+    status: error.status,
+    error: STATUS_CODES[error.status] ?? "Error",
+    exception: error.code,
+    message: error.message,
+    ...(error.violations === undefined ? {} : { violations: error.violations }),
+    ...(error.violationTotal === undefined ? {} : { violationTotal: error.violationTotal }),
+  };
+}
+
+/** Sends an error as its registry says; `Retry-After` in whole seconds where it is worth trying again. */
+export function sendError(reply: FastifyReply, error: PublicError): FastifyReply {
+  if (error.retryAfterSeconds !== undefined)
+    reply.header("retry-after", String(Math.ceil(error.retryAfterSeconds)));
+  return reply
+    .code(error.status)
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify(errorBody(error)));
+}
+
+/**
+ * Anything that was thrown, as an error with a public face. A database that is away is 503, to be tried again; what is
+ * not ours otherwise becomes Internal. Causes are logged.
+ */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (isDatabaseOutage(error)) {
+    return new ServiceError("bellhop.accept.Unavailable", {
+      message: "The database cannot be reached now; nothing was accepted. Send it again later.",
+      cause: error,
+      retryAfterSeconds: OUTAGE_RETRY_AFTER_SECONDS,
+    });
+  }
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
+    return new ServiceError("bellhop.http.PayloadTooLarge", { cause: error });
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
+    return new ServiceError("bellhop.http.UnsupportedMediaType", { cause: error });
+  }
+  if (typeof code === "string" && code.startsWith("FST_ERR_CTP")) {
+    return new ServiceError("bellhop.http.BadRequest", { cause: error });
+  }
+  const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
+  if (typeof status === "number" && status >= 400 && status < 500) {
+    return new ServiceError("bellhop.http.BadRequest", { cause: error });
+  }
+  return new ServiceError("bellhop.http.Internal", { cause: error });
+}

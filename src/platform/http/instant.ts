@@ -1,0 +1,34 @@
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
+
+/** An instant to the microsecond: whole milliseconds since 1970, and 0 to 999 microseconds more. */
+export interface Instant {
+  readonly ms: number;
+  readonly us: number;
+}
+
+/** The last millisecond that a UUIDv7 can say. */
+const MS_LAST = 2 ** 48 - 1;
+
+/** Reads `2026-01-31T12:00:00Z`, with up to six fractional digits; undefined when it is not of that form. */
+export function readInstant(text: string): Instant | undefined {
+  if (!isUtcTimestamp(text)) return undefined;
+  const exact = microsecondTimestamp(text);
+  return { ms: Date.parse(`${exact.slice(0, 23)}Z`), us: Number(exact.slice(23, 26)) };
+}
+
+/** The next microsecond. */
+export function after({ ms, us }: Instant): Instant {
+  return us === 999 ? { ms: ms + 1, us: 0 } : { ms, us: us + 1 };
+}
+
+/**
+ * The lowest request id that is received at or after an instant. Ids hold 1/4096 ms and receipts are told in
+ * microseconds, rounded down (`microsecondsOf` in src/ingest/log/request-id.ts), so the fraction is rounded up here.
+ */
+export function lowestIdFrom(instant: Instant): string {
+  const inRange = instant.ms >= 0 && instant.ms <= MS_LAST;
+  const ms = inRange ? instant.ms : instant.ms < 0 ? 0 : MS_LAST;
+  const fraction = inRange ? Math.ceil((instant.us * 4096) / 1000) : instant.ms < 0 ? 0 : 4095;
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${fraction.toString(16).padStart(3, "0")}-8000-000000000000`;
+}

@@ -1,0 +1,424 @@
+import { STATUS_CODES } from "node:http";
+import { VIOLATION_CODES } from "#contract/violation.ts";
+import { OAUTH_ERRORS } from "../../errors/oauth-error.ts";
+import { ERRORS, type ErrorCode } from "../../errors/registry.ts";
+import { type HeaderName, headersOf, ratedHeadersOf } from "./headers.ts";
+import { type Answer, type Example, refTo, type Schema, schemaOf } from "./model.ts";
+
+/** What `examples` show of an error beside its registry's words. */
+const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string, unknown>>>>> = {
+  "bellhop.contract.InvalidRecords": {
+    violations: [
+      {
+        pointer: "/0/occupancyDate",
+        code: "format.date",
+        message: 'occupancyDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"',
+      },
+      { pointer: "/3/roomTypeInventories/0/roomsSold", code: "required", message: "roomsSold is required" },
+    ],
+    violationTotal: 2,
+  },
+  "bellhop.contract.MalformedJson": {
+    message:
+      "The body is not valid JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
+    violations: [
+      {
+        pointer: "/0",
+        code: "json.syntax",
+        message:
+          "The body is not valid JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
+      },
+    ],
+    violationTotal: 1,
+  },
+  "bellhop.http.InvalidParameter": { message: "limit takes a whole number from 1 to 1000." },
+  "bellhop.webhook.InvalidWebhook": {
+    message: "events takes at least one of changes.available, request.applied.",
+  },
+  "bellhop.http.InvalidHeader": {
+    message: "Idempotency-Key must be 1 to 255 visible ASCII characters, spaces only within.",
+  },
+};
+
+/** The error object of a code as the service sends it. */
+function exampleOf(code: ErrorCode): Example {
+  const { status, text } = ERRORS[code];
+  return {
+    summary: text,
+    value: {
+      timestamp: "2026-06-01T08:30:00.000Z",
+      status,
+      error: STATUS_CODES[status],
+      exception: code,
+      message: text,
+      ...EXAMPLE_DETAILS[code],
+    },
+  };
+}
+
+/** An answer with the error object, and an example of it for each code that it can carry. */
+function errorAnswer(
+  description: string,
+  codes: readonly ErrorCode[],
+  headers: Answer["headers"] = {},
+): Answer {
+  return {
+    description,
+    headers,
+    content: {
+      "application/json": {
+        schema: schemaOf("Error"),
+        examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
+      },
+    },
+  };
+}
+
+function oauthAnswer(
+  description: string,
+  error: keyof typeof OAUTH_ERRORS,
+  errorDescription: string,
+  ...headers: HeaderName[]
+): Answer {
+  const value = { error, error_description: errorDescription };
+  return {
+    description,
+    headers: headersOf("Cache-Control", ...headers),
+    content: { "application/json": { schema: schemaOf("OAuthError"), examples: { [error]: { value } } } },
+  };
+}
+
+function withBasicChallenge(answer: Answer): Answer {
+  const challenge = {
+    description: "How to authenticate.",
+    required: true,
+    schema: {
+      type: "string",
+      maxLength: 256,
+      pattern: "^Basic ",
+      examples: ['Basic realm="bellhop", charset="UTF-8"'],
+    },
+  };
+  return { ...answer, headers: { ...answer.headers, "WWW-Authenticate": challenge } };
+}
+
+/** The refusals of every endpoint, by component name. */
+export const ERROR_ANSWERS = {
+  NoToken: {
+    description: "There is no bearer token in `Authorization`. The body is empty.",
+    headers: headersOf("WWW-Authenticate"),
+  },
+  NoMetricsToken: {
+    description: "The operator has set a token for the metrics, and this is not it. The body is empty.",
+    headers: headersOf("WWW-Authenticate"),
+  },
+  Forbidden: {
+    description:
+      "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` tells which.",
+    headers: ratedHeadersOf("WWW-Authenticate", "X-Correlation-Id", "Preference-Applied"),
+  },
+  InvalidBatch: errorAnswer(
+    "The body is not a batch, or has invalid records. Nothing was stored.",
+    [
+      "bellhop.contract.InvalidRecords",
+      "bellhop.contract.MalformedJson",
+      "bellhop.contract.NotAnArray",
+      "bellhop.contract.EmptyBatch",
+      "bellhop.contract.TooManyRecords",
+      "bellhop.http.BadRequest",
+    ],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  InvalidParameter: errorAnswer(
+    "A parameter is unknown, repeated or not valid; the message says which and what it takes.",
+    ["bellhop.http.InvalidParameter", "bellhop.http.BadRequest"],
+    ratedHeadersOf(),
+  ),
+  InvalidQuestion: errorAnswer(
+    "A parameter is unknown, repeated or not valid, or the question needs more rows than one answer may read; the message says which, and what to ask instead.",
+    ["bellhop.http.InvalidParameter", "bellhop.insight.TooLarge", "bellhop.http.BadRequest"],
+    ratedHeadersOf(),
+  ),
+  QuestionUnavailable: errorAnswer(
+    "The question took longer than a question may, or the database cannot be reached now. Ask for fewer nights, or again after `Retry-After`.",
+    ["bellhop.insight.TimedOut", "bellhop.accept.Unavailable"],
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
+  ),
+  InvalidManifest: errorAnswer(
+    "The manifest cannot be used, or its body cannot be read.",
+    ["bellhop.backfill.InvalidManifest", "bellhop.http.BadRequest"],
+    ratedHeadersOf(),
+  ),
+  BackfillNotFound: errorAnswer(
+    "No backfill of this client has this id, or it has no statement yet.",
+    ["bellhop.backfill.NotFound"],
+    ratedHeadersOf(),
+  ),
+  BackfillNotClosed: errorAnswer(
+    "It cannot be closed as it is.",
+    ["bellhop.backfill.NotReady", "bellhop.backfill.HasGaps", "bellhop.backfill.NotOpen"],
+    ratedHeadersOf("Retry-After"),
+  ),
+  BackfillNotAbandoned: errorAnswer("It is closed, and has its statement.", ["bellhop.backfill.NotOpen"]),
+  BackfillNotOpen: errorAnswer(
+    "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
+    ["bellhop.backfill.NotOpen"],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  TooManyBackfills: errorAnswer(
+    "Too many requests of this client at once, or too many backfills open.",
+    ["bellhop.http.RateLimitExceeded", "bellhop.backfill.TooManyOpen"],
+    ratedHeadersOf("Retry-After"),
+  ),
+  RequestNotFound: errorAnswer(
+    "No request of this client has this id.",
+    ["bellhop.read.RequestNotFound"],
+    ratedHeadersOf(),
+  ),
+  CursorGone: errorAnswer(
+    "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
+    ["bellhop.feed.CursorGone"],
+    ratedHeadersOf(),
+  ),
+  WebhookNotFound: errorAnswer(
+    "No webhook endpoint of this client, or no dead letter of it, has this id.",
+    ["bellhop.webhook.NotFound"],
+    ratedHeadersOf(),
+  ),
+  InvalidWebhook: errorAnswer(
+    "The endpoint cannot be as the body says; the message says why.",
+    ["bellhop.webhook.InvalidWebhook"],
+    ratedHeadersOf(),
+  ),
+  PayloadTooLarge: errorAnswer(
+    "The body is too large, as sent or once it is inflated.",
+    ["bellhop.http.PayloadTooLarge"],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  UnsupportedMediaType: errorAnswer(
+    "The body is not application/json in UTF-8, or its encoding is unknown.",
+    ["bellhop.http.UnsupportedMediaType", "bellhop.http.UnsupportedEncoding"],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  UnusableHeader: errorAnswer(
+    "A header cannot be used as it is.",
+    [
+      "bellhop.accept.IdempotencyKeyReused",
+      "bellhop.http.InvalidHeader",
+      "bellhop.backfill.UnknownBackfill",
+      "bellhop.backfill.NotInManifest",
+    ],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  TooManyRequests: errorAnswer(
+    "Too many requests of this client at once. Wait for `Retry-After`, then send the same again.",
+    ["bellhop.http.RateLimitExceeded"],
+    ratedHeadersOf("Retry-After"),
+  ),
+  TooManyBatches: errorAnswer(
+    "Too many requests of this client at once, too many properties it never named before, or enough of the backfill waits to be applied. Wait for `Retry-After`, then send the same again.",
+    ["bellhop.http.RateLimitExceeded", "bellhop.accept.TooManyNewProperties", "bellhop.backfill.Ahead"],
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
+  ),
+  Internal: errorAnswer(
+    "A fault of the service. The message never tells more; name the `X-Request-Id` when you ask.",
+    ["bellhop.http.Internal"],
+    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
+  ),
+  Unavailable: errorAnswer(
+    "The service cannot do this now: its database is away, or too much is in flight. A batch was not accepted. Send the same again after `Retry-After`, with the same `Idempotency-Key`.",
+    ["bellhop.accept.Unavailable"],
+    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
+  ),
+  BadRequest: errorAnswer("The request is not HTTP/1.1 as its RFC defines it, or a header is repeated.", [
+    "bellhop.http.BadRequest",
+  ]),
+  NotFound: errorAnswer(
+    "There is nothing at this address: look at the base address and the path.",
+    ["bellhop.http.NotFound"],
+    headersOf(),
+  ),
+  MethodNotAllowed: errorAnswer(
+    "The address is right, the method is not; `Allow` names those that it takes.",
+    ["bellhop.http.MethodNotAllowed"],
+    headersOf("Allow"),
+  ),
+  RequestTimeout: errorAnswer(
+    "The headers or the body came too slowly. The connection is closed; send it again.",
+    ["bellhop.http.RequestTimeout"],
+  ),
+  HeadersTooLarge: errorAnswer(
+    "There are more than 100 headers, or more than 16 kB of them. The connection is closed.",
+    ["bellhop.http.HeadersTooLarge"],
+  ),
+  OAuthBadRequest: oauthAnswer(
+    "The form cannot be used; `error` says why (RFC 6749 section 5.2).",
+    "unsupported_grant_type",
+    "The only grant_type is client_credentials.",
+  ),
+  OAuthInvalidClient: withBasicChallenge(
+    oauthAnswer(
+      "The client id or its secret is not valid, or they are missing.",
+      "invalid_client",
+      "The client id or its secret is not valid.",
+    ),
+  ),
+  OAuthForbidden: oauthAnswer(
+    "The client lacks the scope `introspect`.",
+    "unauthorized_client",
+    "This client may not introspect tokens.",
+  ),
+  OAuthTooLarge: oauthAnswer(
+    "The form is too large.",
+    "invalid_request",
+    "The form is larger than is allowed.",
+  ),
+  OAuthMediaType: oauthAnswer(
+    "The body is not a form.",
+    "invalid_request",
+    "Send the parameters as application/x-www-form-urlencoded.",
+  ),
+  OAuthTooManyTokens: oauthAnswer(
+    "No token is left in this client's bucket, or too many authentications failed. Wait for `Retry-After`.",
+    "temporarily_unavailable",
+    "rate limit exceeded",
+    "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
+  ),
+  OAuthTooManyFailures: oauthAnswer(
+    "Too many authentications of this address and client id failed. Wait for `Retry-After`.",
+    "temporarily_unavailable",
+    "rate limit exceeded",
+    "Retry-After",
+  ),
+  OAuthUnavailable: oauthAnswer(
+    "The service cannot answer now. Try again after `Retry-After`.",
+    "temporarily_unavailable",
+    "The service cannot answer now. Try again later.",
+    "Retry-After",
+  ),
+} as const satisfies Record<string, Answer>;
+
+/** What any address can answer, whatever the operation, before anybody looks at who is calling. */
+export const ANYWHERE = {
+  404: refTo("responses", "NotFound"),
+  405: refTo("responses", "MethodNotAllowed"),
+  408: refTo("responses", "RequestTimeout"),
+  431: refTo("responses", "HeadersTooLarge"),
+} as const;
+
+const TEXT_PATTERN = "^[^\\u0000]*$";
+
+function openWords(
+  description: string,
+  words: Readonly<Record<string, string>>,
+  charactersMax: number,
+): Schema {
+  return {
+    type: "string",
+    description,
+    maxLength: charactersMax,
+    pattern: "^[A-Za-z0-9._-]+$",
+    examples: [Object.keys(words)[0]],
+    "x-extensible-enum": Object.keys(words),
+    "x-enumDescriptions": words,
+  };
+}
+
+const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text }]) => [code, text]));
+
+/** The schemas of refusals. Code lists are open: more may come, none changes its meaning. */
+export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Error: {
+    type: "object",
+    description: "What went wrong. Every error with a body has it, but those of the OAuth endpoints.",
+    required: ["timestamp", "status", "error", "exception", "message"],
+    properties: {
+      timestamp: { ...schemaOf("Timestamp"), description: "When it occurred." },
+      status: {
+        type: "integer",
+        format: "int32",
+        minimum: 400,
+        maximum: 599,
+        description: "The HTTP status code.",
+        examples: [400],
+      },
+      error: {
+        type: "string",
+        maxLength: 64,
+        pattern: "^[A-Za-z -]+$",
+        description: "The HTTP status message.",
+        examples: ["Bad Request"],
+      },
+      exception: openWords(
+        "A stable code for what went wrong: decide by this, never by the message.",
+        ERROR_TEXTS,
+        128,
+      ),
+      message: {
+        type: "string",
+        maxLength: 4096,
+        pattern: TEXT_PATTERN,
+        description: "What is wrong, in words for the developer who reads it. It may change.",
+        examples: ["The batch has invalid records; violations lists them."],
+      },
+      violations: {
+        type: "array",
+        maxItems: 100,
+        description: "The first 100 reasons for which records were refused.",
+        items: schemaOf("Violation"),
+      },
+      violationTotal: {
+        type: "integer",
+        format: "int32",
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: "How many violations there are in all.",
+        examples: [2],
+      },
+    },
+  },
+  Violation: {
+    type: "object",
+    description: "One reason for which a record was refused.",
+    required: ["pointer", "code", "message"],
+    properties: {
+      pointer: {
+        type: "string",
+        maxLength: 512,
+        pattern: "^(/[^\\u0000]*)?$",
+        description: "JSON pointer (RFC 6901) into the batch as sent.",
+        examples: ["/3/roomStays/0/arrivalDate"],
+      },
+      code: openWords("A stable code.", VIOLATION_CODES, 64),
+      message: {
+        type: "string",
+        maxLength: 1024,
+        pattern: TEXT_PATTERN,
+        description: "What this field takes. It never repeats a free text that was sent.",
+        examples: ['occupancyDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"'],
+      },
+    },
+  },
+  OAuthError: {
+    type: "object",
+    description: "A refusal of the OAuth endpoints (RFC 6749 section 5.2).",
+    required: ["error", "error_description"],
+    properties: {
+      error: {
+        type: "string",
+        description: "Why.",
+        enum: Object.keys(OAUTH_ERRORS),
+        examples: ["invalid_client"],
+      },
+      error_description: {
+        type: "string",
+        maxLength: 1024,
+        pattern: TEXT_PATTERN,
+        description: "The same in words.",
+        examples: ["The client id or its secret is not valid."],
+      },
+    },
+  },
+};

@@ -1,0 +1,144 @@
+import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
+import { ServiceError } from "../errors/registry.ts";
+import { type Instant, readInstant } from "./instant.ts";
+
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1_000;
+const CODE_CHARACTERS_MAX = 128;
+/** The parameters that say which page of a question. */
+const PAGING = ["limit", "cursor"];
+const QUERY_CHARACTERS_MAX = 8_192;
+
+/** An error that names the parameter and what it takes. */
+export function invalidParameter(message: string): ServiceError {
+  return new ServiceError("bellhop.http.InvalidParameter", { message });
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name from outside, as it may stand in a message: printable ASCII and short. */
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, 40)).replace(/[^\x20-\x7e]/g, "?");
+}
+
+/**
+ * The query of an address, read strictly: a parameter that this address does not know, one that comes twice and one that
+ * cannot be decoded are errors, because a filter that is silently ignored answers another question.
+ */
+export class QueryParameters {
+  readonly #values = new Map<string, string>();
+  readonly #allowed: readonly string[];
+
+  constructor(address: string, allowed: readonly string[]) {
+    this.#allowed = allowed;
+    const mark = address.indexOf("?");
+    const query = mark < 0 ? "" : address.slice(mark + 1);
+    if (query.length > QUERY_CHARACTERS_MAX)
+      throw invalidParameter(`The query is longer than ${QUERY_CHARACTERS_MAX} characters.`);
+    for (const pair of query.split("&")) {
+      if (pair !== "") this.#add(pair);
+    }
+  }
+
+  #add(pair: string): void {
+    const equals = pair.indexOf("=");
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? "" : decode(pair.slice(equals + 1));
+    if (name === undefined || !this.#allowed.includes(name)) {
+      const known = this.#allowed.length === 0 ? "none" : this.#allowed.join(", ");
+      throw invalidParameter(
+        `The parameter ${shown(name ?? pair)} is not known; this address takes: ${known}.`,
+      );
+    }
+    if (value === undefined) throw invalidParameter(`${name} is not percent-encoded UTF-8.`);
+    if (this.#values.has(name)) throw invalidParameter(`${name} must be given once.`);
+    this.#values.set(name, value);
+  }
+
+  /** A code, id or label: 1 to 128 characters. */
+  code(name: string): string | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    const fits =
+      value !== "" && value.length <= 2 * CODE_CHARACTERS_MAX && [...value].length <= CODE_CHARACTERS_MAX;
+    if (!fits || value.includes("\0") || !value.isWellFormed())
+      throw invalidParameter(`${name} takes 1 to ${CODE_CHARACTERS_MAX} characters, none of them NUL.`);
+    return value;
+  }
+
+  requiredCode(name: string): string {
+    const value = this.code(name);
+    if (value === undefined)
+      throw invalidParameter(`${name} is required: 1 to ${CODE_CHARACTERS_MAX} characters.`);
+    return value;
+  }
+
+  /** A calendar date `YYYY-MM-DD`. */
+  date(name: string): string | undefined {
+    const value = this.#values.get(name);
+    if (value !== undefined && !isCalendarDate(value))
+      throw invalidParameter(`${name} takes a date as YYYY-MM-DD.`);
+    return value;
+  }
+
+  /** A UTC timestamp with six fractional digits, so that texts compare as times do. */
+  timestamp(name: string): string | undefined {
+    const value = this.#values.get(name);
+    if (value !== undefined && !isUtcTimestamp(value))
+      throw invalidParameter(
+        `${name} takes a UTC time as YYYY-MM-DDThh:mm:ssZ, with at most 6 fractional digits.`,
+      );
+    return value === undefined ? undefined : microsecondTimestamp(value);
+  }
+
+  instant(name: string): Instant | undefined {
+    const value = this.timestamp(name);
+    return value === undefined ? undefined : readInstant(value);
+  }
+
+  /** One of a fixed set of words. */
+  word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const value = this.#values.get(name);
+    const word = words.find((candidate) => candidate === value);
+    if (value !== undefined && word === undefined)
+      throw invalidParameter(`${name} takes one of: ${words.join(", ")}.`);
+    return word;
+  }
+
+  /** A whole number between two bounds, both included. */
+  whole(name: string, least: number, most: number): number | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    const isShort = /^\d+$/.test(value) && value.length <= String(most).length;
+    if (!isShort || Number(value) < least || Number(value) > most)
+      throw invalidParameter(`${name} takes a whole number from ${least} to ${most}.`);
+    return Number(value);
+  }
+
+  /** How many items a page has at most: 100, or 1 to 1,000 as asked. */
+  limit(): number {
+    return this.whole("limit", 1, LIMIT_MAX) ?? LIMIT_DEFAULT;
+  }
+
+  cursor(): string | undefined {
+    return this.#values.get("cursor");
+  }
+
+  /** What the question is, apart from its pages (or `without`): parameters in one order. A cursor belongs to it. */
+  question(without: readonly string[] = PAGING): string {
+    const asked = [...this.#values].filter(([name]) => !without.includes(name));
+    return JSON.stringify(asked.sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+}
+
+/** Two parameters that bound a range: refused when they are the wrong way round. */
+export function checkOrder(from: string | undefined, to: string | undefined): void {
+  if (from !== undefined && to !== undefined && from > to)
+    throw invalidParameter("from must not be after to.");
+}

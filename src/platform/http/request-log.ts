@@ -1,0 +1,212 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { earlyRequestOf } from "../../early-request.ts";
+import type { HttpContext } from "../../service-context.ts";
+import {
+  longestWait,
+  noWaits,
+  type RequestWaits,
+  runWithWaits,
+  shownWaits,
+  sumOfWaits,
+} from "../telemetry/request-waits.ts";
+import { beginTrace, endTrace, type MaybeTrace } from "./request-trace.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** When its headers had come, in milliseconds of `performance.now`. Not a number where no hook ran. */
+    startedAtMs: number;
+    /** Undefined where no hook ran. */
+    waits: RequestWaits | undefined;
+    /** Of a batch, once it was let in. */
+    trace: MaybeTrace;
+  }
+}
+
+/** What the log line of a request says beside its answer. */
+export interface LoggedRequest {
+  readonly id: string;
+  readonly method: string;
+  /** The route, never the address: an address can carry a key or a code. */
+  readonly route: string;
+  readonly startedAtMs: number;
+  readonly waits: RequestWaits | undefined;
+  /** Undefined where it has not begun: it then does as the request ends. */
+  readonly trace: MaybeTrace;
+  readonly traceparent: string | string[] | undefined;
+  readonly clientId: string | undefined;
+  /** The UUID a batch was answered with. */
+  readonly acceptedRequestId: string | undefined;
+  readonly correlationId: string | string[] | undefined;
+  /** Who asked; said only where the answer is a refusal, as the addresses of partners who do nothing wrong are nobody's business. */
+  readonly address?: string;
+}
+
+/** Whoever is answered so may be guessing, or a partner who has to be told. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
+
+/** Where requests are counted that were asked and answered alike. */
+interface Meters {
+  count(): void;
+  time(seconds: number): void;
+}
+
+/**
+ * Logs and counts every request that was given an answer, once, when its response is over: written, or its client gone.
+ * Fastify's `onResponse` hook knows only of those that were written, and a batch whose client did not wait for the 202
+ * is on disk all the same.
+ */
+export class RequestLog {
+  readonly #context: LogContext;
+  /** By method, route and status, of which there are so many. */
+  readonly #meters = new Map<string, Meters>();
+
+  constructor(context: LogContext) {
+    this.#context = context;
+  }
+
+  /** The address of whoever sent it. */
+  addressOf(raw: IncomingMessage): string {
+    return this.#context.clientAddress(raw);
+  }
+
+  /** `describe` is called when the response is over: soon after, when it was already. */
+  whenOver(response: ServerResponse, describe: () => LoggedRequest): void {
+    const sentAtMs = performance.now();
+    const over = () => {
+      const request = describe();
+      const overAtMs = performance.now();
+      if (request.waits !== undefined)
+        request.waits.answer = waitForClient(request.startedAtMs, request.waits, sentAtMs, overAtMs);
+      this.#write(response, request, overAtMs);
+    };
+    if (response.closed) setImmediate(over);
+    else response.once("close", over);
+  }
+
+  #write(response: ServerResponse, request: LoggedRequest, overAtMs: number): void {
+    const { method, route, acceptedRequestId, clientId, correlationId, address } = request;
+    const { statusCode } = response;
+    const elapsedMs = overAtMs - request.startedAtMs;
+    const meters = this.#metersOf(method, route, statusCode);
+    meters.count();
+    meters.time(elapsedMs / 1000);
+    const traceId = this.#trace(response, request, overAtMs);
+    const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
+    this.#context.log[level](
+      {
+        httpRequestId: request.id,
+        method,
+        route,
+        status: statusCode,
+        ms: Math.round(elapsedMs * 10) / 10,
+        ...(response.writableFinished ? {} : { clientGone: true }),
+        ...(clientId === undefined ? {} : { clientId }),
+        ...(acceptedRequestId === undefined ? {} : { requestId: acceptedRequestId }),
+        ...(address === undefined || !REFUSALS.has(statusCode) ? {} : { address }),
+        ...(correlationId === undefined ? {} : { correlationId: String(correlationId).slice(0, 128) }),
+        ...(traceId === undefined ? {} : { traceId }),
+      },
+      "request",
+    );
+    this.#noteSlow(request, statusCode, elapsedMs);
+  }
+
+  /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
+  #trace(
+    { statusCode: status, writableFinished }: ServerResponse,
+    request: LoggedRequest,
+    endMs: number,
+  ): string | undefined {
+    const { tracer } = this.#context;
+    if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
+    const { clientId, traceparent, startedAtMs } = request;
+    const trace =
+      request.trace ??
+      (request.trace === undefined && beginTrace(tracer, clientId && traceparent, startedAtMs));
+    if (!trace) return undefined;
+    endTrace(tracer, trace, request, { endMs, status, isClientGone: !writableFinished });
+    return trace.span.spanContext().traceId;
+  }
+
+  /** What a request had asked to wait for does not make it slow. */
+  #noteSlow(
+    { id, method, route, waits = noWaits() }: LoggedRequest,
+    status: number,
+    elapsedMs: number,
+  ): void {
+    const { log, metrics, slowRequestMs } = this.#context;
+    if (slowRequestMs === 0 || elapsedMs - waits.asked < slowRequestMs) return;
+    const waited = longestWait(waits, elapsedMs);
+    metrics.slowRequests.inc({ route, waited });
+    const ms = Math.round(elapsedMs * 10) / 10;
+    log.warn(
+      { httpRequestId: id, method, route, status, ms, waited, waits: shownWaits(waits) },
+      "slow request",
+    );
+  }
+
+  #metersOf(method: string, route: string, status: number): Meters {
+    const key = `${method} ${status} ${route}`;
+    let meters = this.#meters.get(key);
+    if (meters === undefined) {
+      const requests = this.#context.metrics.requests.labels({ method, route, status });
+      const seconds = this.#context.metrics.requestSeconds.labels({ route });
+      meters = {
+        count: () => requests.inc(),
+        time: (taken) => seconds.observe(taken),
+      };
+      this.#meters.set(key, meters);
+    }
+    return meters;
+  }
+}
+
+/** From when it was given its answer until that was taken, less what else it waited for meanwhile (pages are read as they are sent). */
+function waitForClient(startedAtMs: number, waits: RequestWaits, sentAtMs: number, overAtMs: number): number {
+  return Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - sumOfWaits(waits)));
+}
+
+/** Logs and counts what the framework answers. */
+export function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
+  const seen = new WeakSet<ServerResponse>();
+  // Fastify measures `reply.elapsedTime` only where it has an `onResponse` hook: it is 0 otherwise.
+  app.decorateRequest("startedAtMs", Number.NaN);
+  app.decorateRequest("waits", undefined);
+  app.decorateRequest("trace", undefined);
+  app.addHook("onRequest", (request, _reply, done) => {
+    const early = earlyRequestOf(request.raw);
+    request.startedAtMs = early?.startedAtMs ?? performance.now();
+    request.waits = early?.waits ?? noWaits();
+    runWithWaits(request.waits, done);
+  });
+  app.addHook("onSend", (request, reply, payload, done) => {
+    // A fault while an answer is made sends another one in its place.
+    if (!seen.has(reply.raw)) {
+      seen.add(reply.raw);
+      // A connection that has ended does not know its address any more.
+      const address = requestLog.addressOf(request.raw);
+      requestLog.whenOver(reply.raw, () => ({ ...describe(request), address }));
+    }
+    done(null, payload);
+  });
+}
+
+function describe(request: FastifyRequest): LoggedRequest {
+  const { id, method, startedAtMs, waits } = request;
+  return {
+    id,
+    method,
+    route: request.routeOptions.url ?? "unknown",
+    // The router refuses an address that it cannot decode before any hook has run.
+    startedAtMs: Number.isNaN(startedAtMs) ? performance.now() : startedAtMs,
+    waits,
+    trace: request.trace,
+    traceparent: request.headers["traceparent"],
+    clientId: request.principal?.clientId,
+    acceptedRequestId: request.acceptedRequestId,
+    correlationId: request.headers["x-correlation-id"],
+  };
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { BucketHints } from "../../service/bucket-hints.ts";
+import { Channel } from "./channel.ts";
+
+type Calls = {
+  [name: string]: (argument: never) => unknown;
+  double(value: number): number;
+  fail(_: undefined): void;
+  hang(_: undefined): Promise<void>;
+};
+
+describe("a channel between two threads", () => {
+  let ports: MessagePort[] = [];
+  afterEach(() => {
+    for (const port of ports) port.close();
+  });
+
+  function connect(): Channel<Calls> {
+    const { port1, port2 } = new MessageChannel();
+    ports = [port1, port2];
+    const own: Calls = {
+      double: (value) => value * 2,
+      fail: () => {
+        throw Object.assign(new Error("taken", { cause: new Error("below") }), {
+          code: "EADDRINUSE",
+          port: 80,
+        });
+      },
+      hang: () => new Promise(() => undefined),
+    };
+    new Channel(port2, own);
+    return new Channel<Calls>(port1, {});
+  }
+
+  it("brings answers to those who asked, whatever their order", async () => {
+    const channel = connect();
+    assert.deepEqual(await Promise.all([channel.call("double", 1), channel.call("double", 2)]), [2, 4]);
+  });
+
+  it("brings an error with its code and its cause", async () => {
+    await assert.rejects(
+      connect().call("fail", undefined),
+      (error: Error & { code?: string; port?: number }) => {
+        assert.deepEqual([error.message, error.code, error.port], ["taken", "EADDRINUSE", 80]);
+        assert.equal((error.cause as Error).message, "below");
+        return true;
+      },
+    );
+  });
+
+  it("gives up when the answer is late, and when the other side is gone", async () => {
+    const channel = connect();
+    await assert.rejects(channel.call("hang", undefined, 1), /hang was not answered in time/);
+    const waiting = channel.call("hang", undefined);
+    channel.close(new Error("gone"));
+    await assert.rejects(waiting, /gone/);
+    await assert.rejects(channel.call("double", 1), /gone/);
+  });
+});
+
+describe("hints of buckets", () => {
+  it("are heard once however often they were told, by whoever listens later too", async () => {
+    const memory = BucketHints.allocate(2);
+    const teller = new BucketHints(memory);
+    const even = ALL_BUCKETS.filter((bucket) => bucket % 2 === 0);
+    teller.own(0, even);
+    teller.own(
+      1,
+      ALL_BUCKETS.filter((bucket) => bucket % 2 === 1),
+    );
+    teller.tell([0, 31, 32, BUCKET_COUNT - 2, BUCKET_COUNT - 1]);
+    teller.tell([32]);
+    const stopping = new AbortController();
+    const heard: (readonly number[])[] = [];
+    const { port1, port2 } = new MessageChannel();
+    // Nothing else holds the loop open while it is waited for memory to change.
+    const listening = new BucketHints(memory).listen(
+      0,
+      (buckets) => {
+        heard.push(buckets);
+        port2.postMessage("heard");
+      },
+      stopping.signal,
+    );
+    await once(port1, "message");
+    teller.tell([7]);
+    teller.tell([6]);
+    await once(port1, "message");
+    stopping.abort();
+    teller.wakeListeners();
+    await listening;
+    port1.close();
+    assert.deepEqual(heard, [[0, 32, BUCKET_COUNT - 2], [6]]);
+    const others: (readonly number[])[] = [];
+    const second = new AbortController();
+    await new BucketHints(memory).listen(
+      1,
+      (buckets) => {
+        others.push(buckets);
+        second.abort();
+        teller.wakeListeners();
+      },
+      second.signal,
+    );
+    assert.deepEqual(others, [[7, 31, BUCKET_COUNT - 1]]);
+  });
+});

@@ -1,0 +1,42 @@
+import { writeFileSync } from "node:fs";
+import { getPriority, setPriority } from "node:os";
+
+/**
+ * How much those who apply give way, in the system's nice values. Under full load a thread of 10 gets about a tenth of what
+ * one of 0 gets, so that what was accepted is applied at all times, only later.
+ */
+export const LOWER_PRIORITY_NICE = 10;
+
+/**
+ * Lets the calling thread give way to the others of the process and of the machine: whoever waits for an answer goes first.
+ * Only on Linux, whose `setpriority` of 0 concerns the calling thread alone (elsewhere all of the process would give way).
+ * A thread that gives way more already is left as it is, and a system that refuses is no fault.
+ */
+export function lowerPriority(): void {
+  lower(0);
+}
+
+/**
+ * The same of another process on this machine, the session of an embedded PostgreSQL. Every such session is a group of its
+ * own where Linux groups processes by terminal session (`sched_autogroup_enabled`), and there the group's value counts.
+ */
+export function letLowerPriority(processId: number): void {
+  if (lower(processId)) {
+    try {
+      writeFileSync(`/proc/${processId}/autogroup`, String(LOWER_PRIORITY_NICE));
+    } catch {
+      // The kernel has no such groups, or does not let us.
+    }
+  }
+}
+
+/** Whether it has the wanted value now. */
+function lower(processId: number): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    if (getPriority(processId) < LOWER_PRIORITY_NICE) setPriority(processId, LOWER_PRIORITY_NICE);
+    return true;
+  } catch {
+    return false;
+  }
+}

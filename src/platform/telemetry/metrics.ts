@@ -1,0 +1,206 @@
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const WEBHOOK_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 28_800, 172_800];
+const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
+const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+
+/** What an operator of an ingest service watches. Labels are bounded: never a client's code, a key or an address. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly requests: Counter<"method" | "route" | "status">;
+  readonly requestSeconds: Histogram<"route">;
+  readonly slowRequests: Counter<"route" | "waited">;
+  readonly slowStatements: Counter<"statement">;
+  readonly telemetryLost: Counter<"signal">;
+  readonly errors: Counter<"code">;
+  readonly acceptedBatches: Counter<"resource">;
+  readonly acceptedRecords: Counter<"resource">;
+  readonly rejectedRecords: Counter<"resource">;
+  readonly violations: Counter<"code">;
+  readonly bodyBytes: Histogram<"resource">;
+  readonly bodyBytesInFlight: Gauge;
+  readonly repeatedKeys: Counter;
+  readonly flushAppends: Histogram;
+  readonly flushBytes: Histogram;
+  readonly flushSeconds: Histogram;
+  readonly logWriterFailures: Counter;
+  readonly appliedRecords: Counter<"outcome">;
+  readonly applySeconds: Histogram;
+  readonly applyLagSeconds: Gauge;
+  readonly applyFailures: Counter;
+  readonly bucketsOwned: Gauge;
+  readonly nodesPresent: Gauge<"role">;
+  readonly silentSessionsEnded: Counter;
+  readonly retentionRuns: Counter<"state">;
+  readonly retentionWindows: Counter<"table">;
+  readonly retentionRunTimestamp: Gauge;
+  readonly webhookTries: Counter<"result">;
+  readonly webhookSeconds: Histogram;
+  readonly poolConnections: Gauge<"state">;
+  readonly threadBusySeconds: Counter<"thread">;
+  readonly threadHeapBytes: Gauge<"thread">;
+}
+
+/** The values of one thread's metrics, as they go from thread to thread. */
+export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+
+/** The metrics of a whole process in the Prometheus text format: values of the same name and labels are added up. */
+export function renderMetrics(ofThreads: readonly MetricValues[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...ofThreads]).metrics();
+}
+
+/** As renderMetrics, as values. */
+export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricValues> {
+  return AggregatorRegistry.aggregate([...ofThreads]).getMetricsAsJSON();
+}
+
+/** What is told once of a whole process. */
+export interface ProcessMetrics {
+  readonly registry: Registry;
+  /** 1 for each of its roles while it can do it, else 0. */
+  readonly ready: Gauge<"role">;
+}
+
+/** Beside our own, what prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
+export function createProcessMetrics(): ProcessMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const ready = makersOf(registry).gauge("ready", "Whether the node can do what the role is for.", ["role"]);
+  return { registry, ready };
+}
+
+/** How metrics of one registry are made, under names that begin alike. */
+function makersOf(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Counter({ name: `bellhop_${name}`, help, labelNames, registers }),
+    histogram: <T extends string>(name: string, help: string, buckets: number[], labelNames: T[] = []) =>
+      new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers }),
+    gauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Gauge({ name: `bellhop_${name}`, help, labelNames, registers }),
+    /** Of which each thread tells what holds for all: the greatest counts, not the sum. */
+    sharedGauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+      new Gauge({ name: `bellhop_${name}`, help, labelNames, registers, aggregator: "max" }),
+  };
+}
+
+type Makers = ReturnType<typeof makersOf>;
+
+function requestMetrics({ counter, histogram }: Makers) {
+  return {
+    requests: counter("http_requests_total", "Requests answered.", ["method", "route", "status"]),
+    requestSeconds: histogram("http_request_seconds", "Time from headers to answer.", REQUEST_SECONDS, [
+      "route",
+    ]),
+    slowRequests: counter(
+      "slow_requests_total",
+      "Requests that took longer than SLOW_REQUEST_MS, by what they waited for most.",
+      ["route", "waited"],
+    ),
+    errors: counter("errors_total", "Errors answered, by the registry's code.", ["code"]),
+  };
+}
+
+function acceptMetrics({ counter, histogram, sharedGauge }: Makers) {
+  return {
+    acceptedBatches: counter("accepted_batches_total", "Batches answered 202 and durable.", ["resource"]),
+    acceptedRecords: counter("accepted_records_total", "Records of those batches.", ["resource"]),
+    rejectedRecords: counter("rejected_records_total", "Records rejected in lenient batches.", ["resource"]),
+    violations: counter("violations_total", "Violations found, by code.", ["code"]),
+    bodyBytes: histogram("body_bytes", "Decompressed bytes of batches.", BYTES, ["resource"]),
+    bodyBytesInFlight: sharedGauge("body_bytes_in_flight", "Bytes of bodies being handled now."),
+    repeatedKeys: counter("idempotent_repeats_total", "Batches answered again by their Idempotency-Key."),
+    flushAppends: histogram("flush_appends", "Batches sharing one commit.", FLUSH_APPENDS),
+    flushBytes: histogram("flush_bytes", "Stored bytes of one commit.", BYTES),
+    flushSeconds: histogram("flush_seconds", "Time of one durable commit.", REQUEST_SECONDS),
+    logWriterFailures: counter("log_writer_failures_total", "Accept connections lost or flushes failed."),
+  };
+}
+
+function applyMetrics({ counter, histogram, gauge }: Makers) {
+  return {
+    appliedRecords: counter("applied_records_total", "Records applied, by outcome.", ["outcome"]),
+    applySeconds: histogram("apply_seconds", "Time of one apply transaction.", REQUEST_SECONDS),
+    applyLagSeconds: gauge(
+      "apply_lag_seconds",
+      "Age of the oldest batch of the last apply transaction when it committed.",
+    ),
+    applyFailures: counter("apply_failures_total", "Apply transactions that failed and are retried."),
+    bucketsOwned: gauge("buckets_owned", "Buckets that this node applies."),
+    silentSessionsEnded: counter(
+      "silent_sessions_ended_total",
+      "Sessions of other nodes ended because they held something and hung.",
+    ),
+    webhookTries: counter("webhook_tries_total", "Tries to deliver a webhook, by what came of them.", [
+      "result",
+    ]),
+    webhookSeconds: histogram(
+      "webhook_delivery_seconds",
+      "Time from queueing a webhook to its delivery.",
+      WEBHOOK_SECONDS,
+    ),
+  };
+}
+
+function retentionMetrics({ counter, sharedGauge }: Makers) {
+  return {
+    retentionRuns: counter("retention_runs_total", "Runs of retention, by how they ended.", ["state"]),
+    retentionWindows: counter(
+      "retention_windows_total",
+      "Windows that what was past its term was taken out of, or that were dropped.",
+      ["table"],
+    ),
+    retentionRunTimestamp: sharedGauge(
+      "retention_run_timestamp_seconds",
+      "When retention last ran here to its end, as Unix time; 0 when it has not yet.",
+    ),
+  };
+}
+
+function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
+  return {
+    nodesPresent: sharedGauge("nodes_present", "Nodes that serve requests of a kind, this one among them.", [
+      "role",
+    ]),
+    poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
+    slowStatements: counter("slow_statements_total", "Statements that took longer than SLOW_QUERY_MS.", [
+      "statement",
+    ]),
+    telemetryLost: counter("telemetry_lost_total", "Spans and sendings of metrics that no collector took.", [
+      "signal",
+    ]),
+    threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [
+      "thread",
+    ]),
+    threadHeapBytes: gauge("thread_heap_bytes", "JavaScript heap in use by a thread.", ["thread"]),
+  };
+}
+
+/** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const makers = makersOf(registry);
+  return {
+    registry,
+    ...requestMetrics(makers),
+    ...acceptMetrics(makers),
+    ...applyMetrics(makers),
+    ...retentionMetrics(makers),
+    ...nodeMetrics(makers),
+  };
+}
+
+/** Values of a thread's metrics, what the thread itself has used among them. */
+export function readMetrics(metrics: Metrics, thread: string): Promise<MetricValues> {
+  const { active } = performance.eventLoopUtilization();
+  const busy = busyMs.get(metrics) ?? 0;
+  metrics.threadBusySeconds.inc({ thread }, Math.max(0, active - busy) / 1000);
+  busyMs.set(metrics, active);
+  metrics.threadHeapBytes.set({ thread }, process.memoryUsage().heapUsed);
+  return metrics.registry.getMetricsAsJSON();
+}
+
+/** How much of a loop's busy time the counter has had. */
+const busyMs = new WeakMap<Metrics, number>();

@@ -1,0 +1,312 @@
+/** Traces and metrics by OpenTelemetry's SDK. Only telemetry.ts loads this module, and only where a collector is named. */
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Tracer as SdkTracer,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  trace,
+  ValueType,
+} from "@opentelemetry/api";
+import { type ExportResult, ExportResultCode, millisToHrTime, parseTraceParent } from "@opentelemetry/core";
+import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AggregationTemporality,
+  DataPointType,
+  type MetricData,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { Logger } from "./log.ts";
+import type { Metrics, MetricValues } from "./metrics.ts";
+import type { Telemetry } from "./telemetry-settings.ts";
+
+/** How many ended spans of a thread wait for a slow collector; what comes beyond them is lost, and counted. */
+const WAITING_SPANS_MAX = 4_096;
+const SPANS_A_MESSAGE = 512;
+const SEND_MS = 1_000;
+/** How long a process that stops waits for the collector. */
+const STOP_MS = 1_000;
+/** How often at most the log says that a collector cannot be reached. */
+const LOGGED_EVERY_MS = 60_000;
+
+/** Where failures of telemetry are logged and counted. */
+export interface Reporter {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+const { version: VERSION } = JSON.parse(
+  readFileSync(new URL("../../../package.json", import.meta.url), "utf8"),
+) as { readonly version: string };
+
+/** What every span and metric of a process carries (OpenTelemetry, "Resource semantic conventions"). */
+function resourceOf({ serviceName, resource }: Telemetry): Resource {
+  return resourceFromAttributes({
+    "service.name": serviceName,
+    "service.version": VERSION,
+    "service.instance.id": `${hostname()}/${process.pid}`,
+    "host.name": hostname(),
+    "process.pid": process.pid,
+    ...resource,
+  });
+}
+
+/**
+ * Every part of a sampled trace is recorded, on whatever node. A sampler that is not parent-based decides about a caller's trace as
+ * about one of its own.
+ */
+function samplerOf({ sampler, samplerRatio }: Telemetry): Sampler {
+  let root: Sampler = new TraceIdRatioBasedSampler(samplerRatio);
+  if (sampler.endsWith("always_on")) root = new AlwaysOnSampler();
+  if (sampler.endsWith("always_off")) root = new AlwaysOffSampler();
+  if (sampler.startsWith("parentbased_")) return new ParentBasedSampler({ root });
+  return new ParentBasedSampler({ root, remoteParentSampled: root, remoteParentNotSampled: root });
+}
+
+interface Exporter<Batch> {
+  export(batch: Batch, done: (result: ExportResult) => void): void;
+}
+
+/** Calls `failed` with what did not reach the collector, which the SDK reports to nobody. */
+function watchExports<Batch>(
+  exporter: Exporter<Batch>,
+  failed: (error: unknown, batch: Batch) => void,
+  begun: (batch: Batch) => void = () => undefined,
+): void {
+  const send = exporter.export.bind(exporter);
+  exporter.export = (batch, done) => {
+    begun(batch);
+    send(batch, (result) => {
+      if (result.code !== ExportResultCode.SUCCESS) failed(result.error, batch);
+      done(result);
+    });
+  };
+}
+
+function logFailures({ log }: Reporter, what: string): (error: unknown) => void {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (performance.now() - loggedAtMs < LOGGED_EVERY_MS) return;
+    loggedAtMs = performance.now();
+    log.warn({ err: error }, `${what} did not reach the collector`);
+  };
+}
+
+/** Waits until all is sent, for a second at most. */
+async function waitToStop(stopping: Promise<void>): Promise<void> {
+  const late = new AbortController();
+  const inTime = stopping.finally(() => late.abort());
+  await Promise.race([inTime, delay(STOP_MS, undefined, { signal: late.signal })]).catch(() => undefined);
+}
+
+/** Sends ended spans in batches. The SDK's queue drops what it has no room for without a word; this one counts it. */
+class SpanQueue implements SpanProcessor {
+  readonly #lost: (spans: number) => void;
+  readonly #batches: BatchSpanProcessor;
+  #waiting = 0;
+
+  constructor(telemetry: Telemetry, reporter: Reporter) {
+    this.#lost = (spans) => reporter.metrics.telemetryLost.inc({ signal: "spans" }, spans);
+    const log = logFailures(reporter, "traces");
+    const exporter = new OTLPTraceExporter({
+      url: `${telemetry.endpoint}/v1/traces`,
+      headers: { ...telemetry.headers },
+    });
+    watchExports<ReadableSpan[]>(
+      exporter,
+      (error, spans) => {
+        this.#lost(spans.length);
+        log(error);
+      },
+      (spans) => {
+        this.#waiting -= spans.length;
+      },
+    );
+    this.#batches = new BatchSpanProcessor({
+      exporter,
+      maxQueueSize: WAITING_SPANS_MAX,
+      maxExportBatchSize: SPANS_A_MESSAGE,
+      scheduledDelayMillis: SEND_MS,
+    });
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#waiting === WAITING_SPANS_MAX) {
+      this.#lost(1);
+      return;
+    }
+    this.#waiting += 1;
+    this.#batches.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#batches.shutdown();
+  }
+}
+
+/** Begins the spans of one thread. Times are milliseconds since 1970; without one the SDK reads its own clock. */
+export class Tracer {
+  readonly #provider: TracerProvider;
+  readonly #tracer: SdkTracer;
+
+  constructor(telemetry: Telemetry, reporter: Reporter) {
+    this.#provider = new TracerProvider({
+      resource: resourceOf(telemetry),
+      sampler: samplerOf(telemetry),
+      spanProcessors: [new SpanQueue(telemetry, reporter)],
+    });
+    this.#tracer = this.#provider.getTracer("bellhop", VERSION);
+  }
+
+  /** Begins a trace, or continues that of a caller's `traceparent`; undefined when it is not sampled. */
+  begin(name: string, options: SpanOptions, traceparent?: string): Span | undefined {
+    const caller = traceparent === undefined ? null : parseTraceParent(traceparent);
+    const context =
+      caller === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...caller, isRemote: true });
+    const span = this.#tracer.startSpan(name, options, context);
+    return span.isRecording() ? span : undefined;
+  }
+
+  /** Begins a part of a sampled span of this installation. */
+  beginWithin(parent: SpanContext, name: string, options: SpanOptions): Span {
+    return this.#tracer.startSpan(name, options, trace.setSpanContext(ROOT_CONTEXT, parent));
+  }
+
+  /** Sends what waits, for a second at most. */
+  async stop(): Promise<void> {
+    await waitToStop(this.#provider.shutdown());
+  }
+}
+
+/** Sends the metrics of a process to the collector at an interval, and once more as it stops. */
+export class MetricSending {
+  readonly #reader: PeriodicExportingMetricReader;
+
+  constructor(telemetry: Telemetry, reporter: Reporter, read: () => Promise<MetricValues>) {
+    const log = logFailures(reporter, "metrics");
+    const failed = (error: unknown) => {
+      reporter.metrics.telemetryLost.inc({ signal: "metrics" });
+      log(error);
+    };
+    const exporter = new OTLPMetricExporter({
+      url: `${telemetry.endpoint}/v1/metrics`,
+      headers: { ...telemetry.headers },
+    });
+    watchExports(exporter, failed);
+    this.#reader = new PeriodicExportingMetricReader({
+      exporter,
+      exportIntervalMillis: telemetry.metricIntervalMs,
+    });
+    const resource = resourceOf(telemetry);
+    const scope = { name: "bellhop", version: VERSION };
+    this.#reader.setMetricProducer({
+      async collect() {
+        try {
+          const metrics = metricDataOf(await read(), performance.timeOrigin, Date.now());
+          return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
+        } catch (error) {
+          failed(error);
+          throw error;
+        }
+      },
+    });
+  }
+
+  /** Sends the last values, for a second at most. */
+  async stop(): Promise<void> {
+    await waitToStop(this.#reader.shutdown());
+  }
+}
+
+/** What prom-client has of a histogram beside its values. */
+interface Value {
+  readonly value: number;
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly metricName?: string;
+}
+
+/** UCUM's words for the base units that names end in. */
+const UNITS: readonly (readonly [suffix: RegExp, unit: string])[] = [
+  [/_seconds(_total)?$/, "s"],
+  [/_bytes(_total)?$/, "By"],
+];
+
+/** The buckets, sum and count of each set of labels as one value. Prometheus' buckets count what lies below them too, OTLP's do not. */
+function histogramsOf(values: readonly Value[]) {
+  const labelsOf = ({ labels: { le: _, ...labels } }: Value) => labels;
+  const groups = Map.groupBy(values, (value) => JSON.stringify(labelsOf(value)));
+  return [...groups.values()].map((group) => {
+    const ending = (suffix: string) =>
+      group.find(({ metricName }) => metricName?.endsWith(suffix))?.value ?? 0;
+    const buckets = group.filter(({ labels }) => labels["le"] !== undefined);
+    return {
+      labels: labelsOf(group[0] as Value),
+      value: {
+        count: ending("_count"),
+        sum: ending("_sum"),
+        buckets: {
+          boundaries: buckets.map(({ labels }) => Number(labels["le"])).filter(Number.isFinite),
+          counts: buckets.map(({ value }, at) => value - (buckets[at - 1]?.value ?? 0)),
+        },
+      },
+    };
+  });
+}
+
+/**
+ * Metrics as the SDK has them, each under its Prometheus name, so that one dashboard reads both. `startedAtMs` and `nowMs` are
+ * milliseconds since 1970. Metrics without a value are left out.
+ */
+export function metricDataOf(values: MetricValues, startedAtMs: number, nowMs: number): MetricData[] {
+  const times = { startTime: millisToHrTime(startedAtMs), endTime: millisToHrTime(nowMs) };
+  const pointsOf = <Point>(points: readonly { readonly labels: object; readonly value: Point }[]) =>
+    points.map(({ labels, value }) => ({ ...times, attributes: labels as Attributes, value }));
+  return values.flatMap((metric): MetricData[] => {
+    const finite = (metric.values as readonly Value[]).filter(({ value }) => Number.isFinite(value));
+    if (finite.length === 0) return [];
+    const { name, help: description } = metric;
+    const unit = UNITS.find(([suffix]) => suffix.test(name))?.[1] ?? "1";
+    const data = {
+      descriptor: { name, description, unit, valueType: ValueType.DOUBLE },
+      aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    };
+    // The type has numbers by its declaration, and names in what it is.
+    switch (String(metric.type)) {
+      case "counter":
+        return [
+          { ...data, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: pointsOf(finite) },
+        ];
+      case "gauge":
+        return [{ ...data, dataPointType: DataPointType.GAUGE, dataPoints: pointsOf(finite) }];
+      case "histogram":
+        return [
+          { ...data, dataPointType: DataPointType.HISTOGRAM, dataPoints: pointsOf(histogramsOf(finite)) },
+        ];
+      default:
+        return [];
+    }
+  });
+}

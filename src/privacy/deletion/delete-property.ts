@@ -1,0 +1,325 @@
+import type pg from "pg";
+import { readRecord } from "#contract/read-record.ts";
+import { identityOnly } from "#contract/redact-record.ts";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { LogPart } from "../../apply/backlog.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
+import { endLeases } from "../../retention/end-leases.ts";
+import { forgetStatistics } from "../../retention/forget-statistics.ts";
+import { rewritePart } from "../../retention/rewrite-part.ts";
+import { rewriteRejected } from "../../retention/rewrite-rejected.ts";
+import {
+  type LogWriterPositions,
+  type ScannedPart,
+  type ScannedRecord,
+  scanBucket,
+} from "../../retention/scan-log.ts";
+import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
+
+/**
+ * Every table that has rows of properties by their number: of the live state, of states that swaps of a replay have put aside, and of
+ * what is not rebuilt. A table that is made later is found by its column.
+ */
+const findTables = namedStatement(
+  "find-tables-of-properties",
+  `select quote_ident(nspname) || '.' || quote_ident(relname) as name
+  from pg_class
+  join pg_namespace as schema on schema.oid = relnamespace
+  join pg_attribute as part on part.attrelid = pg_class.oid and part.attname = 'property_id' and not part.attisdropped
+  where relkind in ('r', 'p') and not relispartition and relname <> 'property'
+    and (nspname in ('bellhop', 'bellhop_state') or nspname ~ '^bellhop_replay_[a-z0-9]+_former$')
+  order by 1`,
+);
+
+/** Which property is deleted, by its codes and by its number. */
+interface DeletedProperty {
+  readonly propertyId: number;
+  readonly bucket: number;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** Rows by table. */
+type RowCounts = Map<string, number>;
+
+interface Target {
+  readonly table: string;
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+const OF_BACKFILL =
+  "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
+
+/** What is deleted with a property beside its records in the log. */
+async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Target[]> {
+  const { bucket, propertyId, clientCode, propertyCode } = of;
+  const tables = await client.query<{ name: string }>(findTables);
+  const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
+  const byCodes = { where: "client_code = $1 and property_code = $2", values: [clientCode, propertyCode] };
+  return [
+    ...tables.rows.map(({ name }) => ({ table: name, ...byNumber })),
+    { table: "bellhop.property_setting", ...byCodes },
+    {
+      table: "bellhop.backfill_signature",
+      where: `backfill_id in ${OF_BACKFILL}`,
+      values: byCodes.values,
+    },
+    { table: "bellhop.backfill", ...byCodes },
+  ];
+}
+
+/** Deletes the rows of a property, or only counts them. */
+async function deleteRows(
+  client: pg.ClientBase,
+  of: DeletedProperty,
+  counts: RowCounts,
+  isDryRun: boolean,
+): Promise<void> {
+  for (const { table, where, values } of await targetsOf(client, of)) {
+    const { rows, rowCount } = await client.query<{ count: string }>(
+      isDryRun
+        ? `select count(*)::text as count from ${table} where ${where}`
+        : `delete from ${table} where ${where}`,
+      [...values],
+    );
+    const found = isDryRun ? Number(rows[0]?.count ?? 0) : (rowCount ?? 0);
+    if (found > 0) counts.set(table, (counts.get(table) ?? 0) + found);
+  }
+}
+
+const isApplied = namedStatement(
+  "is-applied",
+  `select exists (
+    select from bellhop_state.apply_cursor as cursor
+    where cursor.bucket = $1 and cursor.log_writer_id = $2 and cursor.request_id >= $3
+  ) as applied`,
+);
+/** What was told of records that are gone; what became of each, as one letter, stays with the counts of its batch. */
+const dropDetails = namedStatement(
+  "drop-details",
+  `update bellhop.request_outcome
+  set details = (
+    select json_object_agg(key, value) from json_each(details) where key <> all ($3::text[])
+  )
+  where bucket = $1 and request_id = $2 and details is not null`,
+);
+
+const ALL_RESOURCES: readonly ResourceLetter[] = ["i", "r", "g"];
+/** Bytes read between two turns of the event loop: about a millisecond's work. */
+const TURN_BYTES = 131_072;
+
+/** The records of a property in one part of the log. */
+interface PartOfProperty {
+  readonly part: Pick<LogPart, "bucket" | "logWriterId" | "requestId">;
+  readonly indexes: ReadonlySet<number>;
+}
+
+function isOf(
+  property: DeletedProperty,
+  resource: ResourceLetter,
+  { bytes, isRejected }: ScannedRecord,
+): boolean {
+  const named = isRejected
+    ? identityOnly(resourceOf(resource), bytes)
+    : readRecord(resourceOf(resource), bytes);
+  return named.clientCode === property.clientCode && named.propertyCode === property.propertyCode;
+}
+
+function ofProperty({ part, records }: ScannedPart, property: DeletedProperty): PartOfProperty[] {
+  const indexes = new Set(
+    records.filter((record) => isOf(property, part.resource, record)).map(({ index }) => index),
+  );
+  const { bucket, logWriterId, requestId } = part;
+  return indexes.size === 0 ? [] : [{ part: { bucket, logWriterId, requestId }, indexes }];
+}
+
+/** Finds a property's records in the log of its bucket, from `positions` on, which are moved. */
+async function findRecordsOf(
+  client: pg.ClientBase,
+  property: DeletedProperty,
+  positions: LogWriterPositions,
+): Promise<PartOfProperty[]> {
+  const found: PartOfProperty[] = [];
+  let sinceTurn = 0;
+  for await (const scanned of scanBucket(client, property.bucket, ALL_RESOURCES, positions)) {
+    found.push(...ofProperty(scanned, property));
+    sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
+    if (sinceTurn < TURN_BYTES) continue;
+    sinceTurn = 0;
+    await new Promise((resume) => setImmediate(resume));
+  }
+  return found;
+}
+
+/** How many of the parts have not been applied yet: their records' outcomes are still to be decided. */
+async function countWaiting(client: pg.ClientBase, parts: readonly PartOfProperty[]): Promise<number> {
+  let waiting = 0;
+  for (const { part } of parts) {
+    const values = [part.bucket, part.logWriterId, part.requestId];
+    const { rows } = await client.query<{ applied: boolean }>({ ...isApplied, values });
+    if (rows[0]?.applied !== true) waiting += 1;
+  }
+  return waiting;
+}
+
+/** Drops the records from their parts: their places stay, and those of other properties' records in the same batch. */
+async function dropRecords(client: pg.ClientBase, parts: readonly PartOfProperty[]): Promise<void> {
+  for (const { part, indexes } of parts) {
+    await rewritePart(client, part, ({ index }) => (indexes.has(index) ? "drop" : "keep"));
+    await client.query({ ...dropDetails, values: [part.bucket, part.requestId, [...indexes].map(String)] });
+  }
+}
+
+/** A deletion cannot be done as it was asked for; the message says why. */
+class DeletionError extends OperatorError {}
+
+const findProperties = namedStatement(
+  "find-properties-of-client",
+  `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
+  from bellhop.property
+  where client_code = $1 and ($2::text is null or property_code = $2)
+  order by property_code`,
+);
+const markDeleted = namedStatement(
+  "mark-deleted",
+  `update bellhop.property set deleted_at = clock_timestamp() where property_id = $1`,
+);
+/** Nobody may push or read the client code from now on; nodes hear of it as of every change of clients. */
+const takeGrants = namedStatement(
+  "take-grants",
+  `with raised as (
+    update bellhop.auth_epoch set epoch = epoch + 1 returning epoch
+  ), taken as (
+    delete from bellhop.client_grant where client_code = $1 returning client_id
+  )
+  update bellhop.client set changed_epoch = raised.epoch
+  from raised where client_id in (select client_id from taken)`,
+);
+/** The number of the settings stays: answers that were given name it. */
+const deleteSettings = namedStatement(
+  "delete-client-settings",
+  `with labels as (
+    delete from bellhop.status_mapping where client_code = $1
+  )
+  delete from bellhop.property_setting where client_code = $1`,
+);
+
+/** Where more than rows by property is taken away. */
+const OTHERS_WITH_CONTENT = [
+  "bellhop.accept_log",
+  "bellhop.request_outcome",
+  "bellhop.webhook_message",
+  "bellhop.property_setting",
+  "bellhop.status_mapping",
+  "bellhop.client_grant",
+];
+
+const GONE = Buffer.from("null");
+
+export interface DeletionOrder {
+  readonly clientCode: string;
+  /** Null: every property of the client code, with its settings, labels and grants. */
+  readonly propertyCode: string | null;
+  /** Count, and change nothing. */
+  readonly isDryRun: boolean;
+  readonly reason: string;
+  /** Who, as for the audit. */
+  readonly who: string;
+}
+
+export interface DeletionReport {
+  readonly properties: readonly { readonly clientCode: string; readonly propertyCode: string }[];
+  /** Copies of records in the log. */
+  readonly logRecords: number;
+  /** Rows by table. */
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+/**
+ * Deletes all that is kept of a property, or of a whole client code; with a dry run it only counts. Each property goes in one
+ * transaction, under its bucket's lease. Throws DeletionError for what is not known or is still being applied, and WorkUnderWay.
+ */
+export async function deleteData(client: pg.ClientBase, order: DeletionOrder): Promise<DeletionReport> {
+  return withExclusiveWork(client, async () => {
+    const { clientCode, propertyCode, isDryRun } = order;
+    const { rows: properties } = await client.query<DeletedProperty>({
+      ...findProperties,
+      values: [clientCode, propertyCode],
+    });
+    if (properties.length === 0)
+      throw new DeletionError(
+        `No batch has ever named ${[clientCode, ...[propertyCode ?? []].flat()].join("/")}.`,
+      );
+    // Before anything goes: one that is cut off has taken something, and says by whom and why.
+    if (!isDryRun) {
+      const detail = { clientCode, propertyCode, reason: order.reason, properties: properties.length };
+      await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
+    }
+    const counts: RowCounts = new Map();
+    let logRecords = 0;
+    for (const property of properties) logRecords += await deleteProperty(client, property, counts, isDryRun);
+    const report = {
+      properties: properties.map((of) => ({ clientCode: of.clientCode, propertyCode: of.propertyCode })),
+      logRecords,
+      rows: Object.fromEntries(counts),
+    };
+    if (isDryRun) return report;
+    // Whoever's bucket they lie in.
+    await rewriteRejected(client, (resource, bytes) => {
+      const of = identityOnly(resource, bytes);
+      const isGone = of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;
+      return isGone ? "drop" : "keep";
+    });
+    // A reader sees that there was a record, as of one that is too long for a message.
+    await rewriteMessages(client, (of, bytes) =>
+      of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode ? GONE : bytes,
+    );
+    await withTransaction(client, async () => {
+      if (propertyCode === null) {
+        await client.query({ ...takeGrants, values: [clientCode] });
+        await client.query({ ...deleteSettings, values: [clientCode] });
+      }
+      const what = propertyCode === null ? "delete-client-code" : "delete-property";
+      await recordAudit(client, {
+        who: order.who,
+        what,
+        detail: { clientCode, propertyCode, reason: order.reason, ...report },
+      });
+    });
+    await forgetStatistics(client, [...new Set([...counts.keys(), ...OTHERS_WITH_CONTENT])]);
+    return report;
+  });
+}
+
+async function deleteProperty(
+  client: pg.ClientBase,
+  property: DeletedProperty,
+  counts: RowCounts,
+  isDryRun: boolean,
+): Promise<number> {
+  const positions: LogWriterPositions = new Map();
+  const before = await findRecordsOf(client, property, positions);
+  const recordsOf = (parts: typeof before) => parts.reduce((sum, { indexes }) => sum + indexes.size, 0);
+  if (isDryRun) {
+    await deleteRows(client, property, counts, true);
+    return recordsOf(before);
+  }
+  return withTransaction(client, async () => {
+    await endLeases(client, [property.bucket]);
+    const parts = [...before, ...(await findRecordsOf(client, property, positions))];
+    const waiting = await countWaiting(client, parts);
+    if (waiting > 0)
+      throw new DeletionError(
+        `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: take its grant away, let the service apply them, and try again.`,
+      );
+    await dropRecords(client, parts);
+    await deleteRows(client, property, counts, false);
+    await client.query({ ...markDeleted, values: [property.propertyId] });
+    return recordsOf(parts);
+  });
+}

@@ -1,0 +1,283 @@
+import type pg from "pg";
+import { ERASED, redactRecord } from "#contract/redact-record.ts";
+import { letterOf } from "#contract/resource.ts";
+import { STATE_SCHEMA } from "../../apply/state/state-schema.ts";
+import { RESOURCE_LETTERS, VERSION_TABLES } from "../../apply/state/version-tables.ts";
+import type { RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
+import { endLeases } from "../../retention/end-leases.ts";
+import { rewritePart } from "../../retention/rewrite-part.ts";
+import type { LogWriterPositions } from "../../retention/scan-log.ts";
+import {
+  findHits,
+  type HashOverride,
+  type Hit,
+  hashOverridesOf,
+  identityText,
+  tokenOf,
+} from "./hash-overrides.ts";
+import { redactState } from "./redact-state.ts";
+
+/** A shorter text is in too many others: taking it out of them would take out what is nobody's. */
+const WORD_CHARACTERS_MIN = 3;
+
+/** Texts by which a person could be found elsewhere, each once. */
+export function searchableWords(texts: Iterable<string>): string[] {
+  const trimmed = [...texts].map((text) => text.trim()).filter((text) => text.length >= WORD_CHARACTERS_MIN);
+  return [...new Set(trimmed)];
+}
+
+/** Each part of a name by itself: enough to take it out of what was said of the very records that it stood in, and of nothing else. */
+function partsOfWords(words: readonly string[]): string[] {
+  return searchableWords(words.flatMap((word) => [word, ...word.split(/[^\p{L}\p{N}]+/u)]));
+}
+
+/** Whether a text has one of the words in it, whatever its case. */
+export function mentions(text: string, words: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return words.some((word) => lower.includes(word.toLowerCase()));
+}
+
+const readDetails = namedStatement(
+  "read-details",
+  `select request_id, details from bellhop.request_outcome
+  where bucket = $1 and request_id = any ($2::uuid[]) and details is not null`,
+);
+const readCorrelationIds = namedStatement(
+  "read-correlation-ids",
+  `select distinct request_id, correlation_id from bellhop.accept_log
+  where request_id = any ($1::uuid[]) and correlation_id is not null`,
+);
+/** All parts of a batch have the same one. */
+const eraseCorrelationId = namedStatement(
+  "erase-correlation-id",
+  `update bellhop.accept_log set correlation_id = $2 where request_id = $1 and correlation_id is not null`,
+);
+const writeDetails = namedStatement(
+  "write-details",
+  `update bellhop.request_outcome set details = $3 where bucket = $1 and request_id = $2`,
+);
+
+interface DetailsRow {
+  readonly request_id: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The same JSON with every text replaced that mentions a word. */
+function withoutWords(value: unknown, words: readonly string[]): unknown {
+  if (typeof value === "string") return mentions(value, words) ? ERASED : value;
+  if (Array.isArray(value)) return value.map((item) => withoutWords(item, words));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withoutWords(of, words)]));
+}
+
+/**
+ * Takes words out of what was told of the redacted records: codes and how many there are stay. Answers of how many parts there
+ * was something to take out; nearly always none, as messages do not quote free text.
+ */
+async function redactDetails(
+  client: pg.ClientBase,
+  hits: readonly Hit[],
+  words: readonly string[],
+): Promise<number> {
+  const [first] = hits;
+  if (first === undefined || words.length === 0) return 0;
+  const byRequest = Map.groupBy(hits, ({ part }) => part.requestId);
+  const { bucket } = first.part;
+  const { rows } = await client.query<DetailsRow>({
+    ...readDetails,
+    values: [bucket, [...byRequest.keys()]],
+  });
+  let changed = 0;
+  for (const { request_id, details } of rows) {
+    const redacted: Record<string, unknown> = { ...details };
+    for (const { index } of byRequest.get(request_id) ?? []) {
+      if (redacted[index] !== undefined) redacted[index] = withoutWords(redacted[index], words);
+    }
+    if (JSON.stringify(redacted) === JSON.stringify(details)) continue;
+    changed += 1;
+    await client.query({ ...writeDetails, values: [bucket, request_id, JSON.stringify(redacted)] });
+  }
+  return changed;
+}
+
+/** Takes out the correlation ids of the batches that the records came in, where they mention a word; answers of how many batches. */
+async function redactCorrelationIds(
+  client: pg.ClientBase,
+  hits: readonly Hit[],
+  words: readonly string[],
+): Promise<number> {
+  const requestIds = [...new Set(hits.map(({ part }) => part.requestId))];
+  const { rows } = await client.query<{ request_id: string; correlation_id: string }>({
+    ...readCorrelationIds,
+    values: [requestIds],
+  });
+  const mentioning = rows.filter((row) => mentions(row.correlation_id, words));
+  for (const { request_id: requestId } of mentioning)
+    await client.query({ ...eraseCorrelationId, values: [requestId, ERASED] });
+  return mentioning.length;
+}
+
+/**
+ * Stand-ins for contents of records that only versions know any more, as retention has taken their copies out of the log: nobody can tell
+ * whether they held anything personal, so each gets a token.
+ */
+async function findUnlogged(
+  client: pg.ClientBase,
+  bucket: number,
+  records: readonly { readonly identity: RecordIdentity; readonly propertyId: number }[],
+  hits: readonly Hit[],
+  salt: Buffer,
+): Promise<HashOverride[]> {
+  const logged = new Set(hits.map((hit) => `${identityText(hit.identity)}\0${hit.contentHash}`));
+  const hashOverrides: HashOverride[] = [];
+  for (const { identity, propertyId } of records) {
+    const { rows } = await client.query<{ hash: string }>(
+      `select distinct encode(content_hash, 'hex') as hash
+      from ${STATE_SCHEMA}.${VERSION_TABLES[letterOf(identity.resource)].table}
+      where bucket = $1 and property_id = $2 and key = $3`,
+      [bucket, propertyId, identity.key],
+    );
+    for (const { hash: before } of rows) {
+      if (logged.has(`${identityText(identity)}\0${before}`)) continue;
+      hashOverrides.push({ identity, before, after: tokenOf(salt, identity, before) });
+    }
+  }
+  return hashOverrides;
+}
+
+const findProperties = namedStatement(
+  "find-properties-of-bucket",
+  `select client_code, property_code, property_id from bellhop.property where bucket = $1`,
+);
+
+/** What was redacted of one bucket, or of several together. */
+export interface RedactedCounts {
+  logParts: number;
+  logRecords: number;
+  versions: number;
+  outcomeDetails: number;
+  correlationIds: number;
+}
+
+export interface RedactedBucket {
+  readonly counts: RedactedCounts;
+  /** Whose records were found, redacted now or before. */
+  readonly found: readonly RecordIdentity[];
+  /** By which the person could be found elsewhere. */
+  readonly words: readonly string[];
+}
+
+/** Writes the records of the hits anew, part by part. */
+async function redactLog(
+  client: pg.ClientBase,
+  hits: readonly Hit[],
+  hashOverrides: readonly HashOverride[],
+): Promise<number> {
+  const after = new Map(
+    hashOverrides.map((hashOverride) => [
+      `${identityText(hashOverride.identity)}\0${hashOverride.before}`,
+      hashOverride.after,
+    ]),
+  );
+  let parts = 0;
+  for (const [, ofPart] of Map.groupBy(hits, ({ part }) => `${part.logWriterId}/${part.requestId}`)) {
+    const byIndex = new Map(ofPart.map((hit) => [hit.index, hit]));
+    const [first] = ofPart;
+    if (first === undefined) continue;
+    const isRewritten = await rewritePart(client, first.part, ({ index, bytes }) => {
+      const hit = byIndex.get(index);
+      if (hit === undefined) return "keep";
+      const contentHash = after.get(`${identityText(hit.identity)}\0${hit.contentHash}`);
+      if (contentHash === undefined)
+        throw new Error(`No hash override was made for ${ERASED} record ${index}.`);
+      return { bytes: redactRecord(hit.identity.resource, bytes), contentHash };
+    });
+    if (isRewritten) parts += 1;
+  }
+  return parts;
+}
+
+/** The numbers of the properties of a bucket, by their codes. */
+async function propertyIds(client: pg.ClientBase, bucket: number): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ client_code: string; property_code: string; property_id: number }>({
+    ...findProperties,
+    values: [bucket],
+  });
+  return new Map(rows.map((row) => [JSON.stringify([row.client_code, row.property_code]), row.property_id]));
+}
+
+/** What is taken out of a bucket. */
+export interface BucketRun {
+  readonly bucket: number;
+  /** Tells of any record whether it is a subject's. */
+  readonly subjects: RedactionList;
+  /** The subjects that are known by their key, whether or not the log has anything of them. */
+  readonly named: readonly RecordIdentity[];
+  readonly salt: Buffer;
+}
+
+/** The records that are redacted, each once, with the number of its property. */
+async function recordsOf(client: pg.ClientBase, { bucket, named }: BucketRun, hits: readonly Hit[]) {
+  const ids = await propertyIds(client, bucket);
+  const all = [...named, ...hits.map(({ identity }) => identity)];
+  const records = new Map(all.map((identity) => [identityText(identity), identity]));
+  return [...records.values()].flatMap((identity) => {
+    const propertyId = ids.get(JSON.stringify([identity.clientCode, identity.propertyCode]));
+    return propertyId === undefined ? [] : [{ identity, propertyId }];
+  });
+}
+
+/** Has versions and current records follow; answers of how many versions. */
+async function renameContents(
+  client: pg.ClientBase,
+  bucket: number,
+  hashOverrides: readonly HashOverride[],
+  records: readonly { readonly identity: RecordIdentity; readonly propertyId: number }[],
+): Promise<number> {
+  const ids = new Map(records.map(({ identity, propertyId }) => [identityText(identity), propertyId]));
+  let versions = 0;
+  for (const resource of RESOURCE_LETTERS) {
+    const contents = hashOverrides
+      .filter(({ identity }) => letterOf(identity.resource) === resource)
+      .map(({ identity, before, after }) => ({
+        propertyId: ids.get(identityText(identity)) ?? 0,
+        key: identity.key,
+        before,
+        after,
+      }));
+    versions += await redactState(client, bucket, resource, contents);
+  }
+  return versions;
+}
+
+/**
+ * Takes the subjects out of one bucket in one transaction: its log, versions, current records and details of outcomes. It is read
+ * once before, while traffic goes on, and what came meanwhile then, under the bucket's lease; whoever applies it next knows the
+ * list. So in any state that can be seen either all of it is redacted or nothing.
+ */
+export async function redactBucket(client: pg.ClientBase, run: BucketRun): Promise<RedactedBucket> {
+  const { bucket, subjects, salt } = run;
+  const positions: LogWriterPositions = new Map();
+  const before = await findHits(client, bucket, subjects, positions);
+  return withTransaction(client, async () => {
+    await endLeases(client, [bucket]);
+    const hits = [...before, ...(await findHits(client, bucket, subjects, positions))];
+    const dirty = hits.filter(({ isClean }) => !isClean);
+    const words = [...new Set(dirty.flatMap((hit) => hit.words))];
+    const records = await recordsOf(client, run, hits);
+    const hashOverrides = hashOverridesOf(hits, salt);
+    const unlogged = await findUnlogged(client, bucket, records, hits, salt);
+    const logParts = await redactLog(client, dirty, hashOverrides);
+    const versions = await renameContents(client, bucket, [...hashOverrides, ...unlogged], records);
+    const parts = partsOfWords(words);
+    const outcomeDetails = await redactDetails(client, dirty, parts);
+    const correlationIds = await redactCorrelationIds(client, dirty, parts);
+    return {
+      counts: { logParts, logRecords: dirty.length, versions, outcomeDetails, correlationIds },
+      found: records.map(({ identity }) => identity),
+      words,
+    };
+  });
+}

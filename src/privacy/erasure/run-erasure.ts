@@ -1,0 +1,393 @@
+import { hash, randomBytes, randomUUID } from "node:crypto";
+import type pg from "pg";
+import { identityOnly, PERSONAL_FIELDS, redactRecord } from "#contract/redact-record.ts";
+import { resourceOf } from "#contract/resource.ts";
+import { VERSION_TABLES } from "../../apply/state/version-tables.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
+import { type RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
+import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
+import { forgetStatistics } from "../../retention/forget-statistics.ts";
+import { rewriteRejected } from "../../retention/rewrite-rejected.ts";
+import { ErasureError } from "./erasure-error.ts";
+import { findHits, identityText } from "./hash-overrides.ts";
+import { mentions, type RedactedBucket, redactBucket, searchableWords } from "./redact-bucket.ts";
+import {
+  FREE_TEXT_ELSEWHERE,
+  FREE_TEXT_OF_LOG,
+  redactFreeTexts,
+  rewriteMessages,
+} from "./redact-elsewhere.ts";
+import { stateSchemas } from "./redact-state.ts";
+import { type ListedSubject, listedSubject, readProfileKey, type Subject } from "./subject.ts";
+
+/** What an erasure did, as it is certified. Holds nothing that was erased. */
+interface ErasureFacts {
+  readonly erasureId: string;
+  readonly requestedBy: string;
+  readonly reason: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly subjects: readonly ListedSubject[];
+  /** The records that were found of them, redacted now or before. */
+  readonly records: readonly {
+    readonly resource: string;
+    readonly clientCode: string;
+    readonly propertyCode: string;
+    readonly key: string;
+  }[];
+  readonly redacted: Readonly<Record<string, number>>;
+  /** What was found of the subjects when all was read again: 0, or there is no certificate. */
+  readonly leftAfterwards: number;
+}
+
+/** What an erasure cannot reach, in the certificate's own words. */
+const OUT_OF_REACH = [
+  "backups made before, until they expire: a restore redacts them again by the erasure list",
+  "the write-ahead log and dead rows of PostgreSQL, until they are recycled and vacuumed",
+  "what was delivered before to clients and webhooks that read the records",
+  "the hotel's own systems: what they send again is redacted before it is kept",
+];
+
+/** A certificate as the text that is kept, and its SHA-256 in hexadecimal. */
+function writeCertificate(facts: ErasureFacts): { readonly text: string; readonly hash: string } {
+  const { reservations, groups } = PERSONAL_FIELDS;
+  const pathsOf = (fields: readonly { readonly path: string }[]) => fields.map(({ path }) => path);
+  // As it is printed, so that whoever has it in a file can sum that up.
+  const text = `${JSON.stringify(
+    {
+      format: "bellhop-erasure-certificate/1",
+      ...facts,
+      fields: {
+        reservations: pathsOf(reservations),
+        groups: pathsOf(groups),
+        others: "every member that the contract does not name",
+      },
+      kept: "identity, dates, codes, counts and money: no count, outcome or figure has changed",
+      outOfReach: OUT_OF_REACH,
+    },
+    null,
+    2,
+  )}\n`;
+  return { text, hash: hash("sha256", text) };
+}
+
+/** A record as text, however its texts are escaped. */
+function readable(bytes: Buffer): string {
+  const text = bytes.toString("utf8");
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Reduces to their identity the rejected records of lenient batches that are about the subjects: those that name one, and, as anything
+ * may stand in them anywhere, those that mention one of the words. Answers how many there were.
+ */
+function redactRejected(
+  client: pg.ClientBase,
+  subjects: RedactionList,
+  words: readonly string[],
+): Promise<number> {
+  return rewriteRejected(client, (resource, bytes) => {
+    const { identity, clientCode = "", propertyCode = "", key = "" } = identityOnly(resource, bytes);
+    if (identity.equals(bytes)) return "keep";
+    const isNamed = subjects.isSubject({ resource, clientCode, propertyCode, key }, identity);
+    return isNamed || mentions(readable(bytes), words) ? identity : "keep";
+  });
+}
+
+/** The run and its subjects at once, and everybody looks at the list anew. */
+const beginErasure = namedStatement(
+  "begin-erasure",
+  `with begun as (
+    insert into bellhop.erasure (erasure_id, reason, requested_by, salt) values ($1, $2, $3, $4)
+  ), listed as (
+    insert into bellhop.erasure_subject (erasure_id, client_code, property_code, resource, key, profile_digest)
+    select distinct $1::uuid, client_code, property_code, resource, key, decode(profile, 'hex')
+    from json_to_recordset($5::json) as subject (client_code text, property_code text, resource "char", key text, profile text)
+  )
+  update bellhop.privacy_version set version = version + 1`,
+);
+const readUnfinished = namedStatement(
+  "read-unfinished-erasure",
+  `select erasure_id as "erasureId", requested_by as "requestedBy", started_at as "startedAt", salt,
+    (
+      select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
+        'key', key, 'profile', encode(profile_digest, 'hex')))
+      from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
+    ) as subjects
+  from bellhop.erasure
+  where erasure_id::text = $1 and finished_at is null`,
+);
+const readImported = namedStatement(
+  "read-imported-erasures",
+  `select erasure_id as "erasureId",
+    (
+      select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
+        'key', key, 'profile', encode(profile_digest, 'hex')))
+      from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
+    ) as subjects
+  from bellhop.erasure
+  where erasure_id = any ($1::uuid[])`,
+);
+const finishErasure = namedStatement(
+  "finish-erasure",
+  `update bellhop.erasure set finished_at = $2, certificate = $3, certificate_hash = $4, salt = null
+  where erasure_id = $1`,
+);
+
+/** Every round takes longer than it takes all nodes to hear of the list, so the second finds something only where one hangs. */
+const ROUNDS_MAX = 5;
+
+export interface ErasureOrder {
+  readonly subjects: readonly Subject[];
+  /** Why, in words of the operator's own that name nobody. */
+  readonly reason: string;
+  /** Who, as for the audit. */
+  readonly who: string;
+}
+
+export interface ErasureReport {
+  readonly erasureId: string;
+  readonly records: readonly RecordIdentity[];
+  readonly redacted: Readonly<Record<string, number>>;
+  readonly certificate: string;
+  readonly certificateHash: string;
+}
+
+/** What is taken out, under which name an operator hears of it. */
+interface RedactionRun {
+  readonly erasureId: string;
+  readonly salt: Buffer;
+  readonly subjects: readonly ListedSubject[];
+}
+
+interface Erasure extends RedactionRun {
+  readonly requestedBy: string;
+  readonly startedAt: Date;
+}
+
+/**
+ * Puts the subjects on the erasure list, from when on nothing of them is kept that arrives, and takes them out of everything that is
+ * kept: no count, outcome or figure changes, and a replay gives the same. Traffic goes on meanwhile. Throws
+ * ErasureError, and WorkUnderWay while another rewrites or replays the log. An erasure that was cut off goes on with `resumeErasure`.
+ */
+export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Promise<ErasureReport> {
+  if (order.subjects.length === 0) throw new ErasureError("An erasure names at least one record or profile.");
+  return withExclusiveWork(client, async () => {
+    const profileKey = await readProfileKey(client);
+    const erasureId = randomUUID();
+    const subjects = order.subjects.map((subject) => listedSubject(subject, profileKey));
+    await withTransaction(client, async () => {
+      const listed = subjects.map(({ clientCode, propertyCode, resource, key, profile }) => ({
+        client_code: clientCode,
+        property_code: propertyCode,
+        resource,
+        key,
+        profile,
+      }));
+      await client.query({
+        ...beginErasure,
+        values: [erasureId, order.reason, order.who, randomBytes(32), JSON.stringify(listed)],
+      });
+      const detail = { erasureId, subjects: subjects.length };
+      await recordAudit(client, { who: order.who, what: "begin-erasure", detail });
+    });
+    return carryOut(client, await unfinished(client, erasureId), order.who);
+  });
+}
+
+/** Goes on with an erasure that was cut off: what it has redacted already stays as it is. */
+export async function resumeErasure(
+  client: pg.ClientBase,
+  erasureId: string,
+  who: string,
+): Promise<ErasureReport> {
+  return withExclusiveWork(client, async () => carryOut(client, await unfinished(client, erasureId), who));
+}
+
+/**
+ * Takes the subjects of erasures that came by a list (`importErasures`) out of what is kept, as their runs did it elsewhere: after
+ * a restore from a backup that was made before. Their certificates stay those of then. Answers how many records there were.
+ */
+export async function applyImported(
+  client: pg.ClientBase,
+  erasureIds: readonly string[],
+  who: string,
+): Promise<number> {
+  return withExclusiveWork(client, async () => {
+    const { rows } = await client.query<Erasure>({ ...readImported, values: [erasureIds] });
+    const subjects = rows.flatMap((erasure) => erasure.subjects);
+    if (subjects.length === 0) return 0;
+    const erasureId = rows.map((erasure) => erasure.erasureId).join(", ");
+    const redacted = await redactEverywhere(client, { erasureId, subjects, salt: randomBytes(32) });
+    const { logRecords } = redacted.redacted;
+    await recordAudit(client, {
+      who,
+      what: "apply-erasure-list",
+      detail: { erasureIds, records: logRecords },
+    });
+    return logRecords ?? 0;
+  });
+}
+
+async function unfinished(client: pg.ClientBase, erasureId: string): Promise<Erasure> {
+  const { rows } = await client.query<Erasure & { readonly salt: Buffer | null }>({
+    ...readUnfinished,
+    values: [erasureId],
+  });
+  const [erasure] = rows;
+  if (erasure === undefined) throw new ErasureError(`There is no erasure ${erasureId} that is under way.`);
+  // One that came by a list has none.
+  return { ...erasure, salt: erasure.salt ?? randomBytes(32) };
+}
+
+/** The buckets that may hold something of the subjects: of a profile all, as its client code's next property may lie in any. */
+function bucketsOf(subjects: readonly ListedSubject[]): readonly number[] {
+  if (subjects.some(({ profile }) => profile !== null)) return ALL_BUCKETS;
+  const named = subjects.map(({ clientCode, propertyCode }) => bucketOf(clientCode, propertyCode ?? ""));
+  return [...new Set(named)].toSorted((left, right) => left - right);
+}
+
+/** The subjects that are records of one bucket. */
+function recordsNamed(subjects: readonly ListedSubject[], bucket: number): RecordIdentity[] {
+  return subjects.flatMap(({ resource, clientCode, propertyCode, key }) =>
+    propertyCode === null || key === null || bucketOf(clientCode, propertyCode) !== bucket
+      ? []
+      : [{ resource: resourceOf(resource), clientCode, propertyCode, key }],
+  );
+}
+
+/** The subjects of one erasure alone, to ask of records whether they are about them. */
+async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject[]): Promise<RedactionList> {
+  return new RedactionList({
+    version: "",
+    settings: [],
+    names_key: "",
+    subjects: subjects.map((subject) => JSON.stringify(subject)),
+    list_key: await readProfileKey(client),
+  });
+}
+
+/** Short facts of versions, in each schema of a state, and bodies of messages are noted as values of columns are. */
+const VERSIONS_WITH_FACTS = [VERSION_TABLES.r.table, VERSION_TABLES.g.table];
+const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
+
+const COUNTED = ["logParts", "logRecords", "versions", "outcomeDetails", "correlationIds"] as const;
+
+/** What was found and redacted so far. */
+class Findings {
+  readonly redacted = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0, correlationIds: 0 };
+  readonly records = new Map<string, RecordIdentity>();
+  readonly texts = new Set<string>();
+
+  add({ counts, found, words }: RedactedBucket): void {
+    for (const record of found) this.records.set(identityText(record), record);
+    for (const word of words) this.texts.add(word);
+    for (const name of COUNTED) this.redacted[name] += counts[name];
+  }
+}
+
+/**
+ * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written as it was
+ * sent, and is redacted at the latest when it is applied.
+ */
+async function redactBuckets(
+  client: pg.ClientBase,
+  erasure: RedactionRun,
+  matcher: RedactionList,
+): Promise<Findings> {
+  const findings = new Findings();
+  let buckets = bucketsOf(erasure.subjects);
+  for (let rounds = 1; buckets.length > 0; rounds += 1) {
+    if (rounds > ROUNDS_MAX)
+      throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasure.erasureId}.`);
+    for (const bucket of buckets) {
+      const named = recordsNamed(erasure.subjects, bucket);
+      findings.add(await redactBucket(client, { bucket, subjects: matcher, named, salt: erasure.salt }));
+    }
+    const left: number[] = [];
+    for (const bucket of buckets) {
+      const hits = await findHits(client, bucket, matcher, new Map());
+      if (hits.some(({ isClean }) => !isClean)) left.push(bucket);
+    }
+    buckets = left;
+  }
+  return findings;
+}
+
+/** Takes subjects out of everything that is kept. */
+async function redactEverywhere(
+  client: pg.ClientBase,
+  run: RedactionRun,
+): Promise<Pick<ErasureReport, "records" | "redacted">> {
+  const matcher = await matcherOf(client, run.subjects);
+  const { redacted, records: found, texts } = await redactBuckets(client, run, matcher);
+  const words = searchableWords(texts);
+  const rejectedRecords = await redactRejected(client, matcher, words);
+  const ofLog = await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
+  const webhookMessages = await rewriteMessages(client, (identity, bytes) =>
+    matcher.isSubject(identity, bytes) ? redactRecord(identity.resource, bytes) : bytes,
+  );
+  const others = await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
+  // A batch of one small record is kept as it came, short enough to be noted.
+  const isLogRewritten = redacted.logParts > 0 || redacted.correlationIds > 0;
+  const versions = (await stateSchemas(client)).flatMap((schema) =>
+    VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
+  );
+  const log = isLogRewritten ? ["bellhop.accept_log"] : [];
+  const tables = [...ofLog.tables, ...others.tables, ...versions, ...OTHERS_WITH_FACTS, ...log];
+  await forgetStatistics(client, [...new Set(tables)]);
+  const elsewhere = { rejectedRecords, webhookMessages, freeTexts: ofLog.rows + others.rows };
+  const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
+    resource,
+    clientCode,
+    propertyCode,
+    key,
+  }));
+  return { redacted: { ...redacted, ...elsewhere }, records };
+}
+
+async function carryOut(client: pg.ClientBase, erasure: Erasure, who: string): Promise<ErasureReport> {
+  const redacted = await redactEverywhere(client, erasure);
+  return finish(client, erasure, who, { ...redacted, erasureId: erasure.erasureId });
+}
+
+async function finish(
+  client: pg.ClientBase,
+  { erasureId, requestedBy, startedAt, subjects }: Erasure,
+  who: string,
+  done: Pick<ErasureReport, "erasureId" | "records" | "redacted">,
+): Promise<ErasureReport> {
+  return withTransaction(client, async () => {
+    const { rows } = await client.query<{ reason: string; now: Date }>(
+      "select reason, clock_timestamp() as now from bellhop.erasure where erasure_id = $1 for update",
+      [erasureId],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new ErasureError(`The erasure ${erasureId} is gone.`);
+    const certificate = writeCertificate({
+      erasureId,
+      requestedBy,
+      reason: row.reason,
+      startedAt: startedAt.toISOString(),
+      finishedAt: row.now.toISOString(),
+      subjects,
+      records: done.records,
+      redacted: done.redacted,
+      leftAfterwards: 0,
+    });
+    await client.query({
+      ...finishErasure,
+      values: [erasureId, row.now, certificate.text, certificate.hash],
+    });
+    const detail = { erasureId, records: done.records.length, certificateHash: certificate.hash };
+    await recordAudit(client, { who, what: "erase", detail });
+    return { ...done, certificate: certificate.text, certificateHash: certificate.hash };
+  });
+}

@@ -1,0 +1,52 @@
+import type { Position } from "../platform/http/position.ts";
+
+/** One step of a scan: the rows that matched in order, how many were looked at, and the position of the last of those. */
+export interface ScanStep<Row> {
+  readonly matching: readonly Row[];
+  readonly examined: number;
+  readonly last: Position | null;
+  /** The step gave up before it had looked at as many as it was asked to: the page ends here, the list does not. */
+  readonly stopped?: boolean;
+}
+
+export interface Scan<Row> {
+  /** Looks at the next `count` rows after a position (null: from the beginning). */
+  step(after: Position | null, count: number): Promise<ScanStep<Row>>;
+  positionOf(row: Row): Position;
+  /** Rows looked at in one step, at most: bounds what is in memory at once. */
+  readonly stepMax: number;
+  /** Rows looked at for one page, at most: bounds what one request can cost, however few rows match. */
+  readonly examinedMax: number;
+  /** Whether every row matches: then the first step asks for just one row more than the page has. */
+  readonly everyRowMatches: boolean;
+}
+
+/**
+ * Yields the rows of one page, at most `limit`, step by step; returns where the next page goes on, or null at the end.
+ * A page whose filter matches little ends early, with a position: it may even be empty.
+ */
+export async function* scanPage<Row>(
+  scan: Scan<Row>,
+  start: Position | null,
+  limit: number,
+): AsyncGenerator<readonly Row[], Position | null> {
+  let after = start;
+  let left = limit;
+  let examinedLeft = scan.examinedMax;
+  while (examinedLeft > 0) {
+    const wanted = scan.everyRowMatches ? left + 1 : scan.stepMax;
+    const count = Math.min(wanted, scan.stepMax, examinedLeft);
+    const found = await scan.step(after, count);
+    const taken = found.matching.slice(0, left);
+    if (taken.length > 0) yield taken;
+    left -= taken.length;
+    const lastTaken = taken.at(-1);
+    if (found.matching.length > taken.length && lastTaken !== undefined) return scan.positionOf(lastTaken);
+    if (found.stopped === true) return found.last;
+    if (found.examined < count) return null;
+    if (left === 0) return found.last;
+    after = found.last;
+    examinedLeft -= found.examined;
+  }
+  return after;
+}

@@ -1,0 +1,291 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { letterOf, type Resource } from "#contract/resource.ts";
+import { authorize, refuseForbidden, verifyBearer } from "../../identity/authorize.ts";
+import { hasScope, type Principal } from "../../identity/principal.ts";
+import { ALL_BUCKETS } from "../../ingest/log/bucket.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
+import { ServiceError } from "../../platform/errors/registry.ts";
+import { invalidParameter } from "../../platform/http/read-parameters.ts";
+import { currentWaits } from "../../platform/telemetry/request-waits.ts";
+import type { HttpContext } from "../../service-context.ts";
+import { DefinedParameters } from "../defined-parameters.ts";
+import { CHANGE_PARAMETERS, CHANGES_PATH } from "../openapi/change-operations.ts";
+import { sendPage } from "../read-page.ts";
+import { mayRead } from "../read-property.ts";
+import { ChangeCursors } from "./change-cursor.ts";
+import { readChangeEnds } from "./change-ends.ts";
+import { changeObjects } from "./change-lines.ts";
+import { readCursorEpoch } from "./cursor-epoch.ts";
+import { BEGINNING, type Positions } from "./positions.ts";
+import { bucketsOf, type ChangeFilter, type ChangePage, readChanges } from "./read-changes.ts";
+
+/** How often the counters are looked at while anybody waits: once for all of them, at some 0.3 ms. */
+const LOOK_MS = 100;
+/** Who comes when so many wait, or so many of one client, does not wait. */
+const WAITING_MAX = 1_000;
+const WAITING_OF_ONE_MAX = 100;
+
+/** Who waits, and for what. */
+interface Wait {
+  /** Whose it is: so that one cannot take all the room there is. */
+  readonly who: string;
+  /** Where the reader stands; there is something new once a change of one of these buckets lies behind it. */
+  readonly positions: Positions;
+  readonly waitMsMax: number;
+  /** Not woken by a change before this: for who was woken by those of others. */
+  readonly waitMsMin?: number;
+  readonly signal?: AbortSignal;
+}
+
+interface Waiter {
+  readonly positions: Positions;
+  /** By `performance.now()`. */
+  readonly notBefore: number;
+  wake(): void;
+}
+
+/**
+ * Has readers of the feed wait until there may be something for them. However many wait, the database is asked one thing, ten
+ * times a second; while nobody does, nothing.
+ */
+export class ChangeWatch {
+  readonly #on: Queryable;
+  readonly #waiters = new Set<Waiter>();
+  readonly #waitingOf = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #isOver = false;
+
+  constructor(on: Queryable) {
+    this.#on = on;
+  }
+
+  /**
+   * Resolves with true when there may be something new, when the time is over, or when the database cannot be asked (whoever
+   * asks it next is told why); with false where there is no sense in waiting on: too many wait, `signal` says so, or the watch
+   * has ended.
+   */
+  async wait({ who, positions, waitMsMax, waitMsMin = 0, signal }: Wait): Promise<boolean> {
+    const ofWho = this.#waitingOf.get(who) ?? 0;
+    const isFull = this.#waiters.size >= WAITING_MAX || ofWho >= WAITING_OF_ONE_MAX;
+    if (isFull || this.#isSenseless(signal)) return false;
+    this.#waitingOf.set(who, ofWho + 1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { positions, notBefore: performance.now() + waitMsMin, wake: () => resolve() };
+    const timeout = setTimeout(waiter.wake, waitMsMax);
+    signal?.addEventListener("abort", waiter.wake);
+    this.#waiters.add(waiter);
+    this.#lookLater();
+    const waits = currentWaits();
+    const beganAt = performance.now();
+    await promise;
+    if (waits !== undefined) waits.asked += performance.now() - beganAt;
+    clearTimeout(timeout);
+    signal?.removeEventListener("abort", waiter.wake);
+    this.#waiters.delete(waiter);
+    const left = (this.#waitingOf.get(who) ?? 1) - 1;
+    if (left > 0) this.#waitingOf.set(who, left);
+    else this.#waitingOf.delete(who);
+    return !this.#isSenseless(signal);
+  }
+
+  #isSenseless(signal: AbortSignal | undefined): boolean {
+    return this.#isOver || signal?.aborted === true;
+  }
+
+  /** Wakes everybody; nobody waits from now on. */
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    for (const { wake } of this.#waiters) wake();
+  }
+
+  #lookLater(): void {
+    if (this.#timer !== undefined || this.#isLooking || this.#isOver || this.#waiters.size === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#look();
+    }, LOOK_MS);
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const ends = await readChangeEnds(this.#on, ALL_BUCKETS);
+      const now = performance.now();
+      for (const { positions, notBefore, wake } of this.#waiters)
+        if (notBefore <= now && isBehind(positions, ends)) wake();
+    } catch {
+      for (const { wake } of this.#waiters) wake();
+    } finally {
+      this.#isLooking = false;
+      this.#lookLater();
+    }
+  }
+}
+
+function isBehind(positions: Positions, ends: Positions): boolean {
+  for (const [bucket, position] of positions) if ((ends.get(bucket) ?? 0) > position) return true;
+  return false;
+}
+
+/** Changes whose rows are in memory at a time. */
+const READ_AT_ONCE = 1_000;
+/** Calls for one answer, at most: bounds what a filter that matches little may cost. */
+const CALLS_MAX = 20;
+/** Who is woken by changes of others waits at least so long for the next, twice as long each time. */
+const WOKEN_MS_MIN = 100;
+const WOKEN_MS_MAX = 1_000;
+
+/** What one answer of the feed is to have. */
+interface Following {
+  readonly who: string;
+  readonly from: Positions;
+  readonly limit: number;
+  readonly waitMs: number;
+  /** Whoever asked is gone. */
+  readonly signal: AbortSignal;
+  /** The filter as it is now: rights may have been taken away while it was waited. Undefined when nothing is to be told any more. */
+  filterNow(): Promise<ChangeFilter | undefined>;
+}
+
+/** The beginning of an answer: its first changes, if there are any, and the filter by which they were chosen. */
+interface FollowedStart {
+  readonly page: ChangePage;
+  readonly filter: ChangeFilter;
+}
+
+/** Where the feed stands at the end of an answer. */
+type FollowedEnd = Pick<ChangePage, "positions" | "caughtUp">;
+
+/** The next changes; where there are none, waits for them as long as was asked. Undefined when nothing is to be told any more. */
+async function awaitChanges(
+  on: Queryable,
+  watch: ChangeWatch,
+  { who, from, limit, waitMs, signal, filterNow }: Following,
+): Promise<FollowedStart | undefined> {
+  const until = performance.now() + waitMs;
+  let positions = from;
+  let waitMsMin = 0;
+  for (;;) {
+    const filter = await filterNow();
+    if (filter === undefined) return undefined;
+    const page = await readChanges(on, positions, filter, Math.min(limit, READ_AT_ONCE));
+    const waitMsMax = until - performance.now();
+    if (page.changes.length > 0 || !page.caughtUp || waitMsMax <= 0) return { page, filter };
+    positions = page.positions;
+    if (!(await watch.wait({ who, positions, waitMsMax, waitMsMin, signal }))) return { page, filter };
+    waitMsMin = Math.min(WOKEN_MS_MAX, Math.max(WOKEN_MS_MIN, 2 * waitMsMin));
+  }
+}
+
+/**
+ * Yields changes as JSON objects, from the start on and at most `limit`, each with the cursor that goes on behind it; returns
+ * where the feed then stands. What is not asked for is not read.
+ */
+async function* followChanges(
+  on: Queryable,
+  { page: first, filter }: FollowedStart,
+  limit: number,
+  cursorAt: (positions: Positions) => string,
+): AsyncGenerator<Buffer, FollowedEnd> {
+  let page = first;
+  let left = limit;
+  for (let call = 1; ; call += 1) {
+    yield* changeObjects(on, page, cursorAt);
+    left -= page.changes.length;
+    if (page.caughtUp || left <= 0 || call === CALLS_MAX) return page;
+    page = await readChanges(on, page.positions, filter, Math.min(left, READ_AT_ONCE));
+  }
+}
+
+const SCOPE = "read";
+
+function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeFilter {
+  const resource = parameters.textOf("resource") as Resource | undefined;
+  const filter: ChangeFilter = {
+    granted: grants,
+    resources: resource === undefined ? undefined : [letterOf(resource)],
+    clientCode: parameters.textOf("clientCode"),
+    propertyCode: parameters.textOf("propertyCode"),
+  };
+  if (filter.propertyCode !== undefined && filter.clientCode === undefined)
+    throw invalidParameter("propertyCode takes its clientCode beside it.");
+  return filter;
+}
+
+/** What a filter names must be the client's to read; what it does not name and is not the client's is left out of the feed. */
+async function mayAsk(context: HttpContext, principal: Principal, filter: ChangeFilter): Promise<boolean> {
+  const { clientCode, propertyCode } = filter;
+  if (clientCode === undefined) return true;
+  if (propertyCode === undefined && principal.grants.has(clientCode)) return true;
+  return mayRead(context, principal, { clientCode, propertyCode: propertyCode ?? "*" });
+}
+
+async function startOf(
+  context: HttpContext,
+  parameters: DefinedParameters,
+  filter: ChangeFilter,
+  cursors: ChangeCursors,
+): Promise<Positions> {
+  const cursor = parameters.textOf("cursor");
+  const isFromNow = parameters.givenText("from") === "now";
+  if (cursor === undefined) return isFromNow ? readChangeEnds(context.pool, bucketsOf(filter)) : BEGINNING;
+  if (isFromNow) throw invalidParameter("from=now begins the feed anew: leave it out with a cursor.");
+  const start = cursors.read(cursor);
+  if (start === undefined)
+    throw invalidParameter("cursor takes the cursor of a line that answered this same query.");
+  if (start === "former") throw new ServiceError("bellhop.feed.CursorGone");
+  return start;
+}
+
+async function answer(
+  context: HttpContext,
+  watch: ChangeWatch,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { pool } = context;
+  const principal = request.principal as Principal;
+  const parameters = new DefinedParameters(request, CHANGE_PARAMETERS);
+  const filter = filterOf(parameters, principal);
+  if (!(await mayAsk(context, principal, filter))) return refuseForbidden(reply, "insufficient_scope");
+  const filters = parameters.filtersWithout("cursor", "from", "limit", "wait");
+  const seal = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
+  const cursors = new ChangeCursors(seal, { clientId: principal.clientId, filters });
+  const limit = parameters.givenNumber("limit");
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  const start = await awaitChanges(pool, watch, {
+    who: principal.clientId,
+    from: await startOf(context, parameters, filter, cursors),
+    limit,
+    waitMs: request.method === "HEAD" ? 0 : parameters.givenNumber("wait") * 1_000,
+    signal: gone.signal,
+    async filterNow() {
+      const bearer = await verifyBearer(context, request.headers);
+      if (bearer.kind !== "ok" || !hasScope(bearer.principal, SCOPE)) return undefined;
+      return { ...filter, granted: bearer.principal.grants };
+    },
+  });
+  if (start === undefined) return refuseForbidden(reply, "invalid_token");
+  return sendPage<FollowedEnd>(
+    reply,
+    followChanges(pool, start, limit, (at) => cursors.write(at)),
+    {
+      head: "",
+      asLines: true,
+      tail: ({ positions, caughtUp }) =>
+        `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
+    },
+  );
+}
+
+/** `GET /api/public/v1/changes`: the change feed (docs/changes.md), with the scope `read`. */
+export function registerChangeRoutes(app: FastifyInstance, context: HttpContext): void {
+  const watch = new ChangeWatch(context.pool);
+  app.addHook("preClose", async () => watch.end());
+  app.get(CHANGES_PATH, { onRequest: authorize(context, SCOPE) }, (request, reply) =>
+    answer(context, watch, request, reply),
+  );
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { changesBetween } from "./record-history.ts";
+
+const changesOf = (before: string, after: string) => changesBetween(before, after, 100).changes;
+
+test("what changed, was added and was taken away is told with its pointer, as it was written", () => {
+  assert.deepEqual(
+    changesOf(
+      '{"status":"CONFIRMED","stays":[{"rate":120.50,"code":"A"},{"rate":1}],"gone":null,"a/b~c":1}',
+      '{"a/b~c":2,"status":"CANCELLED","stays":[{"code":"A","rate":120.5}],"new":{"deep":[1e2,"x"]}}',
+    ),
+    [
+      { pointer: "/a~1b~0c", before: "1", after: "2" },
+      { pointer: "/status", before: '"CONFIRMED"', after: '"CANCELLED"' },
+      { pointer: "/stays/0/rate", before: "120.50", after: "120.5" },
+      { pointer: "/stays/1", before: '{"rate":1}', after: null },
+      { pointer: "/new", before: null, after: '{"deep":[1e2,"x"]}' },
+      { pointer: "/gone", before: "null", after: null },
+    ],
+  );
+});
+
+test("a number that no double can hold is told to its last digit", () => {
+  assert.deepEqual(changesOf('{"n":90071992547409931}', '{"n":90071992547409932}'), [
+    { pointer: "/n", before: "90071992547409931", after: "90071992547409932" },
+  ]);
+});
+
+test("the same text in another spelling, and another order of fields, are no change", () => {
+  assert.deepEqual(changesOf('{"a":"\\u0041","b":1}', '{"b":1,"a":"A"}'), []);
+});
+
+test("a list in the place of a text is one change, and a field named __proto__ is a field", () => {
+  assert.deepEqual(changesOf('{"a":"x","__proto__":1}', '{"a":["x"],"__proto__":2}'), [
+    { pointer: "/a", before: '"x"', after: '["x"]' },
+    { pointer: "/__proto__", before: "1", after: "2" },
+  ]);
+});
+
+test("beyond the most that is told the rest is counted", () => {
+  const of = (value: number) => JSON.stringify(Array.from({ length: 50 }, () => value));
+  const { changes, total } = changesBetween(of(1), of(2), 10);
+  assert.equal(changes.length, 10);
+  assert.equal(total, 50);
+});

@@ -1,0 +1,174 @@
+import type pg from "pg";
+import type { ResourceLetter } from "#contract/resource.ts";
+import type { JsonChange, VersionItem } from "../../console/answers.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
+import type { Position } from "../../platform/http/position.ts";
+import { type HistoryRow, historyPage } from "../list-history.ts";
+import { loadRecords } from "../load-records.ts";
+import { outcomeName } from "../outcome.ts";
+import type { Property } from "../property.ts";
+import { payloadOf } from "./payload.ts";
+
+/** A scalar as it was written: 120.50 is not 120.5, to whoever looks for what a hotel changed. */
+class Written {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Node = Written | readonly Node[] | ReadonlyMap<string, Node>;
+
+/** JSON.parse tells a reviver the source of each scalar (ECMA-262, JSON.parse source text access). */
+type SourceReviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
+const parseWith = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
+
+function parse(text: string): Node {
+  const reviver: SourceReviver = (_key, value, { source }) => {
+    if (source !== undefined) return new Written(source);
+    if (Array.isArray(value)) return value;
+    return new Map(Object.entries(value as object));
+  };
+  return parseWith(text, reviver) as Node;
+}
+
+function textOf(node: Node): string {
+  if (node instanceof Written) return node.text;
+  if (isList(node)) return `[${node.map(textOf).join(",")}]`;
+  return `{${[...node].map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`).join(",")}}`;
+}
+
+function isList(node: Node): node is readonly Node[] {
+  return Array.isArray(node);
+}
+
+const escapeOf = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/**
+ * What is different between two records, both as they were sent: pointers to what changed, was added or was taken away, in
+ * the order of the later one. Entries of lists are compared place by place. Answers at most `most` of them, and how many there
+ * are. Texts are equal as JSON.parse reads them: "A" and "\u0041" are no change, 1.0 and 1.00 are one.
+ */
+export function changesBetween(
+  before: string,
+  after: string,
+  most: number,
+): { readonly changes: readonly JsonChange[]; readonly total: number } {
+  const changes: JsonChange[] = [];
+  let total = 0;
+  const note = (pointer: string, left: Node | undefined, right: Node | undefined) => {
+    total += 1;
+    if (changes.length >= most) return;
+    changes.push({
+      pointer,
+      before: left === undefined ? null : textOf(left),
+      after: right === undefined ? null : textOf(right),
+    });
+  };
+  const compare = (pointer: string, left: Node | undefined, right: Node | undefined): void => {
+    if (left === undefined || right === undefined) {
+      note(pointer, left, right);
+    } else if (left instanceof Written && right instanceof Written) {
+      if (!isSameScalar(left.text, right.text)) note(pointer, left, right);
+    } else if (isList(left) && isList(right)) {
+      for (let at = 0; at < Math.max(left.length, right.length); at += 1)
+        compare(`${pointer}/${at}`, left[at], right[at]);
+    } else if (left instanceof Map && right instanceof Map) {
+      for (const name of new Set([...right.keys(), ...left.keys()]) as Set<string>)
+        compare(`${pointer}/${escapeOf(name)}`, left.get(name), right.get(name));
+    } else {
+      note(pointer, left, right);
+    }
+  };
+  compare("", parse(before), parse(after));
+  return { changes, total };
+}
+
+function isSameScalar(left: string, right: string): boolean {
+  if (left === right) return true;
+  // Numbers differ as they are written; texts by what they say.
+  return left.startsWith('"') && right.startsWith('"') && JSON.parse(left) === JSON.parse(right);
+}
+
+const CHANGES_MAX = 200;
+/** Of a version that is shown among others; larger ones are to be looked at by themselves, and are not compared. */
+const COMPARED_BYTES_MAX = 262_144;
+
+/**
+ * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one
+ * before it: also the first of a page, for which the last of the page before is read again.
+ */
+export async function readRecordHistory(
+  pool: pg.Pool,
+  property: Property,
+  resource: ResourceLetter,
+  key: string,
+  start: Position | null,
+  limit: number,
+): Promise<{ items: VersionItem[]; next: Position | null }> {
+  const { rows, next } = await historyPage(pool, property, resource, key, start, limit);
+  const before: HistoryRow[] = start === null ? [] : [rowOfPosition(start)];
+  const wanted = [...before, ...rows];
+  const pointers = wanted.map((row) => ({
+    bucket: property.bucket,
+    requestId: row.request_id,
+    index: row.record_index,
+  }));
+  const items: VersionItem[] = [];
+  let previous: Buffer | undefined;
+  let at = 0;
+  for await (const bytes of loadRecords(pool, pointers)) {
+    const row = wanted[at] as HistoryRow;
+    // The bytes are good until the next record is asked for.
+    const record = Buffer.from(bytes);
+    if (at >= before.length) items.push(itemOf(resource, row, record, previous));
+    previous = record;
+    at += 1;
+  }
+  return { items, next };
+}
+
+function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
+  return {
+    source_time: String(sourceTime),
+    request_id: String(requestId),
+    record_index: Number(index),
+    outcome: "a",
+  };
+}
+
+const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
+
+/** The label that the record carries; null where it has none. */
+function statusOf(resource: ResourceLetter, record: Buffer): string | null {
+  const field = STATUS_FIELD[resource];
+  if (field === undefined || record.length > COMPARED_BYTES_MAX) return null;
+  const value = (JSON.parse(record.toString("utf8")) as Readonly<Record<string, unknown>>)[field];
+  return typeof value === "string" ? value : null;
+}
+
+function itemOf(
+  resource: ResourceLetter,
+  row: HistoryRow,
+  record: Buffer,
+  previous: Buffer | undefined,
+): VersionItem {
+  const isCompared =
+    previous !== undefined && previous.length <= COMPARED_BYTES_MAX && record.length <= COMPARED_BYTES_MAX;
+  const { changes, total } = isCompared
+    ? changesBetween(previous.toString("utf8"), record.toString("utf8"), CHANGES_MAX)
+    : { changes: [], total: 0 };
+  return {
+    sourceTime: row.source_time,
+    receivedAt: isoOfMicroseconds(microsecondsOf(row.request_id)),
+    requestId: row.request_id,
+    index: row.record_index,
+    outcome: outcomeName(row.outcome),
+    status: statusOf(resource, record),
+    // A newer version was current when this one was applied.
+    late: row.outcome === "s",
+    changes,
+    changeTotal: total,
+    payload: payloadOf(record, COMPARED_BYTES_MAX),
+  };
+}

@@ -1,0 +1,80 @@
+import type { FastifyRequest } from "fastify";
+import { type Instant, readInstant } from "../platform/http/instant.ts";
+import type { Parameter, Schema } from "../platform/http/openapi/model.ts";
+import { invalidParameter, QueryParameters } from "../platform/http/read-parameters.ts";
+import type { PropertyCodes } from "./read-property.ts";
+
+type Value = string | number | undefined;
+
+function missing(name: string, { format, $ref }: Schema): Error {
+  const taken =
+    format === "date"
+      ? "a date as YYYY-MM-DD"
+      : $ref !== undefined
+        ? "a UTC time as YYYY-MM-DDThh:mm:ssZ"
+        : "1 to 128 characters";
+  return invalidParameter(`${name} is required: ${taken}.`);
+}
+
+/** The value of a parameter as its own schema says what it takes; its default where it is not given. */
+function valueBy(query: QueryParameters, { name, schema, required }: Parameter): Value {
+  const given = givenOf(query, name, schema);
+  if (given === undefined && required === true) throw missing(name, schema);
+  return given ?? (schema.default as Value);
+}
+
+function givenOf(query: QueryParameters, name: string, schema: Schema): Value {
+  if (schema.enum !== undefined) return query.word(name, schema.enum as readonly string[]);
+  if (schema.format === "date") return query.date(name);
+  if (schema.$ref === "#/components/schemas/Timestamp") return query.timestamp(name);
+  if (schema.type === "integer") return query.whole(name, schema.minimum ?? 0, schema.maximum ?? 0);
+  return name === "cursor" ? query.cursor() : query.code(name);
+}
+
+/** The parameters of an address, read and checked by the definitions that its documentation shows. */
+export class DefinedParameters {
+  readonly #values = new Map<string, Value>();
+  readonly #query: QueryParameters;
+
+  /** Throws ServiceError `bellhop.http.InvalidParameter`, which says what is wrong, for what the definitions do not take. */
+  constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
+    const names = definitions.map(({ name }) => name);
+    this.#query = new QueryParameters(request.raw.url ?? "", names);
+    for (const definition of definitions) this.#values.set(definition.name, valueBy(this.#query, definition));
+  }
+
+  /** What the question is, apart from these parameters: the others in one order, as one text. */
+  filtersWithout(...without: string[]): string {
+    return this.#query.question(without);
+  }
+
+  /** What the question is, apart from its pages: a cursor belongs to it. */
+  get filters(): string {
+    return this.filtersWithout("limit", "cursor");
+  }
+
+  textOf(name: string): string | undefined {
+    return this.#values.get(name) as string | undefined;
+  }
+
+  /** A time, as lists compare it. */
+  instantOf(name: string): Instant | undefined {
+    const text = this.textOf(name);
+    return text === undefined ? undefined : readInstant(text);
+  }
+
+  /** The property, where its parameters are required. */
+  get codes(): PropertyCodes {
+    return { clientCode: this.givenText("clientCode"), propertyCode: this.givenText("propertyCode") };
+  }
+
+  /** Of a parameter that is required or has a default. */
+  givenText(name: string): string {
+    return this.textOf(name) as string;
+  }
+
+  /** Of a number that is required or has a default. */
+  givenNumber(name: string): number {
+    return this.#values.get(name) as number;
+  }
+}

@@ -1,0 +1,353 @@
+import type { BodyLayout } from "../ingest/log/body-layout.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { isDistributed } from "../platform/db/distribution.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+
+/** Inflated bytes kept at most, beyond the newest chunk (which may be one record of tens of megabytes). */
+const KEPT_BYTES_MAX = 8 * 1_048_576;
+
+interface InflatedChunk {
+  readonly records: ReadonlyMap<number, Buffer>;
+  readonly bytes: number;
+  /** The memory that the records lie in, where nothing else lies in it. */
+  readonly memory: ArrayBufferLike | undefined;
+}
+
+/**
+ * The chunks inflated last. Records in the order of their keys are often spread over a few chunks in turn, and
+ * inflating a chunk again for each of its records would cost some 100 µs each time.
+ */
+class InflatedChunks {
+  readonly #kept = new Map<string, InflatedChunk>();
+  #bytes = 0;
+
+  /** The record at a position; `stored` are the stored bytes of its chunk, which `id` names. */
+  recordAt(id: string, layout: BodyLayout, chunk: number, position: number, stored: Buffer): Buffer {
+    const record = (this.#kept.get(id) ?? this.#inflate(id, layout, chunk, stored)).records.get(position);
+    if (record === undefined)
+      throw new Error("A chunk of the log does not hold a record that its layout names.");
+    return record;
+  }
+
+  /**
+   * Frees the memory of what is kept at once: nothing of it may be looked at any more. Left to the garbage collector, the
+   * chunks of some ten pages make it mark the whole heap, and the page that waits for that takes three times as long.
+   */
+  free(): void {
+    for (const { memory } of this.#kept.values()) {
+      if (memory instanceof ArrayBuffer) memory.transfer(0);
+    }
+    this.#kept.clear();
+    this.#bytes = 0;
+  }
+
+  #inflate(id: string, layout: BodyLayout, chunk: number, stored: Buffer): InflatedChunk {
+    const records = new Map<number, Buffer>();
+    let bytes = 0;
+    let memory: ArrayBufferLike | undefined;
+    for (const record of layout.recordsOf(chunk, stored)) {
+      records.set(record.position, record.bytes);
+      bytes += record.bytes.length;
+      memory = record.bytes.buffer;
+    }
+    // What was stored as it is lies where it was received; what was inflated has one byte of room more than it needs.
+    const isAlone = memory !== stored.buffer && memory !== undefined && memory.byteLength <= bytes + 1;
+    if (!isAlone) memory = undefined;
+    for (const [oldest, { bytes: freed }] of this.#kept) {
+      if (this.#bytes + bytes <= KEPT_BYTES_MAX) break;
+      this.#kept.delete(oldest);
+      this.#bytes -= freed;
+    }
+    const inflated = { records, bytes, memory };
+    this.#kept.set(id, inflated);
+    this.#bytes += bytes;
+    return inflated;
+  }
+}
+
+/**
+ * Some parts of batches: their layouts, and the stored bodies of up to $3 bytes. For each an index scan by id, in its one
+ * partition only (the others are pruned when the part is looked up: "never executed").
+ */
+const readParts = namedStatement(
+  "read-parts",
+  `select part.bucket, part.request_id, log.layout, log.body
+  from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
+  cross join lateral (
+    select layout, case when octet_length(body) <= $3::integer then body end as body
+    from bellhop.accept_log as log
+    where log.request_id = part.request_id and log.bucket = part.bucket and log.kind in ('b', 'c')
+    limit 1
+  ) as log`,
+);
+const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
+/**
+ * As read-parts: a join in place of a lookup for each part, which Citus cannot send to the workers. $4 are the buckets again,
+ * each once: only their shards are asked.
+ */
+const readPartsDistributed = namedStatement(
+  "read-parts-distributed",
+  `select log.bucket, log.request_id, log.layout, case when octet_length(log.body) <= $3::integer then log.body end as body
+  from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
+  join bellhop.accept_log as log on log.request_id = part.request_id and log.bucket = part.bucket
+  where log.kind in ('b', 'c') and log.bucket = any ($4::smallint[]) and log.request_id = any ($2::uuid[])`,
+);
+/** As read-chunks: a join in place of a lookup for each chunk. $5 are the buckets again, each once. */
+const readChunksDistributed = namedStatement(
+  "read-chunks-distributed",
+  `select substring(log.body from chunk.from_byte + 1 for chunk.bytes) as stored
+  from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[])
+    with ordinality as chunk (bucket, request_id, from_byte, bytes, place)
+  join bellhop.accept_log as log on log.request_id = chunk.request_id and log.bucket = chunk.bucket
+  where log.kind in ('b', 'c') and log.bucket = any ($5::smallint[]) and log.request_id = any ($2::uuid[])
+  order by chunk.place`,
+);
+
+/** In milliseconds since 1970: what was received before that may be past its retention. */
+const readLogHorizon = namedStatement(
+  "read-log-horizon",
+  `select (extract(epoch from max(known_from)) * 1000)::float8 as until
+  from bellhop.retention_horizon
+  where kind in ('payloads', 'outcomes')`,
+);
+
+/** Where a record lies in the log. */
+export interface RecordPointer {
+  readonly bucket: number;
+  readonly requestId: string;
+  readonly index: number;
+}
+
+/** Parts read at once; a layout has 8 bytes a record of its batch, so theirs hold at most 5 MB. */
+const PARTS_AT_ONCE = 64;
+/** Records whose places are held at once. */
+const POINTERS_AT_ONCE = 1_024;
+/** A stored body up to this size comes with its layout: a second statement would cost more than its bytes. */
+const WHOLE_BODY_BYTES_MAX = 65_536;
+/** Stored bytes fetched at once of larger bodies. One chunk may be larger: then it is fetched alone. */
+const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
+
+/** What is known of one part of a batch: where its records lie, and its body where that is small. */
+interface Part {
+  readonly layout: BodyLayout;
+  readonly body: Buffer | null;
+}
+
+/** What stands for a record that is no longer kept (docs/retention.md): the JSON value null. */
+const NO_LONGER_KEPT = Buffer.from("null");
+
+/** Whether what `loadRecords` yielded stands for a record that is no longer kept. */
+export function isNoLongerKept(record: Buffer): boolean {
+  return record === NO_LONGER_KEPT;
+}
+
+/** One stored chunk, and the records that are wanted of it. */
+interface Place {
+  readonly part: string;
+  readonly pointer: RecordPointer;
+  readonly layout: BodyLayout;
+  readonly position: number;
+  readonly chunk: number;
+  readonly from: number;
+  readonly bytes: number;
+}
+
+function partOf({ bucket, requestId }: RecordPointer): string {
+  return `${requestId}/${bucket}`;
+}
+
+async function loadParts(
+  pool: Queryable,
+  pointers: readonly RecordPointer[],
+  wholeBodyBytesMax: number,
+): Promise<Map<string, Part>> {
+  const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
+  const buckets = parts.map(({ bucket }) => bucket);
+  const values = [buckets, parts.map(({ requestId }) => requestId), wholeBodyBytesMax];
+  const { rows } = await pool.query<{
+    bucket: number;
+    request_id: string;
+    layout: Buffer;
+    body: Buffer | null;
+  }>(
+    (await isDistributed(pool))
+      ? { ...readPartsDistributed, values: [...values, [...new Set(buckets)]] }
+      : { ...readParts, values },
+  );
+  const loaded = new Map<string, Part>();
+  for (const { bucket, request_id: requestId, layout, body } of rows) {
+    const opened = openLayout({ bucket, requestId }, layout);
+    // Nearly always known: a promise a part would cost more than the part.
+    const part = { layout: opened instanceof Promise ? await opened : opened, body };
+    loaded.set(partOf({ bucket, requestId, index: 0 }), part);
+  }
+  return loaded;
+}
+
+/** Where a record lies; undefined where it is past its retention. `horizon`: of requests from this id on all is kept. */
+function locate(
+  pointer: RecordPointer,
+  parts: ReadonlyMap<string, Part>,
+  horizon: string,
+): Place | undefined {
+  const part = partOf(pointer);
+  const layout = parts.get(part)?.layout;
+  const position = layout?.positionOf(pointer.index) ?? -1;
+  if (layout === undefined || position < 0) {
+    if (pointer.requestId < horizon) return undefined;
+    throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
+  }
+  if (layout.bytesAt(position) === 0) return undefined;
+  return { part, pointer, layout, position, ...layout.rangeOf(position) };
+}
+
+/** From which request on every part of the log is kept; asked where one of these parts is missing. */
+async function horizonOf(
+  pool: Queryable,
+  group: readonly RecordPointer[],
+  parts: ReadonlyMap<string, Part>,
+): Promise<string> {
+  if (group.every((pointer) => parts.has(partOf(pointer)))) return "";
+  const { rows } = await pool.query<{ until: number | null }>(readLogHorizon);
+  return lowestIdAt(rows[0]?.until ?? 0);
+}
+
+/** Splits pointers, in their order, into groups that name so few parts that they are read by one statement. */
+function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPointer[]> {
+  let group: RecordPointer[] = [];
+  let parts = new Set<string>();
+  for (const pointer of pointers) {
+    const part = partOf(pointer);
+    if (group.length === POINTERS_AT_ONCE || (parts.size === PARTS_AT_ONCE && !parts.has(part))) {
+      yield group;
+      group = [];
+      parts = new Set();
+    }
+    group.push(pointer);
+    parts.add(part);
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Splits places, in their order, so that the distinct chunks of each group stay within the bytes fetched at once. */
+function* groupByBytes(
+  places: readonly (Place | undefined)[],
+): Generator<{ places: (Place | undefined)[]; chunks: Map<string, Place> }> {
+  let group: (Place | undefined)[] = [];
+  let chunks = new Map<string, Place>();
+  let bytes = 0;
+  for (const place of places) {
+    const id = `${place?.part}/${place?.chunk}`;
+    if (place !== undefined && !chunks.has(id)) {
+      if (chunks.size > 0 && bytes + place.bytes > STORED_BYTES_AT_ONCE) {
+        yield { places: group, chunks };
+        group = [];
+        chunks = new Map();
+        bytes = 0;
+      }
+      chunks.set(id, place);
+      bytes += place.bytes;
+    }
+    group.push(place);
+  }
+  if (group.length > 0) yield { places: group, chunks };
+}
+
+async function fetchChunks(
+  pool: Queryable,
+  chunks: ReadonlyMap<string, Place>,
+): Promise<Map<string, Buffer>> {
+  const wanted = [...chunks.values()];
+  const buckets = wanted.map(({ pointer }) => pointer.bucket);
+  const values = [
+    buckets,
+    wanted.map(({ pointer }) => pointer.requestId),
+    wanted.map(({ from }) => from),
+    wanted.map(({ bytes }) => bytes),
+  ];
+  const { rows } = await pool.query<{ stored: Buffer }>(
+    (await isDistributed(pool))
+      ? { ...readChunksDistributed, values: [...values, [...new Set(buckets)]] }
+      : { ...readChunks, values },
+  );
+  if (rows.length !== wanted.length) throw new Error("A part of the log went missing while it was read.");
+  return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
+}
+
+/** The chunks of places whose bodies did not come with their layouts. */
+function storedChunks(
+  pool: Queryable,
+  chunks: ReadonlyMap<string, Place>,
+  parts: ReadonlyMap<string, Part>,
+): Promise<Map<string, Buffer>> | Map<string, Buffer> {
+  const missing = new Map([...chunks].filter(([, { part }]) => parts.get(part)?.body === null));
+  return missing.size === 0 ? new Map() : fetchChunks(pool, missing);
+}
+
+/**
+ * Yields the bytes of records as they were sent, in the order of the pointers; each are good until the next is asked for. Some parts are read at a time, the next
+ * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records. In the place of a
+ * record that is no longer kept stands `null`.
+ */
+export async function* loadRecords(
+  pool: Queryable,
+  pointers: readonly RecordPointer[],
+): AsyncGenerator<Buffer, void> {
+  const inflated = new InflatedChunks();
+  const groups = groupByParts(pointers);
+  const readNext = (): Promise<{ group: RecordPointer[]; parts: Map<string, Part> }> | undefined => {
+    const { value: group } = groups.next();
+    if (group === undefined) return undefined;
+    const reading = loadParts(pool, group, WHOLE_BODY_BYTES_MAX).then((parts) => ({ group, parts }));
+    // Whoever asked may be gone before it is awaited.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  try {
+    for (let next = readNext(); next !== undefined; ) {
+      const { group, parts } = await next;
+      next = readNext();
+      const horizon = await horizonOf(pool, group, parts);
+      for (const { places, chunks } of groupByBytes(
+        group.map((pointer) => locate(pointer, parts, horizon)),
+      )) {
+        const fetched = await storedChunks(pool, chunks, parts);
+        for (const place of places) {
+          if (place === undefined) {
+            yield NO_LONGER_KEPT;
+            continue;
+          }
+          const { part, chunk, layout, position, from, bytes } = place;
+          const id = `${part}/${chunk}`;
+          const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
+          yield inflated.recordAt(id, layout, chunk, position, stored);
+        }
+      }
+    }
+  } finally {
+    inflated.free();
+  }
+}
+
+/** Yields every record of one part that is still kept, chunk by chunk, for a search that ends at the first hit. */
+export async function* loadPart(
+  pool: Queryable,
+  bucket: number,
+  requestId: string,
+): AsyncGenerator<{ readonly index: number; readonly bytes: Buffer }, void> {
+  const pointer = { bucket, requestId, index: 0 };
+  const layout = (await loadParts(pool, [pointer], 0)).get(partOf(pointer))?.layout;
+  if (layout === undefined)
+    throw new Error(`The log has no part of request ${requestId} in bucket ${bucket}.`);
+  let position = 0;
+  while (position < layout.recordCount) {
+    const place = { part: "", pointer, layout, position, ...layout.rangeOf(position) };
+    const stored = (await fetchChunks(pool, new Map([["", place]]))).get("") as Buffer;
+    for (const record of layout.recordsOf(place.chunk, stored)) {
+      if (record.bytes.length > 0) yield { index: layout.indexAt(record.position), bytes: record.bytes };
+      position = record.position + 1;
+    }
+  }
+}

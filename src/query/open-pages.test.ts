@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { test } from "node:test";
+import { OpenPages } from "./read-page.ts";
+
+const responseOf = () =>
+  Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse & { closed: boolean };
+
+test("four pages of a client are sent at once, and others of it when one of them was taken or its client is gone", async () => {
+  const pages = new OpenPages();
+  const [first, ...others] = Array.from({ length: 4 }, responseOf);
+  for (const response of [first, ...others] as ServerResponse[]) await pages.enter("a", response);
+  let entered = 0;
+  const waiting = [responseOf(), responseOf()].map((response) =>
+    pages.enter("a", response).then(() => {
+      entered += 1;
+    }),
+  );
+  // Another client's is not kept waiting by them.
+  await pages.enter("b", responseOf());
+  await new Promise(setImmediate);
+  assert.equal(entered, 0);
+  first?.emit("close");
+  await waiting[0];
+  assert.equal(entered, 1);
+  const gone = responseOf();
+  gone.closed = true;
+  const late = pages.enter("a", gone);
+  for (const response of others) response.emit("close");
+  await Promise.all([waiting[1], late]);
+});
+
+test("more than may wait are told to come again", async () => {
+  const pages = new OpenPages();
+  const all = Array.from({ length: 205 }, () => pages.enter("a", responseOf()));
+  await assert.rejects(all[204] as Promise<void>, { status: 429, retryAfterSeconds: 1 });
+  await Promise.all(all.slice(0, 4));
+});

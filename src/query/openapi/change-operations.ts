@@ -1,0 +1,198 @@
+import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
+import { RESOURCES } from "#contract/resource.ts";
+import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
+import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
+import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
+import {
+  type Parameter,
+  type PathItem,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "../../platform/http/openapi/model.ts";
+import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query } from "./read-parameters.ts";
+import { objectOf } from "./read-schemas.ts";
+
+export const CHANGES_PATH = "/api/public/v1/changes";
+
+/** Longer than this no proxy in between keeps a connection on which nothing comes. */
+const WAIT_SECONDS_MAX = 30;
+const LIMIT_DEFAULT = 1_000;
+const LIMIT_MAX = 10_000;
+
+const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
+
+/** The parameters of the change feed; they are read by these definitions. */
+export const CHANGE_PARAMETERS: readonly Parameter[] = [
+  {
+    ...CURSOR_PARAMETER,
+    description:
+      "The `cursor` of any line of an answer to this same query: what follows is told. Without it the feed begins where `from` says. It is opaque.",
+    schema: { ...CURSOR_PARAMETER.schema, examples: [EXAMPLE_CURSOR] },
+  },
+  query("from", "Where the feed begins; not together with a cursor.", {
+    type: "string",
+    enum: ["beginning", "now"],
+    default: "beginning",
+    examples: ["now"],
+  }),
+  query("limit", "How many changes are told at most.", {
+    type: "integer",
+    format: "int32",
+    minimum: 1,
+    maximum: LIMIT_MAX,
+    default: LIMIT_DEFAULT,
+    examples: [LIMIT_DEFAULT],
+  }),
+  query(
+    "wait",
+    "Where there is nothing new, how many seconds the answer may wait until there is (a long poll).",
+    {
+      type: "integer",
+      format: "int32",
+      minimum: 0,
+      maximum: WAIT_SECONDS_MAX,
+      default: 0,
+      examples: [25],
+    },
+  ),
+  query("resource", "Only changes of this kind.", {
+    type: "string",
+    enum: [...RESOURCES],
+    examples: ["reservations"],
+  }),
+  query("clientCode", "Only changes of this client code.", code(EXAMPLE_CLIENT)),
+  query(
+    "propertyCode",
+    "Only changes of this property; together with its `clientCode`.",
+    code(EXAMPLE_PROPERTY),
+  ),
+];
+
+const CURSOR: Schema = {
+  type: "string",
+  maxLength: 2048,
+  pattern: CURSOR_PATTERN,
+  description: "Where to go on behind this line.",
+  examples: [EXAMPLE_CURSOR],
+};
+
+const codeTold = (description: string, example: string): Schema => ({ ...code(example), description });
+
+/** The schemas of the change feed. */
+export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Change: objectOf("A record has a new current content.", {
+    type: { type: "string", const: "change", description: "What line this is.", examples: ["change"] },
+    resource: {
+      type: "string",
+      enum: [...RESOURCES],
+      description: "The kind of the record.",
+      examples: ["reservations"],
+    },
+    clientCode: codeTold("The client code of the property.", EXAMPLE_CLIENT),
+    propertyCode: codeTold("The property code.", EXAMPLE_PROPERTY),
+    key: codeTold("Its occupancyDate, reservationId or groupCode.", "R-48213"),
+    sourceTime: {
+      ...schemaOf("Timestamp"),
+      description: "Its createDateTime or lastModifiedDateTime.",
+      examples: ["2026-06-01T08:30:00.000000Z"],
+    },
+    receivedAt: {
+      ...schemaOf("Timestamp"),
+      description: "When its batch was accepted.",
+      examples: ["2026-06-01T09:00:02.052927Z"],
+    },
+    requestId: schemaOf("RequestId"),
+    index: {
+      type: "integer",
+      format: "int32",
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: "Its index in that batch.",
+      examples: [0],
+    },
+    change: {
+      type: "string",
+      enum: ["created", "updated"],
+      description: "Whether the record is new or replaced another version of it.",
+      examples: ["updated"],
+    },
+    cursor: CURSOR,
+    record: {
+      description: "The record, exactly as it was sent.",
+      anyOf: RESOURCES.map((resource) => schemaOf(COMPONENT_NAMES[resource])),
+    },
+  }),
+  ChangeCursor: objectOf("The last line: an answer without it was cut off.", {
+    type: { type: "string", const: "cursor", description: "What line this is.", examples: ["cursor"] },
+    cursor: CURSOR,
+    caughtUp: {
+      type: "boolean",
+      description: "Whether this was all there was; otherwise ask again at once.",
+      examples: [true],
+    },
+  }),
+  ChangeLine: {
+    description: "One line of the feed.",
+    anyOf: [schemaOf("Change"), schemaOf("ChangeCursor")],
+  },
+};
+
+const EXAMPLE_CHANGE = {
+  type: "change",
+  resource: "reservations",
+  clientCode: EXAMPLE_CLIENT,
+  propertyCode: EXAMPLE_PROPERTY,
+  key: "R-48213",
+  sourceTime: "2026-06-01T08:30:00.000000Z",
+  receivedAt: "2026-06-01T09:00:02.052927Z",
+  requestId: EXAMPLE_REQUEST_ID,
+  index: 0,
+  change: "updated",
+  cursor: EXAMPLE_CURSOR,
+  record: EXAMPLE_RECORDS.reservations,
+};
+
+/** The change feed. */
+export function changeOperations(): Record<string, PathItem> {
+  return {
+    [CHANGES_PATH]: {
+      get: {
+        operationId: "readChanges",
+        summary: "Follow what changes",
+        description:
+          "Every change of a current record that this client may read, as lines of JSON (NDJSON): those of one record in the order in which they were applied, each once behind a cursor, none left out. A record that came again unchanged, late or twice is no change. The last line says where to go on.",
+        tags: ["Changes"],
+        security: [{ oauth2: ["read"] }],
+        parameters: CHANGE_PARAMETERS,
+        responses: {
+          ...ANYWHERE,
+          200: {
+            description: "Changes, one a line, and a last line with a cursor.",
+            headers: ratedHeadersOf("Cache-Control"),
+            content: {
+              "application/x-ndjson": {
+                schema: schemaOf("ChangeLine"),
+                examples: {
+                  change: { summary: "A line", value: EXAMPLE_CHANGE },
+                  cursor: {
+                    summary: "The last line",
+                    value: { type: "cursor", cursor: EXAMPLE_CURSOR, caughtUp: true },
+                  },
+                },
+              },
+            },
+          },
+          400: refTo("responses", "InvalidParameter"),
+          401: refTo("responses", "NoToken"),
+          403: refTo("responses", "Forbidden"),
+          410: refTo("responses", "CursorGone"),
+          429: refTo("responses", "TooManyRequests"),
+          500: refTo("responses", "Internal"),
+          503: refTo("responses", "Unavailable"),
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
+import { authorize, refuseForbidden } from "../identity/authorize.ts";
+import type { Principal } from "../identity/principal.ts";
+import { bucketOf } from "../ingest/log/bucket.ts";
+import { createWait, type WaitAsked } from "../ingest/wait-until-applied.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { isUuid, type Position } from "../platform/http/position.ts";
+import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
+import type { HttpContext } from "../service-context.ts";
+import { registerChangeRoutes } from "./changes/change-routes.ts";
+import { DefinedParameters } from "./defined-parameters.ts";
+import { readKnownFrom } from "./known-from.ts";
+import { HISTORY_POSITION, listHistory } from "./list-history.ts";
+import { listRecords, type RecordFilter, recordPositionShape } from "./list-records.ts";
+import { listRequestRecords, REQUEST_RECORDS_POSITION } from "./list-request-records.ts";
+import { listRequests, REQUEST_POSITION } from "./list-requests.ts";
+import {
+  historyParameters,
+  PAGE_PARAMETERS,
+  REQUEST_LIST_PARAMETERS,
+  recordListParameters,
+} from "./openapi/read-parameters.ts";
+import type { Outcome } from "./outcome.ts";
+import { PageCursors } from "./page-cursors.ts";
+import { findProperty, type Property } from "./property.ts";
+import { type Items, sendPage } from "./read-page.ts";
+import { mayRead, type PropertyCodes } from "./read-property.ts";
+import { readSummariesOf } from "./request-summary.ts";
+
+/** The parameter that names one record of each resource. */
+const KEY_PARAMETER = {
+  inventories: "occupancyDate",
+  reservations: "reservationId",
+  groups: "groupCode",
+} as const satisfies Record<Resource, string>;
+
+/** What one request for a list comes to, once it was read: whose property, where to start, and how to list it. */
+interface Asked {
+  readonly codes: PropertyCodes;
+  readonly cursors: PageCursors;
+  readonly list: (property: Property) => Items;
+  /** The resource where it is asked for what is not current: of that something may be known no more. */
+  readonly past: ResourceLetter | undefined;
+}
+
+function cursorsOf(
+  context: HttpContext,
+  request: FastifyRequest,
+  parameters: DefinedParameters,
+): PageCursors {
+  const { clientId } = request.principal as Principal;
+  const path = request.routeOptions.url ?? "";
+  return new PageCursors(context, { clientId, path, filters: parameters.filters });
+}
+
+function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+  const parameters = new DefinedParameters(request, recordListParameters(resource));
+  const filter: RecordFilter = {
+    resource: letterOf(resource),
+    key: parameters.textOf(KEY_PARAMETER[resource]),
+    from: parameters.textOf("from"),
+    to: parameters.textOf("to"),
+    status: parameters.textOf("status"),
+    modifiedSince: parameters.textOf("modifiedSince"),
+    asOf: parameters.instantOf("asOf"),
+  };
+  checkOrder(filter.from, filter.to);
+  const limit = parameters.givenNumber("limit");
+  const cursors = cursorsOf(context, request, parameters);
+  const start = cursors.read(parameters.textOf("cursor"), recordPositionShape(filter));
+  return {
+    codes: parameters.codes,
+    cursors,
+    list: (property) => listRecords(context.pool, property, filter, start, limit),
+    past: filter.asOf === undefined ? undefined : filter.resource,
+  };
+}
+
+function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+  const parameters = new DefinedParameters(request, historyParameters(resource));
+  const key = parameters.givenText(KEY_PARAMETER[resource]);
+  const limit = parameters.givenNumber("limit");
+  const cursors = cursorsOf(context, request, parameters);
+  const start = cursors.read(parameters.textOf("cursor"), HISTORY_POSITION);
+  const letter = letterOf(resource);
+  return {
+    codes: parameters.codes,
+    cursors,
+    list: (property) => listHistory(context.pool, property, letter, key, start, limit),
+    past: letter,
+  };
+}
+
+async function* nothing(): AsyncGenerator<Buffer, Position | null> {
+  yield* [];
+  return null;
+}
+
+async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
+  const { codes, cursors, list, past } = asked;
+  const principal = request.principal as Principal;
+  if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
+  const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
+  const since = past === undefined ? null : await readKnownFrom(context.pool, codes.clientCode, past);
+  const knownFrom = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
+  return sendPage(reply, property === undefined ? nothing() : list(property), {
+    head: '{"items":[',
+    tail: (next) => `],"nextCursor":${JSON.stringify(cursors.write(next))}${knownFrom}}`,
+  });
+}
+
+/** `GET` of each resource: its current records or those of an instant, and the history of one. */
+function registerRecordRoutes(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, "read") };
+  for (const resource of RESOURCES) {
+    app.get(`/api/public/v1/${resource}`, options, async (request, reply) =>
+      answer(context, readListQuestion(context, resource, request), request, reply),
+    );
+    app.get(`/api/public/v1/${resource}/history`, options, async (request, reply) =>
+      answer(context, readHistoryQuestion(context, resource, request), request, reply),
+    );
+  }
+}
+
+function tailOf(cursors: PageCursors) {
+  return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursors.write(next))}}`;
+}
+
+function codesOf(parameters: DefinedParameters): PropertyCodes | undefined {
+  const clientCode = parameters.textOf("clientCode");
+  const propertyCode = parameters.textOf("propertyCode");
+  if (clientCode === undefined && propertyCode === undefined) return undefined;
+  if (clientCode === undefined || propertyCode === undefined)
+    throw invalidParameter("clientCode and propertyCode are given together or not at all.");
+  return { clientCode, propertyCode };
+}
+
+async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+  const principal = request.principal as Principal;
+  const parameters = new DefinedParameters(request, REQUEST_LIST_PARAMETERS);
+  const codes = codesOf(parameters);
+  const filter = {
+    resource: parameters.textOf("resource") as Resource | undefined,
+    outcome: parameters.textOf("outcome") as Outcome | undefined,
+    from: parameters.instantOf("from"),
+    to: parameters.instantOf("to"),
+    property:
+      codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
+  };
+  checkOrder(parameters.textOf("from"), parameters.textOf("to"));
+  const limit = parameters.givenNumber("limit");
+  const { clientId } = principal;
+  const cursors = new PageCursors(context, { clientId, path: "requests", filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), REQUEST_POSITION);
+  if (codes !== undefined && !(await mayRead(context, principal, codes)))
+    return refuseForbidden(reply, "insufficient_scope");
+  return sendPage(reply, listRequests(context.pool, clientId, filter, start, limit), {
+    head: '{"items":[',
+    tail: tailOf(cursors),
+  });
+}
+
+async function answerOne(
+  context: HttpContext,
+  wait: WaitAsked,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { clientId } = request.principal as Principal;
+  const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
+  const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
+  const limit = parameters.givenNumber("limit");
+  const path = `requests/${requestId}`;
+  const cursors = new PageCursors(context, { clientId, path, filters: parameters.filters });
+  const start = cursors.read(parameters.textOf("cursor"), REQUEST_RECORDS_POSITION);
+  const ask = async () =>
+    isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
+  let found = await ask();
+  // Another client's request is answered as one that does not exist: ids are not to be probed.
+  if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");
+  const isFinal = () => found?.summary.status !== "accepted";
+  const applied = await wait(request, async () => {
+    if (!isFinal()) found = (await ask()) ?? found;
+    return isFinal();
+  });
+  if (applied !== null) reply.header("preference-applied", applied);
+  const summary = JSON.stringify(found.summary);
+  return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
+    head: `${summary.slice(0, -1)},"records":[`,
+    tail: tailOf(cursors),
+  });
+}
+
+/** `GET` of a client's requests: all of them, newest first, and one with what became of its records. */
+function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void {
+  const options = { onRequest: authorize(context, "read") };
+  const wait = createWait(app);
+  app.get("/api/public/v1/requests", options, (request, reply) => answerList(context, request, reply));
+  app.get("/api/public/v1/requests/:requestId", options, (request, reply) =>
+    answerOne(context, wait, request, reply),
+  );
+}
+
+/** Everything a partner can read back, with the scope `read`: what became of its requests, its records, and what changes. */
+export function registerReadRoutes(app: FastifyInstance, context: HttpContext): void {
+  registerRequestRoutes(app, context);
+  registerRecordRoutes(app, context);
+  registerChangeRoutes(app, context);
+}

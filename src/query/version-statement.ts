@@ -1,0 +1,17 @@
+import { type ResourceLetter, VERSION_TABLES } from "../apply/state/version-tables.ts";
+import type { Statement } from "../platform/db/statement.ts";
+
+/**
+ * The statement for each resource: files are written for reservations, and the other resources' version tables have the
+ * same columns as far as these statements name them. Only our own table names are put in.
+ */
+export function forEachResource(statement: Statement): Readonly<Record<ResourceLetter, Statement>> {
+  const of = (resource: ResourceLetter): Statement => ({
+    name: `${statement.name}-${resource}`,
+    text: statement.text.replaceAll(
+      `bellhop_state.${VERSION_TABLES.r.table}`,
+      `bellhop_state.${VERSION_TABLES[resource].table}`,
+    ),
+  });
+  return { i: of("i"), r: of("r"), g: of("g") };
+}

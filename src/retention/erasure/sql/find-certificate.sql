@@ -1,1 +1,0 @@
-select certificate from bellhop.erasure where erasure_id::text = $1 and certificate is not null

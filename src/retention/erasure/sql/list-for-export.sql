@@ -1,9 +1,0 @@
-select erasure_id as "erasureId", reason, requested_by as "requestedBy", started_at as "startedAt",
-  finished_at as "finishedAt", certificate, certificate_hash as "certificateHash",
-  (
-    select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
-      'key', key, 'profile', encode(profile_digest, 'hex')))
-    from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
-  ) as subjects
-from bellhop.erasure
-order by started_at, erasure_id

@@ -1,1 +1,0 @@
-select value from bellhop.instance where name = 'privacy.list'

@@ -1,1 +1,0 @@
-select body from bellhop.webhook_message where message_id = $1

@@ -1,0 +1,196 @@
+import type pg from "pg";
+import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../apply/state/version-tables.ts";
+import type { WindowedTable } from "../platform/db/time-windows.ts";
+import { atGate } from "./at-gate.ts";
+import type { Expired } from "./expire-log.ts";
+import { type ExpiringWindow, writeHorizons, writeMark } from "./expiring-window.ts";
+import { makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
+
+/** Versions that came into a window while it was copied, beyond which it is left for the next run. */
+const LATE_MAX = 5_000;
+const TRIGGER = "note_late_version";
+
+/** Of which resource the versions are that a table holds. */
+export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
+  const found = RESOURCE_LETTERS.find((letter) => VERSION_TABLES[letter].table === table);
+  if (found === undefined) throw new Error(`${table} holds no versions.`);
+  return found;
+}
+
+/**
+ * Takes out of a window of versions what is past its term: all but the versions that are current, those that hold the facts of
+ * a version that is kept, and those of client codes whose term is longer. What is written to the window meanwhile (rarely
+ * anything: a record that is new to us, and old) is noted by a trigger and copied after it.
+ */
+export async function expireVersionWindow(
+  sessions: RetentionSessions,
+  of: WindowedTable,
+  expiring: ExpiringWindow,
+): Promise<Expired> {
+  const { window, past, mark } = expiring;
+  const client = sessions.copying;
+  const { schema } = of;
+  const resource = resourceOfVersions(of);
+  const successor = await makeSuccessor(client, of, window);
+  const late = `${successor}_late`;
+  try {
+    await noteLate(sessions, of, window.name, late);
+    const codes = past
+      .listOf(["versions"])
+      .flatMap((one) => (one.resource === resource ? [one.clientCode] : []));
+    const { rows } = await client.query<{ count: number }>(
+      "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
+      [`${schema}.${window.name}`],
+    );
+    const kept = await copyKept(client, of, expiring, successor, codes);
+    await client.query(`analyze ${schema}.${successor}`);
+    await writeMark(client, of, successor, mark);
+    const replaced = await replaceWindow(sessions, of, window, {
+      successor,
+      // Asked before the gate: appliers are not to wait for nothing.
+      isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
+      complete: async (replacing) => {
+        if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
+          throw new Error(`Too much came into ${window.name} while it was copied.`);
+        await writeHorizons(replacing, expiring, ["versions"], resource);
+      },
+    });
+    if (replaced === undefined) await forgetLate(sessions, of, window.name, late);
+    else await client.query(`drop table ${schema}.${late}`);
+    return {
+      table: of.table,
+      window: window.name,
+      rows: rows[0]?.count ?? 0,
+      keptRows: kept,
+      replaced: replaced ?? null,
+    };
+  } catch (error) {
+    await forgetLate(sessions, of, window.name, late).catch(() => undefined);
+    await client.query(`drop table if exists ${schema}.${successor}`).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function copyKept(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  { window }: ExpiringWindow,
+  successor: string,
+  codes: readonly string[],
+): Promise<number> {
+  const { schema, table } = of;
+  const [from, to] = [
+    Number.isFinite(window.fromMs) ? of.boundOf(window.fromMs) : "-infinity",
+    of.boundOf(window.toMs),
+  ];
+  const insert = `insert into ${schema}.${successor} select version.*`;
+  const version = `${schema}.${window.name} as version`;
+  const key = "bucket, property_id, key, source_time, content_hash";
+  // Led by what is kept, which is little: most of a window is not even read.
+  const copied = [
+    await client.query(
+      `${insert} from ${version} where version.property_id not in (
+        select property_id from bellhop.property where client_code = any ($1::text[])
+      )`,
+      [codes],
+    ),
+  ];
+  for (const time of ["source_time", "facts_source_time"])
+    copied.push(
+      await client.query(
+        `${insert} from (
+          select bucket, property_id, key, ${time} as source_time from bellhop_state.current_record
+          where resource = $1 and ${time} >= $2::timestamptz and ${time} < $3::timestamptz
+        ) as current join ${version} using (bucket, property_id, key, source_time)
+        on conflict do nothing`,
+        [resourceOfVersions(of), from, to],
+      ),
+    );
+  copied.push(
+    await client.query(
+      `${insert} from (
+        select distinct bucket, property_id, key, facts_source_time as source_time, content_hash from ${schema}.${table}
+        where source_time >= $2::timestamptz and facts_source_time >= $1::timestamptz and facts_source_time < $2::timestamptz
+      ) as needed join ${version} using (${key})
+      on conflict do nothing`,
+      [from, to],
+    ),
+  );
+  return copied.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+}
+
+/** Has what is written to a window from now on be noted in a table beside it. */
+async function noteLate(
+  { copying, replacing }: RetentionSessions,
+  of: WindowedTable,
+  window: string,
+  late: string,
+): Promise<void> {
+  const { schema, table } = of;
+  await copying.query(`create table ${schema}.${late} (like ${schema}.${table})`);
+  const name = `${schema}.${window}`;
+  await atGate(replacing, name, () =>
+    replacing.query(
+      `create trigger ${TRIGGER} after insert or update on ${name}
+      for each row execute function bellhop.note_late_version('${schema}.${late}')`,
+    ),
+  );
+}
+
+async function dropTrigger(client: pg.ClientBase, window: string): Promise<void> {
+  await atGate(client, window, () => client.query(`drop trigger if exists ${TRIGGER} on ${window}`));
+}
+
+async function forgetLate(
+  { copying, replacing }: RetentionSessions,
+  of: WindowedTable,
+  window: string,
+  late: string,
+): Promise<void> {
+  const { schema } = of;
+  await dropTrigger(replacing, `${schema}.${window}`);
+  await copying.query(`drop table if exists ${schema}.${late}`);
+}
+
+/** Ends the noting of runs that were killed, of all windows of a table. */
+export async function forgetAllLate(client: pg.ClientBase, { schema, table }: WindowedTable): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', $1::text, partition.relname) as name
+    from pg_trigger as noting join pg_class as partition on partition.oid = noting.tgrelid
+    join pg_inherits as child on child.inhrelid = partition.oid
+    where noting.tgname = $3 and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
+    [schema, table, TRIGGER],
+  );
+  for (const { name } of rows) await dropTrigger(client, name);
+}
+
+/** How much came late, as far as it matters. */
+async function countLate(client: pg.ClientBase, { schema }: WindowedTable, late: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::integer as count from (select from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Puts what came late into the successor, in its newest form; answers how much that is. */
+async function copyLate(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  successor: string,
+  late: string,
+): Promise<number> {
+  const { schema } = of;
+  const key = ["bucket", "property_id", "key", "source_time", "content_hash"];
+  const same = key.map((column) => `kept.${column} = late.${column}`).join(" and ");
+  const count = await countLate(client, of, late);
+  if (count === 0 || count > LATE_MAX) return count;
+  await client.query(
+    `delete from ${schema}.${successor} as kept using ${schema}.${late} as late where ${same}`,
+  );
+  await client.query(
+    `insert into ${schema}.${successor}
+    select version.* from (select distinct ${key.join(", ")} from ${schema}.${late}) as late
+    join ${schema}.${of.table} as version using (${key.join(", ")})`,
+  );
+  return count;
+}

@@ -1,0 +1,175 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-tables.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../platform/db/time-windows.ts";
+import type { Retained, Terms } from "./terms.ts";
+
+/** A client code and the buckets that its properties lie in. */
+interface KnownClient {
+  readonly clientCode: string;
+  readonly buckets: readonly number[];
+}
+
+/** Every client code of which there is a property. */
+export async function readClients(client: pg.ClientBase): Promise<KnownClient[]> {
+  const { rows } = await client.query<{ client_code: string; buckets: number[] }>(
+    "select client_code, array_agg(distinct bucket) as buckets from bellhop.property group by client_code order by client_code",
+  );
+  return rows.map(({ client_code: clientCode, buckets }) => ({ clientCode, buckets }));
+}
+
+/** What is past its term of everything that is older than an instant. */
+export class PastTerm {
+  readonly #clients: readonly KnownClient[];
+  readonly #isPast: (clientCode: string, resource: ResourceLetter, kind: Retained) => boolean;
+  readonly #outcomesKept = new Set<string>();
+
+  /** `ageMs`: how old the youngest of it is. */
+  constructor(clients: readonly KnownClient[], terms: Terms, ageMs: number) {
+    this.#clients = clients;
+    this.#isPast = (clientCode, resource, kind) => terms.of(clientCode, resource, kind) <= ageMs;
+    for (const resource of RESOURCE_LETTERS) {
+      for (const { clientCode, buckets } of clients)
+        if (!this.#isPast(clientCode, resource, "outcomes"))
+          for (const bucket of buckets) this.#outcomesKept.add(`${bucket} ${resource}`);
+    }
+  }
+
+  isPast(clientCode: string, resource: ResourceLetter, kind: Retained): boolean {
+    return this.#isPast(clientCode, resource, kind);
+  }
+
+  /**
+   * Whether what became of a part may go: the outcomes of all client codes that have a property in its bucket, since a part
+   * does not say whose records it holds.
+   */
+  areOutcomesPast(bucket: number, resource: ResourceLetter): boolean {
+    return !this.#outcomesKept.has(`${bucket} ${resource}`);
+  }
+
+  /** Whose is past its term: of a resource and kind all, none or some of the client codes. */
+  shareOf(resource: ResourceLetter, kind: Retained): "all" | "none" | "some" {
+    const past = this.#clients.filter(({ clientCode }) => this.#isPast(clientCode, resource, kind)).length;
+    return past === 0 ? "none" : past === this.#clients.length ? "all" : "some";
+  }
+
+  /** Everything that is past its term of some kinds; the same text, the same things. */
+  listOf(
+    kinds: readonly Retained[],
+  ): readonly { clientCode: string; resource: ResourceLetter; kind: Retained }[] {
+    return kinds.flatMap((kind) =>
+      RESOURCE_LETTERS.flatMap((resource) =>
+        this.#clients.flatMap(({ clientCode }) =>
+          this.#isPast(clientCode, resource, kind) ? [{ clientCode, resource, kind }] : [],
+        ),
+      ),
+    );
+  }
+}
+
+/** What was known from an earlier instant on is known from $4 on; a horizon never goes back. */
+const writeHorizon = namedStatement(
+  "write-horizon",
+  `insert into bellhop.retention_horizon as kept (client_code, resource, kind, known_from)
+  select client_code, resource, kind, $4::timestamptz
+  from unnest($1::text[], $2::"char"[], $3::text[]) as past (client_code, resource, kind)
+  on conflict (client_code, resource, kind)
+    do update set known_from = greatest(kept.known_from, excluded.known_from)`,
+);
+
+/** What a run of retention goes by. */
+export interface RetentionRules {
+  readonly terms: Terms;
+  readonly clients: readonly KnownClient[];
+  /** The database's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** A window of which something is past its term that has not been taken out of it. */
+export interface ExpiringWindow {
+  readonly window: TimeWindow;
+  readonly past: PastTerm;
+  /** Says what has been taken out of a window: the comment of its table. */
+  readonly mark: string;
+}
+
+/**
+ * The windows of a table to be gone through: of which something is past its term now that was not when they were gone
+ * through last; and, for what has been replaced since, again when they are twice, four times … as old as the term was. `resource`: of which alone the table holds anything.
+ */
+export async function findExpiring(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  kinds: readonly Retained[],
+  { terms, clients, nowMs }: RetentionRules,
+  resource?: ResourceLetter,
+): Promise<ExpiringWindow[]> {
+  const shortestMs = Math.min(...kinds.map((kind) => terms.shortest(kind)));
+  if (shortestMs === Number.POSITIVE_INFINITY || !(await isWindowed(client, of))) return [];
+  const marks = await readMarks(client, of);
+  const expiring: ExpiringWindow[] = [];
+  for (const window of await readWindows(client, of)) {
+    const ageMs = nowMs - window.toMs;
+    if (ageMs < shortestMs) continue;
+    const past = new PastTerm(clients, terms, ageMs);
+    const list = past.listOf(kinds).filter((one) => resource === undefined || one.resource === resource);
+    if (list.length === 0) continue;
+    const passes = Math.floor(Math.log2(ageMs / shortestMs));
+    const hash = createHash("sha256")
+      .update(JSON.stringify([list, passes]))
+      .digest("hex");
+    const mark = `retention ${hash.slice(0, 32)}`;
+    if (marks.get(window.name) !== mark) expiring.push({ window, past, mark });
+  }
+  return expiring;
+}
+
+async function readMarks(client: pg.ClientBase, of: WindowedTable): Promise<Map<string, string | null>> {
+  const { rows } = await client.query<{ name: string; mark: string | null }>(
+    `select partition.relname as name, obj_description(partition.oid, 'pg_class') as mark
+    from pg_inherits as child join pg_class as partition on partition.oid = child.inhrelid
+    where child.inhparent = $1::regclass`,
+    [`${of.schema}.${of.table}`],
+  );
+  return new Map(rows.map(({ name, mark }) => [name, mark]));
+}
+
+/** Writes the mark of a table of ours (both are made here). */
+export async function writeMark(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  name: string,
+  mark: string,
+): Promise<void> {
+  await client.query(`comment on table ${of.schema}.${name} is '${mark}'`);
+}
+
+/** Says from when on is known what was taken out of a window, of all resources or of one. In the transaction that takes it out. */
+export async function writeHorizons(
+  client: pg.ClientBase,
+  { window, past }: ExpiringWindow,
+  kinds: readonly Retained[],
+  resource?: ResourceLetter,
+): Promise<void> {
+  const list = past.listOf(kinds).filter((one) => resource === undefined || one.resource === resource);
+  await client.query({
+    ...writeHorizon,
+    values: [
+      list.map(({ clientCode }) => clientCode),
+      list.map(({ resource }) => resource),
+      list.map(({ kind }) => kind),
+      new Date(window.toMs).toISOString(),
+    ],
+  });
+}
+
+/** The columns of a table that are written, in their order. */
+export async function writtenColumns(client: pg.ClientBase, of: WindowedTable): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select attname as name from pg_attribute
+    where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
+    [`${of.schema}.${of.table}`],
+  );
+  return rows.map(({ name }) => name);
+}

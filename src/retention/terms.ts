@@ -1,0 +1,96 @@
+import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-tables.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+
+/** What is set of retention (docs/retention.md), of client codes and of all that have nothing of their own (*). */
+const readTerms = namedStatement(
+  "read-terms",
+  `select client_code, name, value from bellhop.property_setting
+  where property_code is null and name like 'retention.%'
+  order by client_code, name`,
+);
+
+/** What is kept for a time of its own: records as they were sent, what became of them, and versions that are no longer current. */
+export const RETAINED = ["payloads", "outcomes", "versions"] as const;
+export type Retained = (typeof RETAINED)[number];
+
+/** Stands for every client code that has no term of its own. */
+export const EVERY_CLIENT = "*";
+
+/** How long what is kept of a client code's resource, in milliseconds; Infinity: for ever. */
+export interface Term {
+  readonly clientCode: string;
+  readonly resource: ResourceLetter;
+  readonly kind: Retained;
+  readonly ms: number;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const FOREVER = "forever";
+
+/** Milliseconds of `90d`, `36h`, `5m` or `forever` (Infinity); undefined of anything else, and of nothing at all. */
+export function readTerm(text: string): number | undefined {
+  if (text === FOREVER) return Number.POSITIVE_INFINITY;
+  const [, count = "0", unit = ""] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (UNIT_MS[unit] ?? 0);
+  return ms > 0 ? ms : undefined;
+}
+
+/** Under which name a term stands among a client code's settings. */
+export function settingOfTerm(kind: Retained, resource: ResourceLetter): string {
+  return `retention.${kind}.${resource}`;
+}
+
+/** Every term that is set, and how long whatever is kept of whom: for ever where nothing is said. */
+export class Terms {
+  readonly #ms: ReadonlyMap<string, number>;
+
+  constructor(set: readonly Term[]) {
+    this.#ms = new Map(
+      set.map(({ clientCode, resource, kind, ms }) => [`${kind} ${resource} ${clientCode}`, ms]),
+    );
+  }
+
+  /** In milliseconds. */
+  of(clientCode: string, resource: ResourceLetter, kind: Retained): number {
+    const own = this.#ms.get(`${kind} ${resource} ${clientCode}`);
+    return own ?? this.#ms.get(`${kind} ${resource} ${EVERY_CLIENT}`) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The shortest of all that are set of a kind; Infinity where none is. */
+  shortest(kind: Retained): number {
+    let shortest = Number.POSITIVE_INFINITY;
+    for (const [of, ms] of this.#ms) if (of.startsWith(`${kind} `)) shortest = Math.min(shortest, ms);
+    return shortest;
+  }
+}
+
+interface Row {
+  readonly client_code: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Every term that is set. */
+export async function listTerms(on: Queryable): Promise<Term[]> {
+  const { rows } = await on.query<Row>(readTerms);
+  return rows.flatMap(({ client_code: clientCode, name, value }) => {
+    const [, kind, resource] = name.split(".");
+    const ms = readTerm(value);
+    const known = RETAINED.find((one) => one === kind);
+    const letter = RESOURCE_LETTERS.find((one) => one === resource);
+    return known === undefined || letter === undefined || ms === undefined
+      ? []
+      : [{ clientCode, resource: letter, kind: known, ms }];
+  });
+}
+
+/** A term as it is written: the inverse of `readTerm`. */
+export function writeTerm(ms: number): string {
+  if (ms === Number.POSITIVE_INFINITY) return FOREVER;
+  for (const unit of ["d", "h"]) {
+    const length = UNIT_MS[unit] as number;
+    if (ms % length === 0) return `${ms / length}${unit}`;
+  }
+  return `${ms / 60_000}m`;
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from "node:http";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { BackfillAdmission } from "./backfill/admission.ts";
+import type { WireNotes } from "./certification/wire-notes.ts";
+import type { Authenticator } from "./identity/authenticator.ts";
+import type { RateLimiter } from "./identity/rate-limiter.ts";
+import type { BatchMeters } from "./ingest/batch-meters.ts";
+import type { AcceptLog } from "./ingest/log/accept-log.ts";
+import type { PropertyRegister } from "./ingest/log/property-register.ts";
+import type { RedactionListWatch } from "./ingest/redact/redaction-list-watch.ts";
+import type { BodyBudget } from "./platform/http/body-budget.ts";
+import type { BodyLimits } from "./platform/http/body-collector.ts";
+import type { Metrics } from "./platform/telemetry/metrics.ts";
+import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
+
+/** What the routes work with; made once by main. */
+export interface HttpContext {
+  readonly pool: pg.Pool;
+  /** Few connections of their own for insights: however long those take, nothing else waits for them. */
+  readonly questions: pg.Pool;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** A request that takes so many milliseconds is told of; 0: none is. */
+  readonly slowRequestMs: number;
+  /** Undefined where nothing is traced. */
+  readonly tracer: Tracer | undefined;
+  readonly batchMeters: BatchMeters;
+  readonly authenticator: Authenticator;
+  /** What cursors are sealed with: the same on all nodes, of this installation alone. */
+  readonly cursorKey: Buffer;
+  readonly rateLimiter: RateLimiter;
+  readonly acceptLog: AcceptLog;
+  /** The log by way of log writers that appliers read after the others; opened with the first batch of a backfill. */
+  backfillLog(): Promise<AcceptLog>;
+  readonly backfills: BackfillAdmission;
+  readonly properties: PropertyRegister;
+  /** What is taken out of records before they are kept. */
+  readonly redactions: RedactionListWatch;
+  /** Takes note of what clients under certification do. */
+  readonly wireNotes: WireNotes;
+  readonly budget: BodyBudget;
+  readonly limits: BodyLimits & {
+    readonly recordsMax: number;
+    readonly depthMax: number;
+    readonly headersTimeoutMs: number;
+    readonly requestTimeoutMs: number;
+    readonly keepAliveTimeoutMs: number;
+  };
+  /** The address of whoever sent a request: the connection's, or behind proxies that are trusted the one that they name. */
+  clientAddress(raw: IncomingMessage): string;
+  /** How many nodes there are for requests of this kind, this one among them. */
+  nodes(role: "accept" | "read"): number;
+  /** What this node is there for. */
+  readonly roles: readonly string[];
+  /** Whether the process was told to stop: it still answers, and wants no more connections. */
+  isLeaving(): boolean;
+  /** Why no batch can be accepted now on this thread; undefined when one can. */
+  blockedReason(): string | undefined;
+  /** Why no balancer should send requests to the process: as long as one thread cannot take them. */
+  processBlockedReason(): Promise<string | undefined>;
+  /** The metrics of the whole process in the Prometheus text format. */
+  processMetrics(): Promise<string>;
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { asServiceError, sendError } from "../platform/http/error-body.ts";
+import { PacedRequest, pacedRequests } from "../platform/http/paced-request.ts";
+import { ReaderGone } from "../platform/http/reader.ts";
+import { leaveBodies } from "../platform/http/receive-body.ts";
+import {
+  COMMON_HEADERS,
+  faultOf,
+  followsLast,
+  isLast,
+  noteRequest,
+  refuseConnection,
+} from "../platform/http/refuse-connection.ts";
+import { logRequests, type RequestLog } from "../platform/http/request-log.ts";
+import { RouteIndex } from "../platform/http/route-index.ts";
+import { preparePages } from "../query/read-page.ts";
+import type { HttpContext } from "../service-context.ts";
+
+/** Node's own default; a request line and headers beyond it are answered 431. */
+const HEADER_BYTES_MAX = 16_384;
+/** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
+const TIMEOUT_CHECK_MS = 1_000;
+
+/** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
+export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyInstance {
+  const { limits } = context;
+  const app = fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    connectionTimeout: 0,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    routerOptions: { maxParamLength: 256 },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    // An address that cannot be decoded: the router refuses it before any hook.
+    frameworkErrors: (error, request, reply) => {
+      reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
+      return handleError(context, error, request, reply);
+    },
+    http: {
+      IncomingMessage: pacedRequests(),
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Checked by `findFramingFault`: Node's own answer has no body.
+      requireHostHeader: false,
+    },
+  });
+  configureServer(app);
+  leaveBodies(app);
+  // Fastify refuses it without a media type before it looks for the address; it is a method like others that nobody takes.
+  app.addHttpMethod("QUERY", { overrideExisting: true });
+  app.decorateRequest("principal", undefined);
+  app.decorateRequest("acceptedRequestId", undefined);
+  preparePages(app);
+  addHooks(app, context, requestLog);
+  addErrorHandlers(app, context);
+  return app;
+}
+
+function configureServer({ server }: FastifyInstance): void {
+  // Node would silently drop headers beyond the two thousandth; their bytes are bounded already.
+  server.maxHeadersCount = 0;
+  // Node's own answer to an expectation it does not know has no body. RFC 9110 section 10.1.1 allows ignoring it.
+  server.on("checkExpectation", (request, response: ServerResponse) => {
+    server.emit("request", request, response);
+  });
+  // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
+  server.prependListener("request", noteRequest);
+  server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
+}
+
+function addHooks(app: FastifyInstance, context: HttpContext, requestLog: RequestLog): void {
+  // The first, so that a refused request has its time too.
+  logRequests(app, requestLog);
+  app.addHook("onRequest", (request, reply, done) => {
+    // It gets no answer: the connection ends with the answer before it.
+    if (followsLast(request.raw)) {
+      reply.hijack();
+      return;
+    }
+    reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
+    if (isLast(request.raw)) reply.header("connection", "close");
+    done(faultOf(request.raw) ?? encodedPathFault(request.url));
+  });
+  app.addHook("onSend", ({ raw }, _reply, payload, done) => {
+    // A body that nobody reads, or no further.
+    if (!raw.complete && raw instanceof PacedRequest) raw.drain();
+    done(null, payload);
+  });
+  closeWhenDraining(app, context);
+}
+
+/**
+ * The router decodes a path before it matches it, and no address here needs an escape: `/%6detrics` would be a second
+ * spelling of one that a proxy in front may have been told to keep to itself.
+ */
+function encodedPathFault(address: string): ServiceError | undefined {
+  const path = address.split("?", 1)[0] ?? "";
+  return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
+}
+
+/**
+ * A connection whose last answer leaves once the service was told to stop is closed with it: a client that keeps it open,
+ * as most do, would send its next request to a node that is going, or hold up the drain until its time is over.
+ */
+function closeWhenDraining(app: FastifyInstance, context: HttpContext): void {
+  let draining = false;
+  app.addHook("preClose", async () => {
+    draining = true;
+  });
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    if (draining || context.isLeaving()) reply.header("connection", "close");
+    done(null, payload);
+  });
+}
+
+function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
+  const routes = new RouteIndex();
+  app.addHook("onRoute", ({ method, url, config }) => {
+    if (config?.refuses !== true) routes.add(method, url);
+  });
+  app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = routes.methodsOf(request.url);
+    if (methods.length === 0)
+      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
+    reply.header("allow", methods.join(", "));
+    return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
+  });
+}
+
+/** As web servers log it; no client ever sees it. */
+const CLIENT_GONE = 499;
+
+function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  if (thrown instanceof ReaderGone) return reply.code(CLIENT_GONE).send();
+  const error = asServiceError(thrown);
+  context.metrics.errors.inc({ code: error.code });
+  for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });
+  if (error.status >= 500) {
+    context.log.error(
+      { httpRequestId: request.id, code: error.code, err: error.cause ?? error },
+      "request failed",
+    );
+  }
+  return sendError(reply, error);
+}

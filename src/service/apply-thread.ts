@@ -1,0 +1,176 @@
+import { hostname } from "node:os";
+import { SpanKind } from "@opentelemetry/api";
+import type { LogPart } from "../apply/backlog.ts";
+import { LeasesOfWorkers } from "../apply/leases-of-workers.ts";
+import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
+import { PropertyDirectory } from "../apply/property-directory.ts";
+import { TwoWays } from "../apply/two-ways.ts";
+import { createSealer } from "../identity/seal.ts";
+import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
+import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
+import { DiskWatch } from "../platform/db/disk-watch.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../platform/db/pool.ts";
+import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
+import { tellSlowStatements } from "../platform/runtime/slow-statements.ts";
+import type { ThreadContext } from "../platform/runtime/thread-data.ts";
+import type { Logger } from "../platform/telemetry/log.ts";
+import {
+  createMetrics,
+  type Metrics,
+  type MetricValues,
+  readMetrics,
+} from "../platform/telemetry/metrics.ts";
+import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
+import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
+import type { Telemetry } from "../platform/telemetry/telemetry-settings.ts";
+import { outcomeName } from "../query/outcome.ts";
+import { BucketHints } from "./bucket-hints.ts";
+
+/** What the applying thread needs to know. */
+export interface ApplyOrder {
+  readonly session: SessionSource;
+  /** The database is ours, on this machine: the sessions that apply give way as the threads do. */
+  readonly embedded: boolean;
+  /** Of ours: where it lies, and below how much free space nothing may be accepted. */
+  readonly dataDirectory: string | undefined;
+  readonly minFreeDiskBytes: number;
+  /** Which of the threads that apply this is, from 0. */
+  readonly writer: number;
+  readonly applyPollMs: number;
+  /** What payload keys are kept under, for parts that are sealed. */
+  readonly keyEncryptionKey: string | undefined;
+  readonly keyEncryptionKeysPrevious: readonly string[];
+  readonly slowQueryMs: number;
+  readonly telemetry: Telemetry | undefined;
+  /** Memory of the BucketHints that the accepting threads tell. */
+  readonly hints: SharedArrayBuffer;
+}
+
+/** What the applying thread answers. */
+export interface ApplyCalls {
+  readonly [name: string]: (argument: never) => unknown;
+  start(order: ApplyOrder): Promise<void>;
+  /** Why it can apply nothing now. */
+  blockedReason(_: undefined): string | undefined;
+  /** Values of the thread's own metrics. */
+  metrics(_: undefined): Promise<MetricValues>;
+  /** Lets running transactions end and closes every connection. */
+  stop(_: undefined): Promise<void>;
+}
+
+/** Of the free space below which nothing is accepted, applying leaves this to PostgreSQL's write-ahead log and checkpoints. */
+const LEFT_BY_APPLYING = 0.5;
+
+interface ApplyParts {
+  readonly hints: BucketHints;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly tracer: Tracer | undefined;
+}
+
+/**
+ * Tells of an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
+ * the request that brought it, from whichever node that was.
+ */
+function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number, durationMs: number): void {
+  const endMs = Date.now();
+  for (const part of parts) {
+    const request = unpackTraceContext(part.traceContext);
+    if (request === undefined) continue;
+    const attributes = {
+      "bellhop.request_id": part.requestId,
+      "bellhop.bucket": part.bucket,
+      "bellhop.run.parts": parts.length,
+      "bellhop.run.records": records,
+    };
+    const options = { kind: SpanKind.CONSUMER, startTime: endMs - durationMs, attributes };
+    tracer.beginWithin(request, "apply", options).end(endMs);
+  }
+}
+
+function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
+  const { writer } = order;
+  const config = clientConfig(order.session.address, order.session.synchronousCommit);
+  // It asks for a property's number and for a client's labels, perhaps at the same time.
+  const watch = tellSlowStatements(order.slowQueryMs, log, metrics);
+  const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX, watch);
+  const sealer = createSealer(order.keyEncryptionKey, order.keyEncryptionKeysPrevious);
+  const closePayloads = openSealedPayloads(pool, sealer);
+  const properties = new PropertyDirectory(pool);
+  const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
+  const sessions: ApplySessionParts = {
+    clientConfig: config,
+    pool,
+    properties,
+    leases: new LeasesOfWorkers(),
+    watch,
+    connected(processId) {
+      if (order.embedded) letLowerPriority(processId);
+    },
+  };
+  const applier = new TwoWays({
+    blocked: () => diskWatch.blocked,
+    openSession: applySessions(sessions),
+    openLongSession: applySessions({ ...sessions, isLongWay: true }),
+    owner: `${hostname()}/${process.pid}/${writer + 1}`,
+    pollMs: order.applyPollMs,
+    events: {
+      applied(counts, oldestReceivedAt, durationMs, parts) {
+        let records = 0;
+        for (const [letter, count] of Object.entries(counts)) {
+          metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
+          records += count;
+        }
+        if (tracer !== undefined) traceApplied(tracer, parts, records, durationMs);
+        metrics.applySeconds.observe(durationMs / 1000);
+        metrics.applyLagSeconds.set(Math.max(0, (Date.now() - oldestReceivedAt.getTime()) / 1000));
+      },
+      failed(error) {
+        metrics.applyFailures.inc();
+        log.warn({ err: error }, "apply failed and is tried again");
+      },
+      owns(buckets) {
+        hints.own(writer, buckets);
+        metrics.bucketsOwned.set(buckets.length);
+      },
+      ended({ owner, pid, silent_seconds }) {
+        metrics.silentSessionsEnded.inc();
+        log.warn({ owner, pid, silentSeconds: silent_seconds }, "took over from a node that hangs");
+      },
+    },
+  });
+  applier.start();
+  return { applier, pool, diskWatch, closePayloads };
+}
+
+/** A thread that applies its share of the buckets, so that what it does never delays an answer. */
+export function begin({ name, log }: ThreadContext): ApplyCalls {
+  lowerPriority();
+  const metrics = createMetrics();
+  const stopping = new AbortController();
+  let stop = async (): Promise<void> => undefined;
+  let blocked = (): string | undefined => `The thread ${name} has not been started.`;
+  return {
+    async start(order) {
+      const hints = new BucketHints(order.hints);
+      const tracer = await startTracer(order.telemetry, { log, metrics });
+      const parts = { hints, metrics, log, tracer };
+      const { applier, pool, diskWatch, closePayloads } = startApplier(order, parts);
+      blocked = () =>
+        diskWatch.blocked ?? (applier.ready ? undefined : `The thread ${name} has no database connection.`);
+      void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
+      stop = async () => {
+        stopping.abort();
+        hints.wakeListeners();
+        await applier.stop();
+        diskWatch.stop();
+        closePayloads();
+        await pool.end();
+        await tracer?.stop();
+      };
+    },
+    blockedReason: () => blocked(),
+    metrics: () => readMetrics(metrics, name),
+    stop: () => stop(),
+  };
+}

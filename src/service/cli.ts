@@ -1,0 +1,133 @@
+import { flag, type Noun, text, verb } from "../cli/command.ts";
+import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
+import { closeSandbox, type LocalClient, openSandbox } from "../identity/local-clients.ts";
+import { hasOperators } from "../identity/operator-admin.ts";
+import { allocateTurns, createLogger, type Logger } from "../platform/telemetry/log.ts";
+import { type Service, startService } from "./service.ts";
+
+/** A drain must end within 10 s; what it gives up is in the log already. */
+const DRAIN_MS_MAX = 9_500;
+
+/** The lines that lead to the first 202 and into the console. */
+function welcome(
+  service: Service,
+  config: Config,
+  client: LocalClient | undefined,
+  hasOperator: boolean,
+): string[] {
+  const base = config.baseUrl ?? service.address;
+  const auth = config.authUrl ?? config.baseUrl ?? service.authAddress;
+  const lines = [
+    "",
+    `Bellhop listens on ${service.address}   Documentation: ${base}/docs   Console: ${base}/console`,
+    ...(hasOperator
+      ? []
+      : ["The console has no operator yet. Create one: npm run -s bellhop operator create NAME"]),
+  ];
+  if (client === undefined) return [...lines, ""];
+  const { clientId, clientSecret } = client;
+  const record = {
+    clientCode: SANDBOX_CLIENT_CODE,
+    propertyCode: "LON01",
+    createDateTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+    occupancyDate: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10),
+    roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 31 }],
+  };
+  return [
+    ...lines,
+    "",
+    `Sandbox client   id ${clientId}   secret ${clientSecret}   may push ${SANDBOX_CLIENT_CODE}/*`,
+    "",
+    "Paste this to get a token, send a batch and read its outcome:",
+    "",
+    `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${clientSecret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
+    `  REQUEST=$(curl -s ${base}/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
+    `  curl -s ${base}/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'; echo`,
+    "",
+  ];
+}
+
+/** Waits for a signal, or for the launcher's end: a service that can no longer be stopped stops itself. */
+function untilStopRequested(): Promise<{ reason: string; again: Promise<void> }> {
+  const again = Promise.withResolvers<void>();
+  return new Promise((resolve) => {
+    let isRequested = false;
+    const request = (reason: string) => {
+      if (isRequested) again.resolve();
+      isRequested = true;
+      resolve({ reason, again: again.promise });
+    };
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => request(signal));
+    if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
+  });
+}
+
+/** Keeps serving until balancers have seen /readyz fail. A second signal, or a failure, ends that at once. */
+async function leaveWithGrace(service: Service, graceMs: number, again: Promise<void>): Promise<void> {
+  service.leave();
+  await Promise.race([new Promise((resolve) => setTimeout(resolve, graceMs)), again, service.failed]);
+}
+
+async function settleSandbox(
+  service: Service,
+  config: Config,
+  log: Logger,
+): Promise<LocalClient | undefined> {
+  const { internals } = service.authenticator;
+  if (config.sandbox) return await openSandbox(internals, config.dataDir);
+  const clientId = await closeSandbox(internals, config.dataDir);
+  if (clientId !== undefined) log.warn({ clientId }, "the sandbox client of an earlier start was revoked");
+  return undefined;
+}
+
+const own = verb({
+  summary: "run the service",
+  details:
+    "Runs until SIGTERM, SIGINT or SIGHUP. Then /readyz answers 503, requests in flight are answered and the service stops, within 10 s. A " +
+    "second signal skips the grace period in which it still accepts requests. Settings come from the environment (docs/configuration.md).",
+  options: {
+    role: text("ROLES", "accept, apply, read, or several separated by commas; ROLE (default: all)"),
+    workers: text(
+      "N",
+      "threads that serve HTTP on one port; HTTP_THREADS (default: one per core, at most 4)",
+    ),
+    noSandbox: flag(
+      "create no sandbox client, and revoke that of an earlier start; implied by NODE_ENV=production, DATABASE_URL and a HOST that other machines can reach",
+    ),
+  },
+  examples: ["serve", "serve --role accept,read --workers 2"],
+  run: async ({ role, workers, noSandbox }, { output, session }) => {
+    const given = {
+      ...session.environment,
+      ...(role === undefined ? {} : { ROLE: role }),
+      ...(workers === undefined ? {} : { HTTP_THREADS: workers }),
+    };
+    const config = readConfig(given, { sandbox: !noSandbox });
+    const pretty = process.stdout.isTTY === true && !config.production;
+    const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
+    const log = createLogger(logOptions);
+    // From here a signal is an orderly stop, also while the service is still starting.
+    const stopRequested = untilStopRequested();
+    const service = await startService(config, log, logOptions);
+    const { embedded, pool } = service.database;
+    const client = await settleSandbox(service, config, log);
+    log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
+    // From now on the launcher starts it again when it fails.
+    process.send?.("listening");
+    if (!config.production)
+      output.line(welcome(service, config, client, await hasOperators(pool)).join("\n"));
+    const end = await Promise.race([stopRequested, service.failed]);
+    const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
+    if (end instanceof Error) log.fatal({ err: end }, "a thread failed: stopping, the next start recovers");
+    else {
+      log.info({ reason: end.reason }, "draining");
+      await leaveWithGrace(service, config.stopGraceMs, end.again);
+    }
+    const drained = service.stop().then(() => true);
+    if (await Promise.race([drained, late])) log.info("stopped");
+    else log.warn("the drain took too long; accepted batches are in the log");
+    return end instanceof Error ? 1 : 0;
+  },
+});
+
+export const command: Noun = { own };

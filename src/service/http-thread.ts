@@ -1,0 +1,98 @@
+import type { Config } from "../config.ts";
+import { createAuthenticator } from "../identity/authenticator.ts";
+import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
+import { createPool, POOL_ANSWER_MS_MAX } from "../platform/db/pool.ts";
+import type { Role } from "../platform/db/presence.ts";
+import { tellSlowStatements } from "../platform/runtime/slow-statements.ts";
+import { Stops } from "../platform/runtime/stops.ts";
+import type { ThreadContext } from "../platform/runtime/thread-data.ts";
+import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
+import { startTracer } from "../platform/telemetry/telemetry.ts";
+import { type HttpServing, ListeningAddresses, type Ports, prepareHttp } from "./serve-http.ts";
+import type { SharedState } from "./shared-state.ts";
+
+/** What a thread that serves HTTP needs to know. */
+export interface HttpOrder {
+  readonly config: Config;
+  readonly session: SessionSource;
+  readonly dataDirectory: string | undefined;
+  /** Connections of the thread's own pool. */
+  readonly poolSize: number;
+  readonly shared: SharedState;
+}
+
+/** What a thread that serves HTTP answers; as HttpServing. */
+export interface HttpCalls {
+  readonly [name: string]: (argument: never) => unknown;
+  prepare(order: HttpOrder): Promise<void>;
+  listen(ports: Ports): Promise<Ports>;
+  blockedReason(role: Role): string | undefined;
+  metrics(_: undefined): Promise<MetricValues>;
+  /** Answers what is in flight and closes every connection. */
+  stop(_: undefined): Promise<void>;
+}
+
+/** One of several threads that serve HTTP: an app, log writers and a pool of its own, on the port of all. */
+export function begin({ name, log, main }: ThreadContext): HttpCalls {
+  const stops = new Stops();
+  let serving: HttpServing | undefined;
+  let preparing: Promise<void> | undefined;
+  const prepared = (): HttpServing => {
+    if (serving === undefined) throw new Error("The thread has not been prepared.");
+    return serving;
+  };
+  async function prepare({ config, session, dataDirectory, poolSize, shared }: HttpOrder) {
+    const connection = clientConfig(session.address, session.synchronousCommit);
+    const metrics = createMetrics();
+    const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+    const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX, watch);
+    stops.push(() => pool.end());
+    const tracer = await startTracer(config.telemetry, { log, metrics });
+    stops.push(() => tracer?.stop());
+    const addresses = new ListeningAddresses(config);
+    const authenticator = createAuthenticator({
+      pool,
+      config,
+      log,
+      addresses: addresses.read,
+      changes: shared.authChanges,
+    });
+    await authenticator.prepare();
+    const process = {
+      processBlockedReason: () => main.call("blockedReason", undefined),
+      processMetrics: () => main.call("metrics", undefined),
+    };
+    serving = await prepareHttp(
+      {
+        thread: name,
+        config,
+        log,
+        metrics,
+        tracer,
+        pool,
+        clientConfig: connection,
+        dataDirectory,
+        authenticator,
+        addresses,
+        shared,
+        process,
+      },
+      stops,
+    );
+  }
+
+  return {
+    prepare: (order) => {
+      preparing = prepare(order);
+      return preparing;
+    },
+    listen: (ports) => prepared().listen(ports),
+    blockedReason: (role) => prepared().blockedReason(role),
+    metrics: () => prepared().metrics(),
+    stop: async () => {
+      // Another thread may have failed while this one opens its log writers.
+      await preparing?.catch(() => undefined);
+      await stops.all();
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { Config } from "../config.ts";
+import type { Role } from "../platform/db/presence.ts";
+import { ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
+import type { MainCalls } from "../platform/runtime/thread-data.ts";
+import {
+  createProcessMetrics,
+  type MetricValues,
+  renderMetrics,
+  sumMetrics,
+} from "../platform/telemetry/metrics.ts";
+import type { HttpCalls, HttpOrder } from "./http-thread.ts";
+import type { Ports } from "./serve-http.ts";
+
+/** A thread, or several that do the same, as far as the whole process can be asked about it. */
+interface ProcessPart {
+  /** Why it cannot do now what the role is for; undefined when it can, or has no part in it. */
+  blockedReason?(role: Role): Promise<string | undefined>;
+  /** Values of the metrics of each thread. */
+  metrics(): Promise<readonly MetricValues[]>;
+}
+
+/** What the process says of itself as a whole, whichever of its threads is asked: each of its parts is asked in turn. */
+export class WholeProcess {
+  readonly #parts: ProcessPart[] = [];
+  readonly #roles: readonly Role[];
+  readonly #metrics = createProcessMetrics();
+
+  /** `roles`: what the node is for. */
+  constructor(roles: readonly Role[]) {
+    this.#roles = roles;
+  }
+
+  /** For the threads to call. */
+  readonly calls: MainCalls = {
+    blockedReason: () => this.#blockedReason(balancedRoles(this.#roles)),
+    metrics: async () => renderMetrics(await this.#readParts()),
+  };
+
+  /** Values of the metrics of all its threads, added up. */
+  async readMetrics(): Promise<MetricValues> {
+    return sumMetrics(await this.#readParts());
+  }
+
+  async #readParts(): Promise<MetricValues[]> {
+    const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
+    for (const role of this.#roles)
+      this.#metrics.ready.set({ role }, (await this.#blockedReason([role])) === undefined ? 1 : 0);
+    return [await this.#metrics.registry.getMetricsAsJSON(), ...ofParts.flat()];
+  }
+
+  async #blockedReason(roles: readonly Role[]): Promise<string | undefined> {
+    const asked = this.#parts.flatMap((part) => roles.map((role) => part.blockedReason?.(role)));
+    return (await Promise.all(asked)).find((reason) => reason !== undefined);
+  }
+
+  add(part: ProcessPart): void {
+    this.#parts.push(part);
+  }
+}
+
+/**
+ * What balancers ask about: whether requests can be taken, and of a node that takes none whether it applies. What is accepted here
+ * another node may apply.
+ */
+function balancedRoles(roles: readonly Role[]): readonly Role[] {
+  const serving = roles.filter((role) => role !== "apply");
+  return serving.length === 0 ? roles : serving;
+}
+
+/** Throws when anybody listens on one of the ports, another Bellhop of the same user too: that one would share it unasked. */
+export async function requireFreePorts({
+  host,
+  port,
+  authPort,
+}: Pick<Config, "host" | "port" | "authPort">): Promise<void> {
+  for (const wanted of new Set([port, authPort ?? 0])) {
+    // A free one is taken.
+    if (wanted === 0) continue;
+    const server = createServer().listen({ host, port: wanted });
+    await once(server, "listening");
+    server.close();
+    await once(server, "close");
+  }
+}
+
+/** Connections that the pools of all these threads hold at most, as far as each has its least. */
+const POOL_SIZE_TOTAL = 10;
+/** Fewer, and a client's first batches of a new property would keep everybody else from reading. */
+const POOL_SIZE_LEAST = 3;
+/** A thread that has not answered by then hangs, or has more to do than it can. */
+export const ANSWER_MS_MAX = 2_000;
+
+/** Whether several threads can listen on one port here (SO_REUSEPORT with balancing; macOS and Windows cannot). */
+export async function canSharePort(host: string): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ host, port: 0, reusePort: true });
+    await once(server, "listening");
+    return true;
+  } catch {
+    // Whatever else is wrong with the host is told when the service listens on it.
+    return false;
+  } finally {
+    server.close();
+  }
+}
+
+/** The threads that serve HTTP together, as the main thread sees them. They begin to load their modules at once. */
+export class HttpThreads implements ProcessPart {
+  readonly #threads: readonly ServiceThread<HttpCalls>[];
+
+  constructor(count: number, parts: ThreadParts) {
+    this.#threads = Array.from(
+      { length: count },
+      (_, index) => new ServiceThread<HttpCalls>("http", `http-${index + 1}`, parts),
+    );
+  }
+
+  get died(): Promise<Error> {
+    return Promise.race(this.#threads.map((thread) => thread.died));
+  }
+
+  async prepare(order: Omit<HttpOrder, "poolSize">): Promise<void> {
+    const poolSize = Math.max(POOL_SIZE_LEAST, Math.ceil(POOL_SIZE_TOTAL / this.#threads.length));
+    await Promise.all(this.#threads.map((thread) => thread.call("prepare", { ...order, poolSize })));
+  }
+
+  /** The first thread takes the ports, free ones where they are 0; the others join it. Answers the ports. */
+  async listen(host: string, wanted: Omit<Ports, "shared">): Promise<Ports> {
+    // Whoever came since the start began.
+    await requireFreePorts({ host, ...wanted });
+    const [first, ...others] = this.#threads;
+    if (first === undefined) throw new Error("There is no thread to listen.");
+    const ports = await first.call("listen", { ...wanted, shared: true });
+    await Promise.all(others.map((thread) => thread.call("listen", ports)));
+    return ports;
+  }
+
+  /** Why one of them cannot do that now; undefined when all can: the next connection may come to any of them. */
+  async blockedReason(role: Role): Promise<string | undefined> {
+    if (role === "apply") return undefined;
+    const reasons = await Promise.all(
+      this.#threads.map((thread) =>
+        thread
+          .call("blockedReason", role, ANSWER_MS_MAX)
+          .catch(() => `The thread ${thread.name} does not answer.`),
+      ),
+    );
+    return reasons.find((reason) => reason !== undefined);
+  }
+
+  metrics(): Promise<MetricValues[]> {
+    return Promise.all(this.#threads.map((thread) => thread.call("metrics", undefined, ANSWER_MS_MAX)));
+  }
+
+  /** Answers what is in flight on each of them, at the same time. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.stop()));
+  }
+
+  async leave(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.leave()));
+  }
+}

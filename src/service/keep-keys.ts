@@ -1,0 +1,138 @@
+import type pg from "pg";
+import type { Config } from "../config.ts";
+import { recordAudit } from "../identity/audit.ts";
+import type { AuthInternals } from "../identity/authenticator.ts";
+import { rotateKeyWhenDue } from "../identity/key-admin.ts";
+import {
+  KNOWLEDGE_OF_PEPPERS,
+  KNOWLEDGE_OF_SEALED_PARTS,
+  knowledgeOfKey,
+  nodesWithout,
+} from "../identity/node-knowledge.ts";
+import { readSealedState, reseal } from "../identity/reseal.ts";
+import { makePayloadKey, readPayloadKey, rotatePayloadKey } from "../ingest/log/payload-keys.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import type { Logger } from "../platform/telemetry/log.ts";
+
+const LOOK_MS = 10_000;
+const WHO = "service";
+
+/** What this node's own session tells the others that it knows. */
+export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
+  const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
+  return [KNOWLEDGE_OF_PEPPERS, KNOWLEDGE_OF_SEALED_PARTS, ...keys.map(knowledgeOfKey)];
+}
+
+export interface KeyKeeping {
+  readonly pool: pg.Pool;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly internals: AuthInternals;
+}
+
+/**
+ * Keeps an installation's keys without anybody's doing: seals with the current KEY_ENCRYPTION_KEY what lies under a former one,
+ * replaces signing and payload keys that are old. Every node does it, and of several at once one has something to do. Nothing
+ * is sealed in a way that a node which runs could not open: that waits until it was started anew.
+ */
+export class KeyKeeper {
+  readonly #parts: KeyKeeping;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isResealed = false;
+  /** Nodes of which it was told that they are waited for. */
+  #waitedFor = "";
+  /** They were waited for at the last look, so one more is taken: a node's session may only have been lost. */
+  #isWaiting = false;
+
+  private constructor(parts: KeyKeeping) {
+    this.#parts = parts;
+  }
+
+  /** Looks once, before anything is served, and from then on every ten seconds. */
+  static async start(parts: KeyKeeping): Promise<KeyKeeper> {
+    const keeper = new KeyKeeper(parts);
+    await keeper.#look();
+    keeper.#again();
+    return keeper;
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#looking;
+  }
+
+  #again(): void {
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look()
+        .catch((error: unknown) => this.#parts.log.warn({ err: error }, "the upkeep of keys failed"))
+        .finally(() => {
+          if (this.#timer !== undefined) this.#again();
+        });
+    }, LOOK_MS).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { config, log, internals } = this.#parts;
+    if (!(await this.#canAllOpen())) return;
+    // Before anything is sealed anew: that a key lies readable says that it is to be replaced.
+    const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
+    if (rotated !== undefined) {
+      const { kid, activateAt, because } = rotated;
+      const what = because === "old" ? "was old" : "lay readable in the database";
+      log.info({ kid, activateAt }, `the signing key ${what}: a new one is announced`);
+    }
+    if (!this.#isResealed) await this.#reseal();
+    if (config.encryptPayloads) await this.#keepPayloadKey();
+  }
+
+  /** Whether every node that runs opens what this one seals. */
+  async #canAllOpen(): Promise<boolean> {
+    const { pool, config, internals, log } = this.#parts;
+    const { keyEncryptionKey } = config;
+    if (keyEncryptionKey === undefined) return true;
+    const nodes = await nodesWithout(pool, knowledgeOfKey(keyEncryptionKey));
+    const wasWaiting = this.#isWaiting;
+    this.#isWaiting = nodes.length > 0;
+    if (nodes.length === 0) return !wasWaiting;
+    const { behind } = await readSealedState(pool, internals.sealer);
+    if (this.#waitedFor !== nodes.join(" ")) {
+      this.#waitedFor = nodes.join(" ");
+      const detail = { nodes, values: behind.length };
+      log.warn(
+        detail,
+        "nodes run that do not know this KEY_ENCRYPTION_KEY: what it is to seal waits for them",
+      );
+    }
+    return false;
+  }
+
+  async #reseal(): Promise<void> {
+    const { pool, config, internals, log } = this.#parts;
+    if (config.keyEncryptionKey !== undefined) {
+      const { resealed, unopened } = await reseal(pool, internals.sealer, WHO);
+      if (resealed > 0) log.info({ resealed }, "sealed anew with KEY_ENCRYPTION_KEY");
+      if (unopened.length > 0)
+        log.warn(
+          { unopened },
+          "values lie in the database that neither KEY_ENCRYPTION_KEY nor a former one opens",
+        );
+    }
+    this.#isResealed = true;
+  }
+
+  async #keepPayloadKey(): Promise<void> {
+    const { pool, config, internals, log } = this.#parts;
+    const { sealer } = internals;
+    if ((await nodesWithout(pool, KNOWLEDGE_OF_SEALED_PARTS)).length > 0) return;
+    const isThere = (await readPayloadKey(pool, sealer)) !== undefined;
+    const days = config.payloadKeyRotationDays;
+    const keyId = isThere
+      ? days > 0 && (await rotatePayloadKey(pool, sealer, days))
+      : await withTransaction(pool, (client) => makePayloadKey(client, sealer));
+    if (!keyId) return;
+    await recordAudit(pool, { who: WHO, what: "rotate-payload-key", detail: { keyId } });
+    log.info({ keyId }, "batches are sealed under a new payload key");
+  }
+}

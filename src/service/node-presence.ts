@@ -1,0 +1,100 @@
+import pg from "pg";
+import { tellKnowledge } from "../identity/node-knowledge.ts";
+import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/presence.ts";
+
+/** How often the other nodes are counted: this is also how this one shows that it is there. */
+const COUNT_MS = 1_000;
+const ANSWER_MS_MAX = 5_000;
+
+export interface NodePresenceOptions {
+  readonly clientConfig: pg.ClientConfig;
+  /** Names the node, for people. */
+  readonly owner: string;
+  readonly roles: readonly Role[];
+  /** What it tells the others that it knows (src/identity/node-knowledge.ts). */
+  readonly knowledge: readonly number[];
+  counted(present: ReadonlyMap<Presence, number>): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * The node's own session: by it the others know that the node is there, and it counts them. A lost one is opened again;
+ * until then the counts stay as they were.
+ */
+export class NodePresence {
+  readonly #options: NodePresenceOptions;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #counting: Promise<void> | undefined;
+  #stopped = false;
+
+  private constructor(options: NodePresenceOptions) {
+    this.#options = options;
+  }
+
+  /** Enters the node, and counts for the first time: who serves after that knows its share. */
+  static async enter(options: NodePresenceOptions): Promise<NodePresence> {
+    const presence = new NodePresence(options);
+    await presence.#connect();
+    await presence.#count();
+    presence.#again();
+    return presence;
+  }
+
+  /** Why nothing that needs the database can be done now. */
+  blockedReason(): string | undefined {
+    return this.#client === undefined ? "The database does not answer." : undefined;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#counting;
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  async #connect(): Promise<void> {
+    const { clientConfig, roles, owner, knowledge, failed } = this.#options;
+    const client = new pg.Client({
+      ...clientConfig,
+      application_name: "bellhop node",
+      query_timeout: ANSWER_MS_MAX,
+    });
+    client.on("error", failed);
+    client.on("end", () => {
+      if (this.#client === client) this.#client = undefined;
+    });
+    try {
+      await client.connect();
+      await enterPresence(client, roles, owner);
+      await tellKnowledge(client, knowledge);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    this.#client = client;
+  }
+
+  async #count(): Promise<void> {
+    if (this.#client !== undefined) this.#options.counted(await countPresent(this.#client));
+  }
+
+  #again(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#counting = this.#look().finally(() => this.#again());
+    }, COUNT_MS);
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (this.#client === undefined) await this.#connect();
+      await this.#count();
+    } catch (error) {
+      this.#options.failed(error);
+      const lost = this.#client;
+      this.#client = undefined;
+      await lost?.end().catch(() => undefined);
+    }
+  }
+}

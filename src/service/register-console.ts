@@ -1,0 +1,89 @@
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance } from "fastify";
+import { addBackfillRoutes } from "../backfill/console-routes.ts";
+import { addAppRoutes } from "../console/app-routes.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
+import { sessionCookieOf } from "../console/console-parts.ts";
+import { requireOwnHost } from "../console/guard.ts";
+import { renderConsoleError } from "../console/render-console-error.ts";
+import { addSessionRoutes } from "../console/session-routes.ts";
+import type { AuthInternals } from "../identity/authenticator.ts";
+import { addAuditRoutes } from "../identity/console-audit-routes.ts";
+import { addClientRoutes } from "../identity/console-client-routes.ts";
+import { createLoginLimiter } from "../identity/login-limiter.ts";
+import { addInsightRoutes } from "../insight/console-insight-routes.ts";
+import { addIntakeRoutes } from "../insight/console-intake-routes.ts";
+import { addPropertyRoutes } from "../insight/console-property-routes.ts";
+import { CODE_VERSION } from "../platform/db/code-version.ts";
+import { Gate } from "../platform/runtime/gate.ts";
+import { addHistoryRoutes } from "../query/console-history-routes.ts";
+import { addQuarantineRoutes } from "../query/console-quarantine-routes.ts";
+import { addRequestRoutes } from "../query/console-request-routes.ts";
+import type { HttpContext } from "../service-context.ts";
+import { addSettingsRoutes } from "../settings/console-routes.ts";
+import type { AddressRules } from "../webhooks/address-rules.ts";
+import { addWebhookRoutes } from "../webhooks/console-routes.ts";
+
+/** Questions answered at once on one thread; the pool has connections for others beside them. */
+const QUESTIONS_AT_ONCE = 3;
+const QUESTIONS_WAITING_MAX = 60;
+/** Passwords that wait to be looked at, and those of one network: some 3 seconds of work. */
+const PASSWORDS_WAITING_MAX = 40;
+const NETWORK_PASSWORDS_WAITING_MAX = 10;
+
+/** Where the app lies once it is built (packages/console). */
+const APP_DIRECTORY = fileURLToPath(new URL("../../packages/console/dist/", import.meta.url));
+
+export interface ConsoleOptions {
+  readonly internals: AuthInternals;
+  /** Where the service is found from outside, once it listens. */
+  readonly addresses: () => { readonly baseUrl: string };
+  /** The memory of failed logins, which all threads share. */
+  readonly logins: SharedArrayBuffer;
+  /** Where webhooks may go. */
+  readonly webhookRules: AddressRules;
+}
+
+/**
+ * Registers the console and its API, in a scope of their own: sessions instead of tokens, small JSON forms instead of
+ * batches, and errors in words for operators.
+ */
+export async function registerConsole(
+  app: FastifyInstance,
+  context: HttpContext,
+  options: ConsoleOptions,
+): Promise<void> {
+  const { internals, addresses } = options;
+  const baseUrl = () => addresses().baseUrl;
+  const parts: ConsoleParts = {
+    context,
+    internals,
+    login: {
+      pool: context.pool,
+      limiter: createLoginLimiter(undefined, options.logins),
+      hashing: new Gate(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
+    },
+    webhookRules: options.webhookRules,
+    questions: new Gate(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
+    baseUrl,
+    cookie: () => sessionCookieOf(baseUrl()),
+  };
+  await app.register(async (scope) => {
+    scope.decorateRequest("operator", undefined);
+    scope.setErrorHandler(renderConsoleError);
+    scope.addHook("onRequest", async (request) => requireOwnHost(parts, request));
+    addSessionRoutes(scope, parts, CODE_VERSION);
+    addIntakeRoutes(scope, parts);
+    addRequestRoutes(scope, parts);
+    addPropertyRoutes(scope, parts);
+    addHistoryRoutes(scope, parts);
+    addQuarantineRoutes(scope, parts);
+    addBackfillRoutes(scope, parts);
+    addClientRoutes(scope, parts);
+    addSettingsRoutes(scope, parts);
+    addWebhookRoutes(scope, parts);
+    addAuditRoutes(scope, parts);
+    addInsightRoutes(scope, parts);
+    addAppRoutes(scope, APP_DIRECTORY);
+  });
+}

@@ -1,0 +1,370 @@
+import { hostname } from "node:os";
+import { VERSION_WINDOWS } from "../apply/state/version-windows.ts";
+import type { Config } from "../config.ts";
+import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
+import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
+import { keepUpAcceptLog } from "../ingest/log/upkeep.ts";
+import { keepLedgersPacked } from "../insight/pack-ledger.ts";
+import { startSurvey } from "../operations/metrics/survey.ts";
+import { type Database, openDatabase } from "../platform/db/open-database.ts";
+import { POOL_ANSWER_MS_MAX } from "../platform/db/pool.ts";
+import type { Role } from "../platform/db/presence.ts";
+import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
+import { letOutsidersLowerPriority } from "../platform/runtime/outsiders.ts";
+import { ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
+import { SharedCounter } from "../platform/runtime/shared-counter.ts";
+import { tellSlowStatements } from "../platform/runtime/slow-statements.ts";
+import { Stops } from "../platform/runtime/stops.ts";
+import { threadLogOf } from "../platform/runtime/thread-log.ts";
+import type { Logger, LoggerOptions } from "../platform/telemetry/log.ts";
+import { createMetrics, type Metrics } from "../platform/telemetry/metrics.ts";
+import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
+import { startMetricSending, startTracer } from "../platform/telemetry/telemetry.ts";
+import { keepRetention } from "../retention/keep-retention.ts";
+import { startDeliverer } from "../webhooks/deliver-webhooks.ts";
+import type { ApplyCalls } from "./apply-thread.ts";
+import { ANSWER_MS_MAX, canSharePort, HttpThreads, requireFreePorts, WholeProcess } from "./http-threads.ts";
+import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
+import { NodePresence } from "./node-presence.ts";
+import type { Ports } from "./serve-http.ts";
+import { ListeningAddresses } from "./serve-http.ts";
+import { allocateSharedState, NodeCounts, type SharedState } from "./shared-state.ts";
+
+/** Connections of the main thread's pool: where it serves HTTP, and where it starts, stops and does the upkeep alone. */
+const POOL_SIZE_SERVING = 10;
+const POOL_SIZE_APART = 2;
+
+const MIB = 1_048_576;
+/** Bodies lie outside of the heap, what is read of them within: never more at once than the bodies themselves. */
+const HEAP_MB_LEAST = 512;
+
+/** A running service. */
+export interface Service {
+  /** Address of the data endpoints as this process serves them, such as `http://127.0.0.1:8080`. */
+  readonly address: string;
+  readonly authAddress: string;
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  /** Settles when a thread of the service ends without being told to: what is left has to be stopped. */
+  readonly failed: Promise<Error>;
+  /** From now on `/readyz` says that the node goes, and every answer closes its connection; requests are still taken. */
+  leave(): void;
+  /** Answers what is in flight, applies what is running, and closes everything. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything in the order of its needs; what was started is stopped again when a later step fails. `logOptions` are
+ * those that `log` was made with: its threads then write to the same place, else by way of it.
+ */
+export async function startService(
+  config: Config,
+  log: Logger,
+  logOptions?: LoggerOptions,
+): Promise<Service> {
+  const stops = new Stops();
+  try {
+    return await startInOrder(config, log, logOptions, stops);
+  } catch (error) {
+    await stops.all().catch((cause: unknown) => log.warn({ err: cause }, "a failed start left something"));
+    throw error;
+  }
+}
+
+/** The main thread's own part, beside what it serves: what concerns the whole process, once. */
+interface Start {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
+  readonly stops: Stops;
+  readonly shared: SharedState;
+  readonly threads: Threads;
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  readonly addresses: ListeningAddresses;
+}
+
+async function startInOrder(
+  config: Config,
+  log: Logger,
+  logOptions: LoggerOptions | undefined,
+  stops: Stops,
+): Promise<Service> {
+  const threads = await startThreads(config, log, logOptions, stops);
+  const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
+  const metrics = createMetrics();
+  const database = await openDatabase(config, log, {
+    role: "service",
+    poolSize,
+    answerMsMax: POOL_ANSWER_MS_MAX,
+    // A first start makes a database: what keeps it from listening is told before.
+    first: () => requireFreePorts(config),
+    watch: tellSlowStatements(config.slowQueryMs, log, metrics),
+  });
+  stops.push(() => database.close());
+  const { pool } = database;
+  const shared = allocateSharedState(config.applyWriters);
+  const addresses = new ListeningAddresses(config);
+  const leaving = new SharedCounter(shared.leaving);
+  threads.whole.add({
+    blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
+    // Where it serves HTTP itself, they are told with that.
+    metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
+  });
+  await enterNode(config, log, database, shared, threads.whole, stops);
+  const authenticator = createAuthenticator({
+    pool,
+    config,
+    log,
+    addresses: addresses.read,
+    changes: shared.authChanges,
+  });
+  await authenticator.prepare();
+  const { internals } = authenticator;
+  const keeper = await KeyKeeper.start({ pool, config, log, internals });
+  stops.push(() => keeper.stop());
+  stops.push(openSealedPayloads(pool, internals.sealer));
+  await startUpkeep(config, log, metrics, database, stops);
+  if (database.embedded) lowerOutsiders(pool, log, stops);
+  const tracer = await startTracer(config.telemetry, { log, metrics });
+  stops.push(() => tracer?.stop());
+  const start: Start = {
+    config,
+    log,
+    metrics,
+    tracer,
+    stops,
+    shared,
+    threads,
+    database,
+    authenticator,
+    addresses,
+  };
+  await startToApply(start);
+  if (config.roles.includes("apply")) {
+    startToDeliver(start);
+    const packer = keepLedgersPacked({
+      pool,
+      clientConfig: database.clientConfig,
+      packing: (processId) => database.embedded && letLowerPriority(processId),
+      failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
+    });
+    stops.push(() => packer.stop());
+  }
+  startToSurvey(start);
+  const { port, authPort } = await (threads.http === undefined
+    ? serveOnThisThread(start)
+    : serveOnThreads(start, threads.http));
+  addresses.set({ base: port, auth: authPort ?? port });
+  const sending = await startMetricSending(config.telemetry, { log, metrics }, () =>
+    threads.whole.readMetrics(),
+  );
+  // First of all: a thread that has stopped answers nothing.
+  stops.push(() => sending?.stop());
+  return {
+    address: addresses.base,
+    authAddress: addresses.auth,
+    database,
+    authenticator,
+    failed: threads.died,
+    leave: () => leaving.increment(),
+    stop: () => stops.all(),
+  };
+}
+
+/** Sessions of analysts on the embedded server run at a lower priority than the service's own. */
+function lowerOutsiders(pool: Database["pool"], log: Logger, stops: Stops): void {
+  const outsiders = letOutsidersLowerPriority(pool, (error) =>
+    log.warn({ err: error }, "outsiders were not found"),
+  );
+  stops.push(() => outsiders.stop());
+}
+
+/** Makes windows of time ahead, and takes out of past ones what need not be kept any longer. */
+async function startUpkeep(
+  { retentionWindowMs, roles }: Config,
+  log: Logger,
+  metrics: Metrics,
+  { pool, clientConfig, embedded }: Database,
+  stops: Stops,
+): Promise<void> {
+  const upkeep = await keepUpAcceptLog(pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
+    log.warn({ err: error }, "upkeep of the log failed"),
+  );
+  stops.push(() => upkeep.stop());
+  if (!roles.includes("apply")) return;
+  const retention = keepRetention(clientConfig, retentionWindowMs, {
+    ran: ({ state, expired }) => {
+      metrics.retentionRuns.inc({ state });
+      if (state === "done") metrics.retentionRunTimestamp.setToCurrentTime();
+      for (const { table, window, rows, keptRows, replaced } of expired) {
+        if (replaced !== null) metrics.retentionWindows.inc({ table });
+        log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
+      }
+    },
+    failed: (error) => {
+      metrics.retentionRuns.inc({ state: "failed" });
+      log.warn({ err: error }, "retention failed and is tried again");
+    },
+    // Beside full load it would else get ten times as much of the processor as those who apply.
+    copying: (processId) => embedded && letLowerPriority(processId),
+  });
+  stops.push(() => retention.stop());
+}
+
+/** Shows the other nodes that this one is there and what it knows, and counts them. */
+async function enterNode(
+  config: Config,
+  log: Logger,
+  { clientConfig }: Database,
+  shared: SharedState,
+  whole: WholeProcess,
+  stops: Stops,
+): Promise<void> {
+  const counts = new NodeCounts(shared.nodes);
+  const presence = await NodePresence.enter({
+    clientConfig,
+    owner: `${hostname()}/${process.pid}`,
+    // Appliers enter by themselves.
+    roles: config.roles.filter((role) => role !== "apply"),
+    knowledge: knowledgeOf(config),
+    counted: (present) => counts.set(present),
+    failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
+  });
+  stops.push(() => presence.stop());
+  whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
+}
+
+/** The threads of a service beside its main one. */
+interface Threads {
+  readonly whole: WholeProcess;
+  /** None where another node applies. */
+  readonly apply: readonly ServiceThread<ApplyCalls>[];
+  /** Undefined where the main thread serves HTTP itself. */
+  readonly http: HttpThreads | undefined;
+  readonly died: Promise<Error>;
+}
+
+/** Starts the threads first, so that they load their modules while the database is opened. */
+async function startThreads(
+  config: Config,
+  log: Logger,
+  logOptions: LoggerOptions | undefined,
+  stops: Stops,
+): Promise<Threads> {
+  const whole = new WholeProcess(config.roles);
+  const parts: ThreadParts = {
+    threadLog: threadLogOf(log, logOptions),
+    log,
+    main: whole.calls,
+    heapMbMax: HEAP_MB_LEAST + Math.ceil(config.limits.bodiesInFlightBytesMax / MIB),
+  };
+  const roles = new Set<Role>(config.roles);
+  const serves = roles.has("accept") || roles.has("read");
+  const apply = Array.from({ length: roles.has("apply") ? config.applyWriters : 0 }, (_, writer) => {
+    const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
+    stops.push(() => thread.leave());
+    whole.add({
+      blockedReason: async (role) =>
+        role === "apply" ? await thread.call("blockedReason", undefined, ANSWER_MS_MAX) : undefined,
+      metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
+    });
+    return thread;
+  });
+  const several = serves && config.httpThreads > 1 && (await canSharePort(config.host));
+  const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
+  if (http !== undefined) {
+    stops.push(() => http.leave());
+    whole.add(http);
+  }
+  const died = apply.map((thread) => thread.died);
+  if (http !== undefined) died.push(http.died);
+  return { whole, apply, http, died: Promise.race(died) };
+}
+
+async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
+  const { applyPollMs, slowQueryMs, telemetry, minFreeDiskBytes } = config;
+  const { keyEncryptionKey, keyEncryptionKeysPrevious } = config;
+  const { session, embedded, dataDirectory } = database;
+  stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
+  await Promise.all(
+    threads.apply.map((thread, writer) =>
+      thread.call("start", {
+        session,
+        embedded,
+        dataDirectory,
+        minFreeDiskBytes,
+        writer,
+        applyPollMs,
+        slowQueryMs,
+        telemetry,
+        hints: shared.hints,
+        keyEncryptionKey,
+        keyEncryptionKeysPrevious,
+      }),
+    ),
+  );
+}
+
+/** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
+function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
+  const { clientConfig } = database;
+  const { sealer, cursorKey } = authenticator.internals;
+  const deliverer = startDeliverer({ config, log, tracer, clientConfig, sealer, cursorKey });
+  stops.push(() => deliverer.stop());
+  threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
+}
+
+function startToSurvey({ log, stops, threads, database }: Start): void {
+  const { pool, dataDirectory } = database;
+  const survey = startSurvey({
+    on: pool,
+    dataDirectory,
+    failed: (error) => log.debug({ err: error }, "a look at the installation failed"),
+  });
+  stops.push(() => survey.stop());
+  threads.whole.add({ metrics: async () => [await survey.metrics()] });
+}
+
+async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
+  const { config, stops, shared, database } = start;
+  const { session, dataDirectory } = database;
+  stops.push(() => http.stop());
+  await http.prepare({ config, session, dataDirectory, shared });
+  return await http.listen(config.host, config);
+}
+
+async function serveOnThisThread(start: Start): Promise<Ports> {
+  const { config, log, metrics, tracer, stops, shared, threads, database, authenticator, addresses } = start;
+  const { pool, clientConfig, dataDirectory } = database;
+  const { calls } = threads.whole;
+  const process = {
+    processBlockedReason: () => calls.blockedReason(undefined),
+    processMetrics: () => calls.metrics(undefined),
+  };
+  // Only where it is needed: with threads of their own, they load it beside each other.
+  const { prepareHttp } = await import("./serve-http.ts");
+  const serving = await prepareHttp(
+    {
+      thread: "main",
+      config,
+      log,
+      metrics,
+      tracer,
+      pool,
+      clientConfig,
+      dataDirectory,
+      authenticator,
+      addresses,
+      shared,
+      process,
+    },
+    stops,
+  );
+  threads.whole.add({
+    blockedReason: async (role) => serving.blockedReason(role),
+    metrics: async () => [await serving.metrics()],
+  });
+  return await serving.listen({ port: config.port, authPort: config.authPort, shared: false });
+}

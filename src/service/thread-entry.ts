@@ -1,0 +1,29 @@
+import { flushCompileCache } from "node:module";
+import { parentPort, workerData } from "node:worker_threads";
+import { useCompileCache } from "../compile-cache.ts";
+import type { Calls } from "../platform/runtime/channel.ts";
+import type { MainCalls, ThreadContext, ThreadData } from "../platform/runtime/thread-data.ts";
+
+const { kind, name, log: threadLog } = workerData as ThreadData;
+if (parentPort === null) throw new Error("This is the beginning of a thread, not of a process.");
+const port = parentPort;
+useCompileCache();
+const [{ Channel }, { createThreadLogger }, { begin }] = await Promise.all([
+  import("../platform/runtime/channel.ts"),
+  import("../platform/runtime/thread-log.ts"),
+  // Each kind loads its own modules alone.
+  kind === "apply" ? import("./apply-thread.ts") : import("./http-thread.ts"),
+]);
+flushCompileCache();
+
+const own: Record<string, Calls[string]> = {};
+const main = new Channel<MainCalls & { log(lines: string): void }>(port, own);
+const context: ThreadContext = {
+  name,
+  main,
+  log: createThreadLogger(threadLog, name, (lines) => main.tell("log", lines)),
+};
+Object.assign(own, begin(context), {
+  /** Nothing holds the thread any more once its port is closed. */
+  leave: () => void setImmediate(() => port.close()),
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Role } from "../platform/db/presence.ts";
+import { WholeProcess } from "./http-threads.ts";
+
+const ALL: readonly Role[] = ["accept", "apply", "read"];
+
+/** What a node of these roles says when each of the blocked ones cannot be done, of that role. */
+function sayOf(roles: readonly Role[], blocked: readonly Role[]): Promise<string | undefined> {
+  const whole = new WholeProcess(roles);
+  whole.add({ metrics: async () => [] });
+  whole.add({
+    blockedReason: async (role) => (blocked.includes(role) ? role : undefined),
+    metrics: async () => [],
+  });
+  return whole.calls.blockedReason(undefined);
+}
+
+test("a node that accepts is ready when it can accept", async () => {
+  for (const roles of [ALL, ["accept", "read"], ["accept", "apply"], ["accept"]] as const) {
+    assert.equal(await sayOf(roles, []), undefined);
+    assert.equal(await sayOf(roles, ["accept"]), "accept");
+  }
+});
+
+test("a node that only reads is ready while others cannot accept, and not when it stops", async () => {
+  for (const roles of [["read"], ["apply", "read"]] as const) {
+    assert.equal(await sayOf(roles, ["accept"]), undefined);
+    assert.equal(await sayOf(roles, ALL), "read");
+  }
+});
+
+test("applying counts for a node that does nothing else only", async () => {
+  assert.equal(await sayOf(["apply"], ["apply"]), "apply");
+  assert.equal(await sayOf(ALL, ["apply"]), undefined);
+});
+
+test("of each role of a node a metric tells whether it can be done", async () => {
+  const whole = new WholeProcess(ALL);
+  whole.add({
+    blockedReason: async (role) => (role === "apply" ? "The disk is almost full." : undefined),
+    metrics: async () => [],
+  });
+  const ready = (await whole.readMetrics()).find(({ name }) => name === "bellhop_ready");
+  const told = ready?.values.map(({ labels, value }) => [labels["role"], value]);
+  assert.deepEqual(told, [
+    ["accept", 1],
+    ["apply", 0],
+    ["read", 1],
+  ]);
+});

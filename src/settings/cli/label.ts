@@ -1,0 +1,100 @@
+import { listLabels, mapLabel, unmapLabel } from "../../apply/state/label-mapping.ts";
+import { choice, flag, type Noun, parsed, required, text, verb } from "../../cli/command.ts";
+import { table } from "../../cli/output.ts";
+import { recordAudit } from "../../identity/audit.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+
+const CHARACTERS_MAX = 128;
+
+const named = (value: string, help: string) =>
+  required(
+    parsed(value, help, (given, name) => {
+      if (given.length <= CHARACTERS_MAX) return given;
+      throw new UsageError(`${name} must have 1 to ${CHARACTERS_MAX} characters.`);
+    }),
+  );
+
+const STATUS = {
+  clientCode: named("CLIENTCODE", "the client code"),
+  resource: required(choice("RESOURCE", ["reservations", "groups"], "what carries the status")),
+  label: named("STATUS", "the status as the hotel sends it, quoted if it has spaces"),
+};
+
+const list = verb({
+  summary: "list the statuses that records carry, with their mapping",
+  options: {
+    client: text("CLIENTCODE", "only of this client code"),
+    unmapped: flag("only statuses without a mapping"),
+  },
+  examples: ["label list --client ACME --unmapped"],
+  json: '{"items": [{"clientCode", "resource", "label", "records", "canonical", "deducts", "by"}]}',
+  run: ({ client, unmapped }, { output, session }) =>
+    session.database(async ({ pool }) => {
+      const all = await listLabels(pool, client ?? null);
+      const items = unmapped ? all.filter(({ by }) => by === "unmapped") : all;
+      const rows = items.map(({ clientCode, resource, label, records, canonical, deducts, by }) => [
+        clientCode,
+        resource,
+        label,
+        String(records),
+        deducts ? "yes" : "no",
+        by === "unmapped" ? "not mapped" : `${canonical ?? "-"} (${by})`,
+      ]);
+      const heads = [
+        "CLIENT CODE",
+        "RESOURCE",
+        "STATUS",
+        "CURRENT RECORDS",
+        "COUNTS ON THE BOOKS",
+        "MAPPING",
+      ];
+      const empty = unmapped ? "Every status is mapped." : "No record carries a status yet.";
+      output.result({ items }, table(heads, rows, empty));
+    }),
+});
+
+const map = verb({
+  summary: "say whether records with a status count on the books",
+  args: STATUS,
+  options: {
+    deducts: required(choice("yes|no", ["yes", "no"], "whether rooms under the status count on the books")),
+  },
+  examples: ['label map ACME reservations "WALK IN" --deducts yes'],
+  json: '{"clientCode", "resource", "label", "deducts"}',
+  run: async ({ clientCode, resource, label, deducts: given }, { output, session }) => {
+    const of = { clientCode, resource, label };
+    const deducts = given === "yes";
+    await session.database(({ pool, who }) =>
+      withTransaction(pool, async (client) => {
+        await mapLabel(client, of, deducts);
+        await recordAudit(client, { who, what: "map-label", detail: { ...of, deducts } });
+      }),
+    );
+    const meaning = deducts ? "counts on the books" : "does not count on the books";
+    output.result({ ...of, deducts }, `Status ${label} ${meaning} for ${clientCode}.`);
+  },
+});
+
+const unmap = verb({
+  summary: "remove a mapping: the default applies again",
+  args: STATUS,
+  examples: ['label unmap ACME reservations "WALK IN"'],
+  run: async (of, { output, session }) => {
+    const removed = await session.database(({ pool, who }) =>
+      withTransaction(pool, async (client) => {
+        const found = await unmapLabel(client, of);
+        if (found) await recordAudit(client, { who, what: "unmap-label", detail: { ...of } });
+        return found;
+      }),
+    );
+    if (!removed)
+      return output.failure(
+        `${of.clientCode} has no mapping for status ${of.label} (see bellhop label list).`,
+      );
+    output.line(`Mapping of ${of.label} removed: the default applies to ${of.clientCode}.`);
+    return 0;
+  },
+});
+
+export const command: Noun = { verbs: { list, map, unmap } };

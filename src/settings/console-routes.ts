@@ -1,0 +1,152 @@
+import type { FastifyInstance } from "fastify";
+import {
+  type LabelledResource,
+  type LabelOf,
+  listLabels,
+  mapLabel,
+  unmapLabel,
+} from "../apply/state/label-mapping.ts";
+import type { LabelsAnswer, SettingsAnswer } from "../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
+import type { JsonBody } from "../console/json-body.ts";
+import { recordAudit } from "../identity/audit.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
+import { setSetting, unsetSetting } from "./change-setting.ts";
+import { settingsOfClient } from "./property-settings.ts";
+import { SettingInputError } from "./setting-values.ts";
+
+const CODE_CHARACTERS_MAX = 128;
+
+async function describeSettings(
+  { context }: ConsoleParts,
+  clientCode: string,
+  propertyCode: string | null,
+): Promise<SettingsAnswer> {
+  const settings = await settingsOfClient(context.pool, clientCode);
+  return {
+    clientCode,
+    propertyCode,
+    settingsVersion: settings.version,
+    settings: settings.effectiveOf(propertyCode).map(({ name, value, by }) => ({ name, value, from: by })),
+  };
+}
+
+/** A label's place in the list: resource and label, compared as texts. */
+const LABEL_POSITION: PositionShape = [isKey, isKey];
+
+function compareLabels(one: Position, other: Position): number {
+  const [at, toAt] = one[0] === other[0] ? [one[1], other[1]] : [one[0], other[0]];
+  return String(at) < String(toAt) ? -1 : at === toAt ? 0 : 1;
+}
+
+/** What a change answers: it was no question that a cursor could go on with. */
+const FIRST_PAGE: Paging = { limit: 100, start: null, cursorOf: () => null };
+
+/** A page of labels. They are counted anew for each: a client code has tens of them, unless its sender has gone wrong. */
+async function describeLabels(
+  { context }: ConsoleParts,
+  clientCode: string,
+  { by, paging }: { readonly by?: "unmapped" | undefined; readonly paging?: Paging } = {},
+): Promise<LabelsAnswer> {
+  const { limit, start, cursorOf } = paging ?? FIRST_PAGE;
+  const placeOf = ({ resource, label }: LabelOf): Position => [resource, label];
+  const labels = (await listLabels(context.pool, clientCode)).sort((one, other) =>
+    compareLabels(placeOf(one), placeOf(other)),
+  );
+  const unmapped = labels.filter((label) => label.by === "unmapped");
+  const listed = by === undefined ? labels : unmapped;
+  const rest = start === null ? listed : listed.filter((label) => compareLabels(placeOf(label), start) > 0);
+  const items = rest.slice(0, limit);
+  const last = rest.length > limit ? items.at(-1) : undefined;
+  return {
+    clientCode,
+    items: items.map(({ clientCode: _code, ...label }) => label),
+    nextCursor: cursorOf(last === undefined ? null : placeOf(last)),
+    unmapped: {
+      labels: unmapped.length,
+      records: unmapped.reduce((sum, { records }) => sum + records, 0),
+    },
+  };
+}
+
+async function changeSetting(
+  parts: ConsoleParts,
+  kind: "set" | "unset",
+  told: Told,
+): Promise<SettingsAnswer> {
+  const { body, operator } = told;
+  const of = {
+    clientCode: body.requiredText("clientCode", CODE_CHARACTERS_MAX),
+    propertyCode: body.text("propertyCode", CODE_CHARACTERS_MAX) ?? null,
+    name: body.requiredText("name"),
+  };
+  const value = kind === "set" ? body.requiredText("value") : undefined;
+  const { who } = adminOf(parts, operator);
+  try {
+    await withTransaction(parts.context.pool, async (client) => {
+      const change =
+        value === undefined ? await unsetSetting(client, of) : await setSetting(client, of, value);
+      if (change !== undefined)
+        await recordAudit(client, { who, what: `${kind}-setting`, detail: { ...change } });
+    });
+  } catch (cause) {
+    if (!(cause instanceof SettingInputError)) throw cause;
+    throw new ConsoleError("bellhop.console.InvalidInput", { message: cause.message, cause });
+  }
+  return describeSettings(parts, of.clientCode, of.propertyCode);
+}
+
+function labelOf(body: JsonBody): { clientCode: string; resource: LabelledResource; label: string } {
+  const resource = body.requiredText("resource");
+  if (resource !== "reservations" && resource !== "groups") {
+    const message = "A resource with labels is reservations or groups.";
+    throw new ConsoleError("bellhop.console.InvalidInput", { message });
+  }
+  return {
+    clientCode: body.requiredText("clientCode", CODE_CHARACTERS_MAX),
+    resource,
+    label: body.requiredText("label", CODE_CHARACTERS_MAX),
+  };
+}
+
+async function changeLabel(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<LabelsAnswer> {
+  const of = labelOf(told.body);
+  const { who } = adminOf(parts, told.operator);
+  const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
+  await withTransaction(parts.context.pool, async (client) => {
+    if (deducts === undefined) {
+      if (await unmapLabel(client, of))
+        await recordAudit(client, { who, what: "unmap-label", detail: { ...of } });
+      return;
+    }
+    await mapLabel(client, of, deducts);
+    await recordAudit(client, { who, what: "map-label", detail: { ...of, deducts } });
+  });
+  return describeLabels(parts, of.clientCode);
+}
+
+/** What holds for a client code and its properties, and what the hotels' labels mean. */
+export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  addQuestion(scope, parts, "settings", ["clientCode", "propertyCode"], ({ query }) =>
+    describeSettings(parts, query.requiredCode("clientCode"), query.code("propertyCode") ?? null),
+  );
+  addQuestion(scope, parts, "labels", ["clientCode", "by", "limit", "cursor"], ({ query }) =>
+    describeLabels(parts, query.requiredCode("clientCode"), {
+      by: query.word("by", ["unmapped"]),
+      paging: pagingOf(parts, "labels", query, LABEL_POSITION),
+    }),
+  );
+  const settingFields = ["clientCode", "propertyCode", "name"];
+  addChange(scope, parts, "settings/set", [...settingFields, "value"], (told) =>
+    changeSetting(parts, "set", told),
+  );
+  addChange(scope, parts, "settings/unset", settingFields, (told) => changeSetting(parts, "unset", told));
+  const labelFields = ["clientCode", "resource", "label"];
+  addChange(scope, parts, "labels/set", [...labelFields, "deducts"], (told) =>
+    changeLabel(parts, "set", told),
+  );
+  addChange(scope, parts, "labels/unset", labelFields, (told) => changeLabel(parts, "unset", told));
+}

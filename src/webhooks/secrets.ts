@@ -1,0 +1,134 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { WebhookInputError } from "./webhook-input-error.ts";
+
+/** Standard Webhooks 1.0, "Signature scheme": 24 to 64 bytes. */
+const SECRET_BYTES = 32;
+const PREFIX = "whsec_";
+
+/** A new secret as its receiver is shown it: `whsec_` and base64. */
+export function newSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+}
+
+/** What a message is signed by: its id, the second of this try, and the body as it is sent. */
+interface SignedContent {
+  readonly id: string;
+  readonly timestampSeconds: number;
+  readonly body: string;
+}
+
+/**
+ * The headers of one try (Standard Webhooks 1.0): `webhook-signature` has one signature a live secret, with a space between them, so
+ * that a receiver that has the old or the new one finds its own.
+ */
+export function signedHeaders(
+  { id, timestampSeconds, body }: SignedContent,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+    const hmac = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`);
+    return `v1,${hmac.digest("base64")}`;
+  });
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampSeconds),
+    "webhook-signature": signatures.join(" "),
+  };
+}
+
+/** The secrets of endpoint $1 that are live, the newest first. */
+const LIST = namedStatement(
+  "list-webhook-secrets",
+  `select slot, sealed, created_at as "createdAt", expires_at as "expiresAt"
+  from bellhop.webhook_secret
+  where endpoint_id = $1 and (expires_at is null or expires_at > clock_timestamp())
+  order by created_at desc, slot desc`,
+);
+/** Puts the sealed secret $3 into slot $2 of endpoint $1, in the place of what was there. */
+const PUT = namedStatement(
+  "put-webhook-secret",
+  `insert into bellhop.webhook_secret (endpoint_id, slot, sealed) values ($1, $2, $3)
+  on conflict (endpoint_id, slot) do update
+  set sealed = excluded.sealed, created_at = clock_timestamp(), expires_at = null`,
+);
+/** Has the secret in slot $2 of endpoint $1 end in $3 seconds, or when it would have anyway. */
+const EXPIRE = namedStatement(
+  "expire-webhook-secret",
+  `update bellhop.webhook_secret
+  set expires_at = least(expires_at, clock_timestamp() + make_interval(secs => $3))
+  where endpoint_id = $1 and slot = $2
+  returning expires_at as "expiresAt"`,
+);
+
+/** Wraps secrets for the database and opens them again; `name` is bound in (src/identity/seal.ts has it). */
+export interface SecretSealer {
+  seal(name: string, plain: Buffer): string;
+  open(name: string, sealed: string): Buffer;
+}
+
+/** A receiver has a day to put the new secret in place. */
+const OVERLAP_SECONDS = 86_400;
+const OVERLAP_SECONDS_MAX = 30 * 86_400;
+
+interface SecretRow {
+  readonly slot: number;
+  readonly sealed: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+const nameOf = (endpointId: string, slot: number) => `webhook secret ${endpointId}/${slot}`;
+
+async function put(on: Queryable, sealer: SecretSealer, endpointId: string, slot: number): Promise<string> {
+  const secret = newSecret();
+  const sealed = sealer.seal(nameOf(endpointId, slot), Buffer.from(secret));
+  await on.query({ ...PUT, values: [endpointId, slot, sealed] });
+  return secret;
+}
+
+/** Gives a new endpoint its first secret, and answers it. */
+export function putFirstSecret(on: Queryable, sealer: SecretSealer, endpointId: string): Promise<string> {
+  return put(on, sealer, endpointId, 1);
+}
+
+/** The secrets that messages of an endpoint are signed with now, the newest first. */
+export async function readLiveSecrets(
+  on: Queryable,
+  sealer: SecretSealer,
+  endpointId: string,
+): Promise<string[]> {
+  const { rows } = await on.query<SecretRow>({ ...LIST, values: [endpointId] });
+  return rows.map(({ slot, sealed }) => sealer.open(nameOf(endpointId, slot), sealed).toString());
+}
+
+/** What a rotation left behind. */
+export interface RotatedWebhookSecret {
+  /** Shown here and never again. */
+  readonly secret: string;
+  /** Until then messages are signed with the former secret too; null where there was none. */
+  readonly previousExpiresAt: Date | null;
+}
+
+/**
+ * Gives an endpoint a new secret. Messages are signed with it and, for `overlapSeconds` (a day, at most 30; 0 when it leaked),
+ * with the former one. Part of the caller's transaction. Throws WebhookInputError.
+ */
+export async function rotateWebhookSecret(
+  on: Queryable,
+  sealer: SecretSealer,
+  endpointId: string,
+  overlapSeconds = OVERLAP_SECONDS,
+): Promise<RotatedWebhookSecret> {
+  if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
+    throw new WebhookInputError("The overlap is 0 seconds to 30 days.");
+  const { rows } = await on.query<SecretRow>({ ...LIST, values: [endpointId] });
+  const [newest] = rows;
+  const secret = await put(on, sealer, endpointId, newest?.slot === 1 ? 2 : 1);
+  if (newest === undefined) return { secret, previousExpiresAt: null };
+  const values = [endpointId, newest.slot, overlapSeconds];
+  const expired = await on.query<{ expiresAt: Date }>({ ...EXPIRE, values });
+  return { secret, previousExpiresAt: expired.rows[0]?.expiresAt ?? null };
+}
