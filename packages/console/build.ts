@@ -35,6 +35,10 @@ await build({
     reportCompressedSize: false,
     watch: values.watch ? {} : null,
     rolldownOptions: {
+      // TanStack Query marks its modules for servers that render React; there is none.
+      onLog: (level, log, warn) => {
+        if (log.code !== "MODULE_LEVEL_DIRECTIVE") warn(level, log);
+      },
       output: {
         codeSplitting: {
           groups: [{ name: "react", test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ }],

@@ -1,4 +1,7 @@
-import { SessionProvider, useSession } from "./data/session.tsx";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { type AroundNavHandler, Route, Router, Switch } from "wouter";
+import { useSession } from "./data/queries.ts";
+import { queries } from "./data/query-client.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
 import { BackfillPage } from "./pages/backfill.tsx";
@@ -27,62 +30,72 @@ import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Failure, Waiting } from "./parts/states.tsx";
 import { ToastProvider } from "./parts/toast.tsx";
-import { usePath } from "./routing/address.ts";
-import { findRoute, type Route } from "./routing/routes.tsx";
 import { Shell } from "./shell/shell.tsx";
 
-/** Codes and keys stand in the query, as they may hold anything; only ids of ours stand in a path. */
-const ROUTES: readonly Route[] = [
-  { pattern: "/", page: IntakePage },
-  { pattern: "/requests", page: RequestsPage },
-  { pattern: "/requests/:requestId", page: RequestPage },
-  { pattern: "/requests/:requestId/:index", page: RecordPage },
-  { pattern: "/quarantine", page: QuarantinePage },
-  { pattern: "/quarantine/:requestId/:index", page: HeldRecordPage },
-  { pattern: "/backfills", page: BackfillsPage },
-  { pattern: "/backfills/:backfillId", page: BackfillPage },
-  { pattern: "/properties", page: PropertiesPage },
-  { pattern: "/property", page: OnTheBooksPage },
-  { pattern: "/property/pace", page: PacePage },
-  { pattern: "/property/pickup", page: PickupPage },
-  { pattern: "/property/blocks", page: BlocksPage },
-  { pattern: "/property/reconciliation", page: ReconciliationPage },
-  { pattern: "/property/calendar", page: CalendarPage },
-  { pattern: "/history", page: HistoryPage },
-  { pattern: "/clients", page: ClientsPage },
-  { pattern: "/clients/new", page: NewClientPage },
-  { pattern: "/clients/:clientId", page: ClientPage },
-  { pattern: "/webhooks", page: WebhooksPage },
-  { pattern: "/webhooks/:endpointId", page: WebhookPage },
-  { pattern: "/settings", page: SettingsPage },
-  { pattern: "/audit", page: AuditPage },
-  { pattern: "/account", page: AccountPage },
-];
+/** A link to the open page adds no entry to the history. */
+const onlyElsewhere: AroundNavHandler = (navigate, to, options) => {
+  if (options?.replace === true || to !== location.pathname + location.search) navigate(to, options);
+};
 
 /** The console: the login, or the page of the address. */
 export function App() {
   return (
-    <SessionProvider>
+    <QueryClientProvider client={queries}>
       <ToastProvider>
-        <Content />
+        <Router base="/console" aroundNav={onlyElsewhere}>
+          <Content />
+        </Router>
       </ToastProvider>
-    </SessionProvider>
+    </QueryClientProvider>
   );
 }
 
 function Content() {
-  const { answer, error, askAgain } = useSession();
-  const path = usePath();
-  if (answer === undefined)
+  const { data, error, refetch } = useSession();
+  if (data === undefined)
     return (
       <main>
         <h1 className="unseen">Bellhop console</h1>
-        {error === undefined ? <Waiting lines={3} /> : <Failure error={error} onRetry={askAgain} />}
+        {error === null ? <Waiting lines={3} /> : <Failure error={error} onRetry={refetch} />}
       </main>
     );
-  if (answer.operator === null) return <LogInPage />;
-  const found = findRoute(ROUTES, path);
+  if (data.operator === null) return <LogInPage />;
   return (
-    <Shell>{found === undefined ? <NotFoundPage /> : <found.route.page segments={found.segments} />}</Shell>
+    <Shell>
+      <Pages />
+    </Shell>
+  );
+}
+
+/** Codes and keys are in the query, as they may hold any character; paths name only ids of the service. */
+function Pages() {
+  return (
+    <Switch>
+      <Route path="/" component={IntakePage} />
+      <Route path="/requests" component={RequestsPage} />
+      <Route path="/requests/:requestId" component={RequestPage} />
+      <Route path="/requests/:requestId/:index" component={RecordPage} />
+      <Route path="/quarantine" component={QuarantinePage} />
+      <Route path="/quarantine/:requestId/:index" component={HeldRecordPage} />
+      <Route path="/backfills" component={BackfillsPage} />
+      <Route path="/backfills/:backfillId" component={BackfillPage} />
+      <Route path="/properties" component={PropertiesPage} />
+      <Route path="/property" component={OnTheBooksPage} />
+      <Route path="/property/pace" component={PacePage} />
+      <Route path="/property/pickup" component={PickupPage} />
+      <Route path="/property/blocks" component={BlocksPage} />
+      <Route path="/property/reconciliation" component={ReconciliationPage} />
+      <Route path="/property/calendar" component={CalendarPage} />
+      <Route path="/history" component={HistoryPage} />
+      <Route path="/clients" component={ClientsPage} />
+      <Route path="/clients/new" component={NewClientPage} />
+      <Route path="/clients/:clientId" component={ClientPage} />
+      <Route path="/webhooks" component={WebhooksPage} />
+      <Route path="/webhooks/:endpointId" component={WebhookPage} />
+      <Route path="/settings" component={SettingsPage} />
+      <Route path="/audit" component={AuditPage} />
+      <Route path="/account" component={AccountPage} />
+      <Route component={NotFoundPage} />
+    </Switch>
   );
 }

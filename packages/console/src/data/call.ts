@@ -1,5 +1,6 @@
 import { CONSOLE_API, CSRF_HEADER, type ErrorAnswer } from "../contract.ts";
 import { nextPageOf, withoutHead } from "../field/csv.ts";
+import { csrfToken, renewSession } from "./query-client.ts";
 
 /** Parameters of an address; those that are undefined or empty are left out. */
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
@@ -25,19 +26,6 @@ export class CallError extends Error {
   }
 }
 
-let csrfToken: string | null = null;
-let onLoggedOut: () => void = () => undefined;
-
-/** From then on every POST carries this token. */
-export function carryCsrfToken(token: string | null): void {
-  csrfToken = token;
-}
-
-/** Who is told when an answer says that there is no session any more. */
-export function whenLoggedOut(listener: () => void): void {
-  onLoggedOut = listener;
-}
-
 /** `requests` with `{limit: 20}` as `requests?limit=20`. */
 export function addressOf(path: string, parameters: Parameters = {}): string {
   const search = new URLSearchParams();
@@ -49,7 +37,7 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
 /** Asks an address under the console's API. Throws CallError. */
 export async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
   const response = await reach(address, signal === undefined ? {} : { signal });
-  return (await response.json()) as Answer;
+  return readAnswer<Answer>(response);
 }
 
 /** So many pages a file has at most: more rows than a spreadsheet takes. */
@@ -69,15 +57,26 @@ export async function askForCsv(address: string): Promise<string> {
 
 /** Tells the service to do something. Throws CallError. */
 export async function tell<Answer>(path: string, body: object): Promise<Answer> {
+  const token = csrfToken();
   const response = await reach(path, {
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...(csrfToken === null ? {} : { [CSRF_HEADER]: csrfToken }),
+      ...(token === null ? {} : { [CSRF_HEADER]: token }),
     },
     body: JSON.stringify(body),
   });
-  return (await response.json()) as Answer;
+  return readAnswer<Answer>(response);
+}
+
+async function readAnswer<Answer>(response: Response): Promise<Answer> {
+  try {
+    return (await response.json()) as Answer;
+  } catch (cause) {
+    const message =
+      "The answer could not be read. The console may be older than the service: load the page again.";
+    throw new CallError({ status: 0, exception: "", message }, undefined, { cause });
+  }
 }
 
 async function reach(address: string, init: RequestInit): Promise<Response> {
@@ -91,7 +90,7 @@ async function reach(address: string, init: RequestInit): Promise<Response> {
   }
   if (response.ok) return response;
   const error = await readError(response);
-  if (error.exception === "bellhop.console.NotLoggedIn") onLoggedOut();
+  if (error.exception === "bellhop.console.NotLoggedIn") void renewSession();
   throw error;
 }
 

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { useSession } from "../data/session.tsx";
+import { changePassword, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { Page } from "../parts/page.tsx";
@@ -9,7 +9,7 @@ import { useDeed } from "../parts/use-deed.ts";
 
 /** The operator's own password. */
 export function AccountPage() {
-  const { answer, changePassword } = useSession();
+  const { data } = useSession();
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const deed = useDeed();
@@ -26,9 +26,9 @@ export function AccountPage() {
   return (
     <Page
       title="Your password"
-      lead={`You are logged in as ${answer?.operator?.name ?? "nobody"}. A new password ends your other sessions.`}
+      lead={`You are logged in as ${data?.operator?.name ?? "nobody"}. A new password ends your other sessions.`}
     >
-      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Failure error={deed.error} />
       <form className="form narrow" onSubmit={submit}>
         <PasswordField label="Password now" value={current} kind="current-password" onChange={setCurrent} />
         <PasswordField label="New password" value={password} kind="new-password" onChange={setPassword} />

@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { AuditItem, Page as PageOf } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { ExportButton } from "../parts/export-button.tsx";
 import { Instant } from "../parts/instant.tsx";
@@ -10,8 +11,7 @@ import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
 import { Word } from "../parts/word.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 100;
 
@@ -46,7 +46,7 @@ export function AuditPage() {
     <Page
       title="Audit"
       lead="Who did what, newest first: operators here, the command line, and the service itself."
-      actions={<ExportButton name="audit" rows={() => toRows(asked.answer?.items ?? [])} />}
+      actions={<ExportButton name="audit" rows={() => toRows(asked.data?.items ?? [])} />}
     >
       <search className="filters">
         <TextFilter

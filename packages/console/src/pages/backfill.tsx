@@ -1,6 +1,7 @@
 import { useState } from "react";
+import { Link } from "wouter";
 import type { BackfillAnswer, BackfillResource } from "../contract.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -10,8 +11,6 @@ import { Instant } from "../parts/instant.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Answered, Notice } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Link } from "../routing/link.tsx";
-import type { Segments } from "../routing/routes.tsx";
 import { type BackfillDeed, BackfillDialog } from "./backfill/backfill-dialog.tsx";
 import { BackfillGaps } from "./backfill/backfill-gaps.tsx";
 
@@ -46,13 +45,13 @@ function orNothing(value: number | null): string {
 }
 
 /** One backfill: how far it has come, what is missing, and the signatures. */
-export function BackfillPage({ segments }: { readonly segments: Segments }) {
-  const { backfillId = "" } = segments;
+export function BackfillPage({ params }: { readonly params: { readonly backfillId: string } }) {
+  const { backfillId } = params;
   const [deed, setDeed] = useState<BackfillDeed>();
-  const asked = useAnswer<BackfillAnswer>(`backfills/${backfillId}`, (answer) =>
-    answer?.state === "open" ? RENEWED_MS : undefined,
-  );
-  const { answer } = asked;
+  const asked = useAnswer<BackfillAnswer>(`backfills/${backfillId}`, {
+    againMs: (backfill) => (backfill?.state === "open" ? RENEWED_MS : undefined),
+  });
+  const answer = asked.data;
   return (
     <Page
       title={answer === undefined ? "Backfill" : `${answer.clientCode} / ${answer.propertyCode}`}
@@ -70,7 +69,7 @@ export function BackfillPage({ segments }: { readonly segments: Segments }) {
           onClose={() => setDeed(undefined)}
           onDone={() => {
             setDeed(undefined);
-            asked.ask();
+            asked.refetch();
           }}
         />
       )}

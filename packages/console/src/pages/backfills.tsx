@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { BackfillListItem, Page as PageOf } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
 import { ExportButton } from "../parts/export-button.tsx";
@@ -11,8 +12,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Word } from "../parts/word.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 
@@ -44,7 +44,7 @@ export function BackfillsPage() {
     <Page
       title="Backfills"
       lead="Cold starts of hotels: what was said to be coming, what has come, and who stands by it."
-      actions={<ExportButton name="backfills" rows={() => toRows(asked.answer?.items ?? [])} />}
+      actions={<ExportButton name="backfills" rows={() => toRows(asked.data?.items ?? [])} />}
     >
       <search className="filters">
         <SelectField

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ClientAnswer, RotateSecretAnswer } from "../contract.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount } from "../field/amounts.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { Copyable } from "../parts/copyable.tsx";
@@ -9,7 +9,6 @@ import { Instant } from "../parts/instant.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Answered, Notice } from "../parts/states.tsx";
-import type { Segments } from "../routing/routes.tsx";
 import { EditClientDialog } from "./client/edit-client.tsx";
 import { Grants } from "./client/grants.tsx";
 import { RevokeDialog } from "./client/revoke-client.tsx";
@@ -19,17 +18,17 @@ import { Secrets } from "./client/secrets.tsx";
 type Doing = "rotate" | "edit" | "revoke";
 
 /** One client: what it may, what it has used, and its secrets. */
-export function ClientPage({ segments }: { readonly segments: Segments }) {
-  const clientId = segments["clientId"] ?? "";
+export function ClientPage({ params }: { readonly params: { readonly clientId: string } }) {
+  const { clientId } = params;
   const asked = useAnswer<ClientAnswer>(`clients/${clientId}`);
   const [doing, setDoing] = useState<Doing>();
   const [rotated, setRotated] = useState<RotateSecretAnswer>();
-  const client = asked.answer;
+  const client = asked.data;
   const isLive = client !== undefined && client.revokedAt === null;
   const close = () => setDoing(undefined);
   const done = () => {
     close();
-    asked.ask();
+    asked.refetch();
   };
   return (
     <Page
@@ -38,7 +37,7 @@ export function ClientPage({ segments }: { readonly segments: Segments }) {
       actions={isLive ? <Actions clientId={clientId} onDo={setDoing} /> : undefined}
     >
       <Answered asked={asked} lines={10}>
-        {(answer) => <Client client={answer} onChange={asked.ask} />}
+        {(answer) => <Client client={answer} onChange={asked.refetch} />}
       </Answered>
       {doing === "rotate" ? (
         <RotateDialog

@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { ClientItem, Page as PageOf } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
 import { LinkButton } from "../parts/button.tsx";
@@ -11,8 +12,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 
@@ -54,7 +54,7 @@ export function ClientsPage() {
       lead="The partners' OAuth clients: who may send, for which hotels, and how much."
       actions={
         <>
-          <ExportButton name="clients" rows={() => toRows(asked.answer?.items ?? [])} />
+          <ExportButton name="clients" rows={() => toRows(asked.data?.items ?? [])} />
           <LinkButton kind="main" to="/clients/new">
             New client
           </LinkButton>

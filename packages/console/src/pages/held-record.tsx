@@ -1,7 +1,8 @@
 import { type FormEvent, useState } from "react";
+import { Link } from "wouter";
 import type { QuarantineAnswer, ResolveAnswer } from "../contract.ts";
 import { tell } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { shortId } from "../field/short-id.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -15,26 +16,28 @@ import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered, Failure, Notice } from "../parts/states.tsx";
 import { useSay } from "../parts/toast.tsx";
 import { useDeed } from "../parts/use-deed.ts";
-import { Link } from "../routing/link.tsx";
-import type { Segments } from "../routing/routes.tsx";
 
 type Decision = "release" | "discard";
 const REASON_CHARACTERS_MAX = 500;
 const RENEWED_MS = 500;
 
 /** One held record: why it is held, what was sent, and the decision. */
-export function HeldRecordPage({ segments }: { readonly segments: Segments }) {
-  const { requestId = "", index = "" } = segments;
+export function HeldRecordPage({
+  params,
+}: {
+  readonly params: { readonly requestId: string; readonly index: string };
+}) {
+  const { requestId, index } = params;
   const [deciding, setDeciding] = useState<Decision>();
   // A decision takes effect within moments; until then it is looked for again.
   const [decided, setDecided] = useState(false);
-  const asked = useAnswer<QuarantineAnswer>(`quarantine/${requestId}/${index}`, (answer) =>
-    decided && answer?.state === "held" ? RENEWED_MS : undefined,
-  );
-  const isHeld = asked.answer?.state === "held" && !decided;
+  const asked = useAnswer<QuarantineAnswer>(`quarantine/${requestId}/${index}`, {
+    againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),
+  });
+  const isHeld = asked.data?.state === "held" && !decided;
   return (
     <Page
-      title={asked.answer?.key ?? `Record ${index}`}
+      title={asked.data?.key ?? `Record ${index}`}
       crumbs={[{ to: "/quarantine", text: "Quarantine" }]}
       actions={
         isHeld ? (
@@ -60,7 +63,7 @@ export function HeldRecordPage({ segments }: { readonly segments: Segments }) {
           onDone={() => {
             setDeciding(undefined);
             setDecided(true);
-            asked.ask();
+            asked.refetch();
           }}
         />
       )}
@@ -158,7 +161,7 @@ function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps
     <Dialog title={words.title} onClose={onClose}>
       <p className="muted">{words.what}</p>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <Field
           label={decision === "discard" ? "Reason" : "Reason (optional)"}
           hint="Kept in the audit with your name."

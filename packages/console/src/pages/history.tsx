@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { Page as PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { writeValue } from "../field/json-value.ts";
 import { propertyPath } from "../field/property-path.ts";
@@ -13,8 +14,7 @@ import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 const KINDS: Readonly<Record<Resource, string>> = {
@@ -57,7 +57,7 @@ export function HistoryPage() {
         { to: "/properties", text: "Properties" },
         { to: propertyPath("/property", codes), text: `${codes.clientCode} / ${codes.propertyCode}` },
       ]}
-      actions={<ExportButton name={`history-${key}`} rows={() => toRows(asked.answer?.items ?? [])} />}
+      actions={<ExportButton name={`history-${key}`} rows={() => toRows(asked.data?.items ?? [])} />}
     >
       <Answered asked={asked} lines={8}>
         {(answer) =>

@@ -1,13 +1,13 @@
+import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { writeDuration } from "../field/instant.ts";
 import { Figures } from "../parts/figures.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { RequestTable } from "../parts/request-table.tsx";
 import { Answered, Empty, Notice } from "../parts/states.tsx";
-import { Link } from "../routing/link.tsx";
 
 const RENEWED_MS = 3000;
 /** Beyond this an operator wants to know: batches are normally applied within milliseconds. */
@@ -21,7 +21,7 @@ const ONE: Readonly<Record<Resource, string>> = {
 
 /** What comes in now: rates, lag and the newest batches. */
 export function IntakePage() {
-  const asked = useAnswer<IntakeAnswer>("intake", () => RENEWED_MS);
+  const asked = useAnswer<IntakeAnswer>("intake", { againMs: () => RENEWED_MS });
   return (
     <Page
       title="Live intake"

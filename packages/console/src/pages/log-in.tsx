@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useState } from "react";
-import { useSession } from "../data/session.tsx";
+import { logIn, useSession } from "../data/queries.ts";
+import { forgetAnswers } from "../data/query-client.ts";
 import { Button } from "../parts/button.tsx";
 import { Copyable } from "../parts/copyable.tsx";
 import { Field } from "../parts/field.tsx";
@@ -9,12 +10,13 @@ import { Brand } from "../shell/brand.tsx";
 
 /** Stands at the address that was asked for, so that a login leads there. */
 export function LogInPage() {
-  const { answer, logIn } = useSession();
+  const { data } = useSession();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const deed = useDeed();
   useEffect(() => {
     document.title = "Log in · Bellhop console";
+    forgetAnswers();
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -27,8 +29,8 @@ export function LogInPage() {
           <Brand />
         </p>
         <h1>Log in to the console</h1>
-        {answer?.hasOperators === false ? <NoOperators /> : null}
-        {deed.error === undefined ? null : <LogInFailure error={deed.error} />}
+        {data?.hasOperators === false ? <NoOperators /> : null}
+        {deed.error === null ? null : <LogInFailure error={deed.error} />}
         <form className="form" onSubmit={submit}>
           <Field label="Operator">
             {(tied) => (

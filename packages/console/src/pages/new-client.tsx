@@ -1,7 +1,8 @@
 import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
 import type { ClientOptionsAnswer, CreateClientAnswer } from "../contract.ts";
 import { tell } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { readGrants } from "../field/grant-text.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { GrantsField, LimitFields, NO_LIMITS, readLimits, ScopeFields } from "../parts/client-fields.tsx";
@@ -10,7 +11,6 @@ import { Page } from "../parts/page.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Answered, Failure } from "../parts/states.tsx";
 import { useDeed } from "../parts/use-deed.ts";
-import { go } from "../routing/address.ts";
 
 /** A new client for a partner. */
 export function NewClientPage() {
@@ -34,6 +34,7 @@ function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
   const [days, setDays] = useState("");
   const [created, setCreated] = useState<CreateClientAnswer>();
   const deed = useDeed();
+  const [, go] = useLocation();
   const { grants, wrong } = readGrants(grantText);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -51,7 +52,7 @@ function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
   };
   return (
     <>
-      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Failure error={deed.error} />
       <form className="form" onSubmit={submit}>
         <Field label="Name" hint="The partner, as you call it.">
           {(tied) => (

@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { FeedGlance, Page as PageOf, PropertyItem } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { propertyPath } from "../field/property-path.ts";
 import { Badge, type Tone } from "../parts/badge.tsx";
@@ -12,8 +13,7 @@ import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
 import { Word } from "../parts/word.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 
@@ -81,7 +81,7 @@ export function PropertiesPage() {
     <Page
       title="Properties"
       lead="Every hotel that a batch has named. A feed is silent when its last batch is longer ago than its setting expects."
-      actions={<ExportButton name="properties" rows={() => toRows(asked.answer?.items ?? [])} />}
+      actions={<ExportButton name="properties" rows={() => toRows(asked.data?.items ?? [])} />}
     >
       <search className="filters">
         <TextFilter

@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { Page as PageOf, QuarantineItem } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { ExportButton } from "../parts/export-button.tsx";
 import { Instant } from "../parts/instant.tsx";
@@ -11,8 +12,7 @@ import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
 import { Word } from "../parts/word.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 
@@ -54,7 +54,7 @@ export function QuarantinePage() {
     <Page
       title="Quarantine"
       lead="Records that were accepted but held aside until somebody decides. A release applies one as it was sent."
-      actions={<ExportButton name="quarantine" rows={() => toRows(asked.answer?.items ?? [])} />}
+      actions={<ExportButton name="quarantine" rows={() => toRows(asked.data?.items ?? [])} />}
     >
       <search className="filters">
         <TextFilter

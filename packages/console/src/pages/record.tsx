@@ -1,5 +1,5 @@
 import type { RecordAnswer, RecordItem, RecordNotice } from "../contract.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { pointerWithin } from "../field/failed-counts.ts";
 import { historyPath } from "../field/property-path.ts";
 import { shortId } from "../field/short-id.ts";
@@ -12,21 +12,24 @@ import { PayloadView } from "../parts/payload-view.tsx";
 import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
-import type { Segments } from "../routing/routes.tsx";
 
 /** One record of a batch: what became of it, and where in what was sent the reason stands. */
-export function RecordPage({ segments }: { readonly segments: Segments }) {
-  const { requestId = "", index = "" } = segments;
+export function RecordPage({
+  params,
+}: {
+  readonly params: { readonly requestId: string; readonly index: string };
+}) {
+  const { requestId, index } = params;
   const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
   return (
     <Page
-      title={asked.answer?.record.key ?? `Record ${index}`}
+      title={asked.data?.record.key ?? `Record ${index}`}
       lead={`Record ${index} of its batch, counted from 0.`}
       crumbs={[
         { to: "/requests", text: "Requests" },
         { to: `/requests/${requestId}`, text: `Request ${shortId(requestId)}` },
       ]}
-      actions={<RecordActions answer={asked.answer} />}
+      actions={<RecordActions answer={asked.data} />}
     >
       <Answered asked={asked} lines={10}>
         {(answer) => <OneRecord answer={answer} />}

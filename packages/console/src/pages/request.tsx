@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
 import type { Outcome, RecordItem, RequestAnswer, RequestCounts } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { type Asked, useAnswer } from "../data/use-answer.ts";
+import { type Asked, useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { writeDuration } from "../field/instant.ts";
 import { shortId } from "../field/short-id.ts";
@@ -18,9 +19,7 @@ import { RequestOutcome } from "../parts/request-table.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Word } from "../parts/word.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
-import type { Segments } from "../routing/routes.tsx";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 100;
 const RENEWED_MS = 1000;
@@ -35,8 +34,8 @@ const OUTCOMES: readonly Outcome[] = [
 ];
 
 /** One batch: what became of each of its records. */
-export function RequestPage({ segments }: { readonly segments: Segments }) {
-  const requestId = segments["requestId"] ?? "";
+export function RequestPage({ params }: { readonly params: { readonly requestId: string } }) {
+  const { requestId } = params;
   const { filters } = useFilters();
   const asked = useAnswer<RequestAnswer>(
     addressOf(`requests/${requestId}`, {
@@ -45,11 +44,13 @@ export function RequestPage({ segments }: { readonly segments: Segments }) {
       cursor: filters.get("cursor") ?? undefined,
       limit: LIMIT,
     }),
-    // Only while it is being applied: what looks again by itself keeps a session alive.
-    (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
+    {
+      // Only while it is being applied: polling keeps a session alive.
+      againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
+    },
   );
-  const known = useKnown(requestId, asked.answer);
-  const rows = () => toRows(asked.answer?.records ?? []);
+  const known = useKnown(requestId, asked.data);
+  const rows = () => toRows(asked.data?.records ?? []);
   return (
     <Page
       title={`Request ${shortId(requestId)}`}

@@ -1,6 +1,6 @@
 import type { Outcome, Page as PageOf, RequestItem } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { readInstant } from "../field/instant.ts";
 import { Button } from "../parts/button.tsx";
@@ -11,7 +11,7 @@ import { Pager } from "../parts/pager.tsx";
 import { RequestTable } from "../parts/request-table.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
-import { useFilters } from "../routing/address.ts";
+import { useFilters } from "../routing/filters.ts";
 
 const LIMIT = 50;
 type OutcomeFilter = Outcome | "failed" | "warned" | "pending";
@@ -52,7 +52,7 @@ export function RequestsPage() {
     <Page
       title="Requests"
       lead="Every batch that was accepted, newest first."
-      actions={<ExportButton rows={() => toRows(asked.answer?.items ?? [])} name="requests" />}
+      actions={<ExportButton rows={() => toRows(asked.data?.items ?? [])} name="requests" />}
     >
       <RequestFilters />
       <Answered asked={asked} lines={12}>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ClientCodesAnswer, SettingItem, SettingsAnswer } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeMany } from "../field/amounts.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -10,7 +10,7 @@ import { Page, Section } from "../parts/page.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
-import { useFilters } from "../routing/address.ts";
+import { useFilters } from "../routing/filters.ts";
 import { ChangeSettingDialog, describeSetting } from "./settings/change-setting.tsx";
 import { Labels } from "./settings/labels.tsx";
 
@@ -83,7 +83,7 @@ function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
   const asked = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
   const [changing, setChanging] = useState<SettingItem>();
   const of = propertyCode === "" ? clientCode : `${clientCode} / ${propertyCode}`;
-  const version = asked.answer?.settingsVersion;
+  const version = asked.data?.settingsVersion;
   return (
     <Section
       title={`Settings of ${of}`}
@@ -133,7 +133,7 @@ function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
           onClose={() => setChanging(undefined)}
           onDone={() => {
             setChanging(undefined);
-            asked.ask();
+            asked.refetch();
           }}
         />
       )}

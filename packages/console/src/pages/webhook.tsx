@@ -1,6 +1,7 @@
+import { Link, useLocation } from "wouter";
 import type { DeadLetterItem, WebhookAnswer, WebhookAttemptItem } from "../contract.ts";
 import { tell } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/amounts.ts";
 import { failureInWords } from "../field/failure-words.ts";
 import { shortId } from "../field/short-id.ts";
@@ -13,9 +14,6 @@ import { Answered, Empty, Failure, Notice } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useSay } from "../parts/toast.tsx";
 import { useDeed } from "../parts/use-deed.ts";
-import { go } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
-import type { Segments } from "../routing/routes.tsx";
 import { WebhookActions } from "./webhook/webhook-actions.tsx";
 import { WebhookState } from "./webhooks.tsx";
 
@@ -60,10 +58,11 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
 ];
 
 /** One endpoint: how it stands, its delivery log and its dead letters. */
-export function WebhookPage({ segments }: { readonly segments: Segments }) {
-  const endpointId = segments["endpointId"] ?? "";
-  const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, () => AGAIN_MS);
-  const webhook = asked.answer;
+export function WebhookPage({ params }: { readonly params: { readonly endpointId: string } }) {
+  const { endpointId } = params;
+  const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, { againMs: () => AGAIN_MS });
+  const webhook = asked.data;
+  const [, go] = useLocation();
   return (
     <Page
       title={webhook?.url ?? "Webhook endpoint"}
@@ -71,12 +70,12 @@ export function WebhookPage({ segments }: { readonly segments: Segments }) {
       crumbs={[{ to: "/webhooks", text: "Webhooks" }]}
       actions={
         webhook === undefined ? undefined : (
-          <WebhookActions webhook={webhook} onDone={asked.ask} onRemoved={() => go("/webhooks")} />
+          <WebhookActions webhook={webhook} onDone={asked.refetch} onRemoved={() => go("/webhooks")} />
         )
       }
     >
       <Answered asked={asked} lines={10}>
-        {(answer) => <Webhook webhook={answer} onDone={asked.ask} />}
+        {(answer) => <Webhook webhook={answer} onDone={asked.refetch} />}
       </Answered>
     </Page>
   );
@@ -174,7 +173,7 @@ function DeadLetters({ webhook, onDone }: WebhookProps) {
         </Button>
       }
     >
-      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Failure error={deed.error} />
       <Table
         caption="Messages that were given up, newest first"
         columns={LETTERS}

@@ -1,7 +1,8 @@
 import { useState } from "react";
+import { Link } from "wouter";
 import type { WebhookItem, WebhookSecretAnswer, WebhooksAnswer } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/queries.ts";
 import { writeCount } from "../field/amounts.ts";
 import { failureInWords } from "../field/failure-words.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -12,8 +13,7 @@ import { Page } from "../parts/page.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
-import { useFilters } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { useFilters } from "../routing/filters.ts";
 import { NewWebhookDialog } from "./webhook/new-webhook.tsx";
 import { WebhookSecretDialog } from "./webhook/webhook-secret.tsx";
 
@@ -61,7 +61,7 @@ function cameTo(status: number | null, failure: string | null): string | null {
 export function WebhooksPage() {
   const { filters, change } = useFilters();
   const clientId = filters.get("clientId") ?? "";
-  const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), () => AGAIN_MS);
+  const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), { againMs: () => AGAIN_MS });
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<WebhookSecretAnswer>();
   return (
@@ -70,7 +70,7 @@ export function WebhooksPage() {
       lead="Where partners are told what happened, and what became of it."
       actions={
         <>
-          <ExportButton name="webhooks" rows={() => toRows(asked.answer?.items ?? [])} />
+          <ExportButton name="webhooks" rows={() => toRows(asked.data?.items ?? [])} />
           <Button kind="main" onClick={() => setMaking(true)}>
             New endpoint …
           </Button>
@@ -109,7 +109,7 @@ export function WebhooksPage() {
           onDone={(answer) => {
             setMaking(false);
             setMade(answer);
-            asked.ask();
+            asked.refetch();
           }}
         />
       ) : null}

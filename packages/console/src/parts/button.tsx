@@ -1,5 +1,5 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react";
-import { Link } from "../routing/link.tsx";
+import { Link } from "wouter";
 
 export type ButtonKind = "main" | "plain" | "danger" | "quiet";
 

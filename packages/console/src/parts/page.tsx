@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { useListPage, usePath } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
+import { Link, useLocation } from "wouter";
+import { useListPage } from "../routing/filters.ts";
 
 /** A step on the way to a page. */
 export interface Crumb {
@@ -21,7 +21,7 @@ interface PageProps {
 /** The frame of a page. Whoever goes to another page lands on its heading, by eye and by screen reader. */
 export function Page({ title, heading = title, lead, crumbs = [], actions, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null);
-  const path = usePath();
+  const [path] = useLocation();
   const { number = 1 } = useListPage();
   // Entries of the browser's history are told apart by it.
   const place = number === 1 ? "" : `page ${number}`;

@@ -1,5 +1,5 @@
+import { Link } from "wouter";
 import { propertyPath } from "../field/property-path.ts";
-import { Link } from "../routing/link.tsx";
 import { Word } from "./word.tsx";
 
 interface PropertyLinkProps {

@@ -1,8 +1,8 @@
+import { Link } from "wouter";
 import type { RequestCounts, RequestItem } from "../contract.ts";
 import { writeCount } from "../field/amounts.ts";
 import { failedOf } from "../field/failed-counts.ts";
 import { writeDuration } from "../field/instant.ts";
-import { Link } from "../routing/link.tsx";
 import { Badge } from "./badge.tsx";
 import { Instant } from "./instant.tsx";
 import { type Column, Table } from "./table.tsx";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { CallError } from "../data/call.ts";
-import type { Asked } from "../data/use-answer.ts";
+import type { Asked } from "../data/queries.ts";
 import { writeAgo } from "../field/instant.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
@@ -67,7 +67,14 @@ function adviceOn({ status, retryAfterSeconds }: CallError): string {
   return "Try again.";
 }
 
-export function Failure({ error, onRetry }: { readonly error: CallError; readonly onRetry?: () => void }) {
+interface FailureProps {
+  /** Null: nothing failed. */
+  readonly error: CallError | null;
+  readonly onRetry?: () => unknown;
+}
+
+export function Failure({ error, onRetry }: FailureProps) {
+  if (error === null) return null;
   const retry = onRetry === undefined ? undefined : <Button onClick={onRetry}>Try again</Button>;
   return (
     <Notice tone="bad" title={error.message} action={retry}>
@@ -85,21 +92,21 @@ interface AnswerProps<Answer> {
 
 /** The answer when it is there; until then that it is awaited, or why it is not coming. A failed renewal keeps what was shown. */
 export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Answer>) {
-  const { answer, error, at } = asked;
-  if (answer === undefined)
-    return error === undefined ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.ask} />;
+  const { data, error, dataUpdatedAt } = asked;
+  if (data === undefined)
+    return error === null ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.refetch} />;
   return (
     <>
-      {error === undefined ? null : (
+      {error === null ? null : (
         <Notice
           tone="warn"
           title={`Not up to date: ${error.message}`}
-          action={<Button onClick={asked.ask}>Try again</Button>}
+          action={<Button onClick={asked.refetch}>Try again</Button>}
         >
-          What is shown came {at === undefined ? "earlier" : writeAgo(new Date(at).toISOString())}.
+          This answer came {writeAgo(new Date(dataUpdatedAt).toISOString())}.
         </Notice>
       )}
-      {children(answer)}
+      {children(data)}
     </>
   );
 }

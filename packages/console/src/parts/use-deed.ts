@@ -1,32 +1,22 @@
-import { useState } from "react";
-import { CallError } from "../data/call.ts";
-import { forgetAnswers } from "../data/use-answer.ts";
+import { useMutation } from "@tanstack/react-query";
+import type { CallError } from "../data/call.ts";
+import { renewAnswers } from "../data/query-client.ts";
 
 /** Something that the operator does: whether it is under way, and why it failed. */
 export interface Deed {
   readonly busy: boolean;
-  readonly error: CallError | undefined;
+  readonly error: CallError | null;
   readonly run: (work: () => Promise<void>) => void;
-  readonly clear: () => void;
 }
 
-/** Runs one thing at a time; what had been asked before is asked anew afterwards. */
+/** Runs one change at a time; afterwards every answer is asked for again. */
 export function useDeed(): Deed {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<CallError>();
+  const { mutate, isPending, error } = useMutation<void, CallError, () => Promise<void>>({
+    mutationFn: (work) => work(),
+    onSettled: renewAnswers,
+  });
   const run = (work: () => Promise<void>) => {
-    if (busy) return;
-    setBusy(true);
-    setError(undefined);
-    work()
-      .catch((failure: unknown) => {
-        if (!(failure instanceof CallError)) throw failure;
-        setError(failure);
-      })
-      .finally(() => {
-        forgetAnswers();
-        setBusy(false);
-      });
+    if (!isPending) mutate(work);
   };
-  return { busy, error, run, clear: () => setError(undefined) };
+  return { busy: isPending, error, run };
 }

@@ -1,9 +1,8 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { useSession } from "../data/session.tsx";
+import { Link, useLocation } from "wouter";
+import { logOut, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { usePath } from "../routing/address.ts";
-import { Link } from "../routing/link.tsx";
 import { Brand } from "./brand.tsx";
 import { isWithin, PLACES } from "./places.ts";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -11,7 +10,7 @@ import { ThemeChoice } from "./theme.tsx";
 
 /** What is around every page: where to go, and who is there. */
 export function Shell({ children }: { readonly children: ReactNode }) {
-  const path = usePath();
+  const [path] = useLocation();
   const [open, setOpen] = useState(false);
   const [listsKeys, setListsKeys] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path closes the menu
@@ -60,7 +59,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
 }
 
 function Foot({ onKeys }: { readonly onKeys: () => void }) {
-  const { answer, logOut } = useSession();
+  const { data } = useSession();
   return (
     <div className="side-foot">
       <ThemeChoice />
@@ -72,7 +71,7 @@ function Foot({ onKeys }: { readonly onKeys: () => void }) {
       </div>
       <div className="who">
         <Link to="/account" title="Change your password">
-          {answer?.operator?.name}
+          {data?.operator?.name}
         </Link>
         <Button kind="quiet" onClick={() => void logOut().catch(() => undefined)}>
           Log out

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
+import { useLocation } from "wouter";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { go } from "../routing/address.ts";
 import { PLACES } from "./places.ts";
 
 const STORED_AS = "bellhop.shortcuts";
@@ -25,7 +25,8 @@ export function Shortcuts({
   readonly onOpen: (open: boolean) => void;
 }) {
   const [on, setOn] = useState(areOn);
-  useEffect(() => (on ? listen(() => onOpen(true)) : undefined), [on, onOpen]);
+  const [, navigate] = useLocation();
+  useEffect(() => (on ? listen(() => onOpen(true), navigate) : undefined), [on, onOpen, navigate]);
   if (!open) return null;
   const put = (next: boolean) => {
     setOn(next);
@@ -77,7 +78,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Esc"], "close a dialog"],
 ];
 
-function listen(showList: () => void): () => void {
+function listen(showList: () => void, go: (to: string) => void): () => void {
   let armedUntil = 0;
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

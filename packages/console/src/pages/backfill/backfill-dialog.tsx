@@ -44,7 +44,7 @@ export function BackfillDialog({ deed, backfillId, hash, onClose, onDone }: Back
           : "It takes no more batches and gets no statement. What it brought stays. This cannot be undone."}
       </p>
       <form className="stack" onSubmit={submit}>
-        {doing.error === undefined ? null : <Failure error={doing.error} />}
+        <Failure error={doing.error} />
         {isSigning ? (
           <code className="small break">{hash}</code>
         ) : (

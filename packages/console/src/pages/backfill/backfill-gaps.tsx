@@ -1,14 +1,14 @@
+import { Link } from "wouter";
 import type { BackfillGap, Page as PageOf } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { useFilters } from "../../routing/address.ts";
-import { Link } from "../../routing/link.tsx";
+import { useFilters } from "../../routing/filters.ts";
 
 const LIMIT = 50;
 const RENEWED_MS = 10_000;
@@ -51,10 +51,10 @@ export function BackfillGaps({
   const { filters } = useFilters();
   const asked = useAnswer<PageOf<BackfillGap>>(
     addressOf(`backfills/${backfillId}/gaps`, { cursor: filters.get("cursor") ?? "", limit: LIMIT }),
-    () => (isOpen ? RENEWED_MS : undefined),
+    { againMs: () => (isOpen ? RENEWED_MS : undefined) },
   );
   const rows = () =>
-    (asked.answer?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]);
+    (asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]);
   return (
     <Section title="What is missing" aside={<ExportButton name="gaps" rows={rows} />}>
       <Answered asked={asked} lines={4}>

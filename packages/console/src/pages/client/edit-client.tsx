@@ -34,7 +34,7 @@ export function EditClientDialog({ client, onClose, onDone }: EditClientDialogPr
   return (
     <Dialog title={`Edit ${client.name}`} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <Field label="Name">
           {(tied) => (
             <input

@@ -34,7 +34,7 @@ export function Grants({ client, onChange }: GrantsProps) {
       title="Grants"
       aside={isLive ? <Button onClick={() => setAdding(true)}>Add grants …</Button> : undefined}
     >
-      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Failure error={deed.error} />
       {client.grants.length === 0 ? (
         <Empty title="It may not push or read any hotel">
           Whatever it sends is refused with 403 until it is granted.
@@ -113,7 +113,7 @@ function AddGrantsDialog({ clientId, onClose, onDone }: AddGrantsDialogProps) {
   return (
     <Dialog title="Add grants" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <GrantsField label="Hotels" text={text} wrong={wrong} onChange={setText} />
         <div className="form-actions">
           <Button type="submit" kind="main" busy={deed.busy}>

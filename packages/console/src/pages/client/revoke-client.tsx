@@ -34,7 +34,7 @@ export function RevokeDialog({ client, onClose, onDone }: RevokeDialogProps) {
         way back.
       </p>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <Field label="Type the client id to confirm" hint={<code>{client.clientId}</code>}>
           {(tied) => (
             <input

@@ -39,7 +39,7 @@ export function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
     <Dialog title="Rotate the secret" onClose={onClose}>
       <p className="muted">A new secret is made. Tokens that are out stay good.</p>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <SelectField
           label="The one until now stays good for"
           value={overlap}

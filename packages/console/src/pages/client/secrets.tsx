@@ -93,7 +93,7 @@ function EndSecretDialog({ client, secret, onClose, onDone }: EndSecretDialogPro
         The secret of <Instant at={secret.createdAt} /> is refused from now on. Tokens that are out stay good.
       </p>
       <div className="stack">
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <div className="form-actions">
           <Button kind="danger" busy={deed.busy} onClick={end}>
             End it

@@ -1,5 +1,6 @@
+import { Link } from "wouter";
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
 import { historyPath } from "../../field/property-path.ts";
 import { addDays, today, writeDate } from "../../field/stay-date.ts";
@@ -9,8 +10,7 @@ import { Choice } from "../../parts/field.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { useFilters } from "../../routing/address.ts";
-import { Link } from "../../routing/link.tsx";
+import { useFilters } from "../../routing/filters.ts";
 import {
   InsightFilters,
   PointInTimeFilters,

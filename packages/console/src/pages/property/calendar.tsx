@@ -1,13 +1,13 @@
+import { Link } from "wouter";
 import type { CalendarAnswer, CalendarNight, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeMany } from "../../field/amounts.ts";
 import { historyPath } from "../../field/property-path.ts";
 import { addDays, today, weekdayOf, writeDate, writeMonth } from "../../field/stay-date.ts";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Notice } from "../../parts/states.tsx";
-import { Link } from "../../routing/link.tsx";
 import { FeedHealth } from "./feed-health.tsx";
 import { InsightFilters, useRange } from "./insight-filters.tsx";
 import { PropertyPage, useCodes } from "./property-page.tsx";
@@ -27,7 +27,7 @@ export function CalendarPage() {
     <PropertyPage
       title="Feeds and nights"
       lead="How the feeds do, and which nights no inventory was ever sent for."
-      actions={<ExportButton name={`nights-${range.from}`} rows={() => toRows(asked.answer?.nights ?? [])} />}
+      actions={<ExportButton name={`nights-${range.from}`} rows={() => toRows(asked.data?.nights ?? [])} />}
     >
       {(known) => (
         <>

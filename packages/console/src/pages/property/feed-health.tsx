@@ -1,6 +1,7 @@
+import { Link } from "wouter";
 import type { FeedHealthAnswer, FeedHealthItem, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeCount, writeMany, writeShare } from "../../field/amounts.ts";
 import { propertyPath } from "../../field/property-path.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -8,7 +9,6 @@ import { Instant } from "../../parts/instant.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Empty, Notice } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { Link } from "../../routing/link.tsx";
 
 /** How each feed of a property does: when it last brought something, and how well. */
 export function FeedHealth({ codes }: { readonly codes: PropertyCodes }) {

@@ -5,7 +5,7 @@ import { readInstant } from "../../field/instant.ts";
 import { addDays, daysBetween, isAskedDate, isStayDate } from "../../field/stay-date.ts";
 import { Choice } from "../../parts/field.tsx";
 import { TextFilter } from "../../parts/text-filter.tsx";
-import { useFilters } from "../../routing/address.ts";
+import { useFilters } from "../../routing/filters.ts";
 
 /** More than two years: what no page shows at once. */
 const NIGHTS_MAX = 800;

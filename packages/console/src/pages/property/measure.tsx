@@ -1,7 +1,7 @@
 import type { Series } from "../../charts/chart-props.ts";
 import { writeMany, writeMoney } from "../../field/amounts.ts";
 import { Choice, SelectField } from "../../parts/field.tsx";
-import { useFilters } from "../../routing/address.ts";
+import { useFilters } from "../../routing/filters.ts";
 
 /** What a chart of nights shows. Money of one currency: money of several cannot be added. */
 export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; readonly currency: string };

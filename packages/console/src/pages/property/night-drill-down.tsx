@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import type {
   Finding,
   NightReconciliationAnswer,
@@ -5,7 +6,7 @@ import type {
   PropertyCodes,
 } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeMany, writeSigned } from "../../field/amounts.ts";
 import { historyPath } from "../../field/property-path.ts";
 import { shortId } from "../../field/short-id.ts";
@@ -17,8 +18,7 @@ import { Section } from "../../parts/page.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Word } from "../../parts/word.tsx";
-import { useFilters } from "../../routing/address.ts";
-import { Link } from "../../routing/link.tsx";
+import { useFilters } from "../../routing/filters.ts";
 import { usePointInTime } from "./insight-filters.tsx";
 
 /** More reservations than any night of a hotel has. */

@@ -1,9 +1,9 @@
+import { Link } from "wouter";
 import type { OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { writeCount, writeMoney, writeShare } from "../../field/amounts.ts";
 import { propertyPath } from "../../field/property-path.ts";
 import { isWeekend, writeDate } from "../../field/stay-date.ts";
 import { type Column, Table } from "../../parts/table.tsx";
-import { Link } from "../../routing/link.tsx";
 
 /** What nights may be told apart by. */
 export type Grouping = Extract<

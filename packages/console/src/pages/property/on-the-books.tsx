@@ -1,13 +1,13 @@
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeMany } from "../../field/amounts.ts";
 import { addDays, today } from "../../field/stay-date.ts";
 import { CsvButton } from "../../parts/export-button.tsx";
 import { SelectField } from "../../parts/field.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
-import { useFilters } from "../../routing/address.ts";
+import { useFilters } from "../../routing/filters.ts";
 import {
   InsightFilters,
   PointInTimeFilters,
@@ -46,7 +46,7 @@ export function OnTheBooksPage() {
   const asked = useAnswer<OnTheBooksAnswer>(address);
   const lastYear = useLastYear(codes, range);
   const by = groupingOf(filters);
-  const items = asked.answer?.items ?? [];
+  const items = asked.data?.items ?? [];
   const rows = withoutBareRows(items, by);
   const { measure } = useMeasure(items);
   return (
@@ -109,8 +109,8 @@ function useLastYear(codes: PropertyCodes | undefined, range: Range): NightRows 
           clock,
           limit: LIMIT,
         });
-  const { answer } = useAnswer<OnTheBooksAnswer>(address);
-  return answer && nightRows(answer.items, { isFirst: true, isLast: answer.nextCursor === null });
+  const { data } = useAnswer<OnTheBooksAnswer>(address);
+  return data && nightRows(data.items, { isFirst: true, isLast: data.nextCursor === null });
 }
 
 function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {

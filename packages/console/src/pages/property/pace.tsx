@@ -1,7 +1,7 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import {
   addMoney,
   subtractMoney,
@@ -42,7 +42,7 @@ export function PacePage() {
   const address =
     codes === undefined ? null : addressOf("insight/pace", { ...codes, ...range, ...point, limit: LIMIT });
   const asked = useAnswer<PaceAnswer>(address);
-  const items = asked.answer?.items ?? [];
+  const items = asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   return (
     <PropertyPage

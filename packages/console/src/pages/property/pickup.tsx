@@ -1,6 +1,6 @@
 import type { PickupAnswer, PickupItem } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { useAnswers } from "../../data/use-answers.ts";
+import { useAnswers } from "../../data/queries.ts";
 import { writeCount, writeMoney, writeSigned } from "../../field/amounts.ts";
 import { addDays, datesBetween, isAskedDate, isStayDate, today, writeDate } from "../../field/stay-date.ts";
 import { Disclosure } from "../../parts/disclosure.tsx";
@@ -9,7 +9,7 @@ import { Choice, SelectField } from "../../parts/field.tsx";
 import { Answered } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { TextFilter } from "../../parts/text-filter.tsx";
-import { useFilters } from "../../routing/address.ts";
+import { useFilters } from "../../routing/filters.ts";
 import { HeatMap } from "./heat-map.tsx";
 import { InsightFilters, type Range, useRange } from "./insight-filters.tsx";
 import { MeasureFilters, useMeasure } from "./measure.tsx";
@@ -51,7 +51,7 @@ export function PickupPage() {
   const days = datesBetween(addDays(until, 1 - Number(count)), until).toReversed();
   const addresses =
     codes === undefined
-      ? null
+      ? []
       : days.map((day) =>
           addressOf("insight/pickup", {
             ...codes,
@@ -63,7 +63,7 @@ export function PickupPage() {
           }),
         );
   const asked = useAnswers<PickupAnswer>(addresses);
-  const itemsOf = (place: number) => asked.answer?.[place]?.items ?? [];
+  const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
   const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
   const { measure } = useMeasure(movements);
   const pickup = days.map((day, place) => pickupOf(day, itemsOf(place), measure));

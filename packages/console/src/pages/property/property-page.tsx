@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
+import { Link, useLocation } from "wouter";
 import type { PropertyCodes } from "../../contract.ts";
 import { propertyPath } from "../../field/property-path.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { useFilters, usePath } from "../../routing/address.ts";
-import { Link } from "../../routing/link.tsx";
+import { useFilters } from "../../routing/filters.ts";
 
 const TABS: readonly (readonly [path: string, text: string])[] = [
   ["/property", "On the books"],
@@ -27,7 +27,7 @@ interface PropertyPageProps {
 /** The frame of every page of a property. */
 export function PropertyPage({ title, lead, actions, children }: PropertyPageProps) {
   const codes = useCodes();
-  const path = usePath();
+  const [path] = useLocation();
   if (codes === undefined)
     return (
       <Page title="Property" crumbs={[{ to: "/properties", text: "Properties" }]}>

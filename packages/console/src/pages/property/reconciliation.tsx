@@ -1,5 +1,6 @@
+import { Link } from "wouter";
 import type { PropertyCodes, ReconciliationAnswer, ReconciliationItem } from "../../contract.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
 import { shortId } from "../../field/short-id.ts";
 import { addDays, isStayDate, today, writeDate } from "../../field/stay-date.ts";
@@ -10,8 +11,7 @@ import { Figures } from "../../parts/figures.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { useFilters, withChanges } from "../../routing/address.ts";
-import { Link } from "../../routing/link.tsx";
+import { useFilters, withChanges } from "../../routing/filters.ts";
 import {
   InsightFilters,
   PointInTimeFilters,

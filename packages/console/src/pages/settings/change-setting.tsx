@@ -66,7 +66,7 @@ export function ChangeSettingDialog(props: ChangeSettingDialogProps) {
     <Dialog title={words.title} onClose={onClose}>
       <p className="muted">For {of}.</p>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         {setting.name === "occupancyBase" ? (
           <SelectField
             label={words.hint}

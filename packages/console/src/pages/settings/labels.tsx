@@ -1,6 +1,6 @@
 import type { LabelItem, LabelsAnswer } from "../../contract.ts";
 import { addressOf, tell } from "../../data/call.ts";
-import { useAnswer } from "../../data/use-answer.ts";
+import { useAnswer } from "../../data/queries.ts";
 import { writeCount, writeMany } from "../../field/amounts.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -11,7 +11,7 @@ import { Answered, Empty, Failure, Notice } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useSay } from "../../parts/toast.tsx";
 import { type Deed, useDeed } from "../../parts/use-deed.ts";
-import { useFilters } from "../../routing/address.ts";
+import { useFilters } from "../../routing/filters.ts";
 
 const LIMIT = 50;
 
@@ -28,7 +28,7 @@ export function Labels({ clientCode }: { readonly clientCode: string }) {
       title={`Status labels of ${clientCode}`}
       aside={<p>A label that deducts holds rooms on the books.</p>}
     >
-      {deed.error === undefined ? null : <Failure error={deed.error} />}
+      <Failure error={deed.error} />
       <Answered asked={asked} lines={6}>
         {({ items, nextCursor, unmapped }) => (
           <>
@@ -49,7 +49,7 @@ export function Labels({ clientCode }: { readonly clientCode: string }) {
                 title={by === undefined ? "No record carries a label yet" : "Every label means something"}
               />
             ) : (
-              <LabelTable clientCode={clientCode} items={items} deed={deed} onDone={asked.ask} />
+              <LabelTable clientCode={clientCode} items={items} deed={deed} onDone={asked.refetch} />
             )}
             <Pager nextCursor={nextCursor} shown={writeMany(items.length, "label")} />
           </>

@@ -45,7 +45,7 @@ export function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialog
   return (
     <Dialog title="New endpoint" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        {deed.error === undefined ? null : <Failure error={deed.error} />}
+        <Failure error={deed.error} />
         <Field label="Client id">
           {(tied) => (
             <input

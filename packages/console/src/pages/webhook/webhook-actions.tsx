@@ -54,7 +54,7 @@ export function WebhookActions({ webhook, onDone, onRemoved }: WebhookActionsPro
   };
   return (
     <>
-      {deed.error === undefined || asking !== undefined ? null : <Failure error={deed.error} />}
+      {deed.error === null || asking !== undefined ? null : <Failure error={deed.error} />}
       <Button busy={deed.busy} onClick={verb("test", "A test is on its way.")}>
         Send a test
       </Button>
@@ -74,7 +74,7 @@ export function WebhookActions({ webhook, onDone, onRemoved }: WebhookActionsPro
       {asking === undefined ? null : (
         <Dialog title={asking.title} onClose={() => setAsking(undefined)}>
           <p className="muted">{asking.text}</p>
-          {deed.error === undefined ? null : <Failure error={deed.error} />}
+          <Failure error={deed.error} />
           <div className="form-actions">
             <Button
               kind={asking === remove ? "danger" : "main"}
