@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type BellhopClient, JsonBatch, SendError, type SendReport } from "#client";
+import { type BellhopClient, JsonBatch, SendError, type SendReport } from "../../client/src/index.ts";
 import type { PackedBatch, PackedDay, PackedPart } from "./packed-day.ts";
 import { SIMULATED_RESOURCES } from "./simulated-record.ts";
 import { QUARTER_SECONDS } from "./simulated-time.ts";
