@@ -15,7 +15,7 @@ export interface StoredCurrent {
 
 /** What is asked of a current record `t`; `place` is its ctid. */
 export const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
-    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.quiet, t.status,
+    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.warning_free, t.status,
     t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
 
 const LOAD_CURRENT = {

@@ -4,7 +4,7 @@
  */
 export type WarningFree = "always" | "while-unnamed" | "no";
 
-/** As `current_record.quiet` has it. */
+/** As `current_record.warning_free` has it. */
 const STORED: Readonly<Record<WarningFree, boolean | null>> = {
   always: true,
   "while-unnamed": null,

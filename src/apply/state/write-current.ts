@@ -41,7 +41,7 @@ const COLUMNS = {
   status: "text",
   from_date: "date",
   to_date: "date",
-  warningFree: "boolean",
+  warning_free: "boolean",
   compact_nights: "text",
 } as const;
 
@@ -114,7 +114,7 @@ function contentsOf(records: readonly Replaced[]): Buffer[] {
   const statuses = new ArrayParameter("text", records.length);
   const fromDates = new ArrayParameter("date", records.length);
   const toDates = new ArrayParameter("date", records.length);
-  const quiets = new ArrayParameter("boolean", records.length);
+  const warningFrees = new ArrayParameter("boolean", records.length);
   const nights = new ArrayParameter("text", records.length);
   for (const { current, warningFree, compactNights } of records) {
     const { status, fromDate, toDate } = current.filters();
@@ -125,12 +125,12 @@ function contentsOf(records: readonly Replaced[]): Buffer[] {
     fromDates.date(fromDate);
     toDates.date(toDate);
     const stored = storedWarningFree(warningFree);
-    if (stored === null) quiets.null();
-    else quiets.boolean(stored);
+    if (stored === null) warningFrees.null();
+    else warningFrees.boolean(stored);
     if (compactNights === null) nights.null();
     else nights.text(compactNights);
   }
-  return [hashes, factsTimes, statuses, fromDates, toDates, quiets, nights].map((parameter) =>
+  return [hashes, factsTimes, statuses, fromDates, toDates, warningFrees, nights].map((parameter) =>
     parameter.finish(),
   );
 }
