@@ -174,12 +174,12 @@ async function tryLocks({ image, options, note }: Trial, container: Container): 
 async function tryCommands({ image, options, note }: Trial): Promise<void> {
   const doctor = await runCommandIn(image, ["doctor", "--json"], options);
   const { findings = [] } = doctor.out.startsWith("{")
-    ? (JSON.parse(doctor.out) as { findings?: { id: string; health: string }[] })
+    ? (JSON.parse(doctor.out) as { findings?: { id: string; severity: string }[] })
     : {};
   const troubles = findings
-    .filter(({ health }) => health !== "ok")
-    .map(({ id, health }) => `${health} ${id}`);
-  const isWell = findings.length > 0 && !troubles.some((trouble) => trouble.startsWith("fail"));
+    .filter(({ severity }) => severity !== "ok")
+    .map(({ id, severity }) => `${severity} ${id}`);
+  const isWell = findings.length > 0 && !troubles.some((trouble) => trouble.startsWith("error"));
   note(
     "bellhop doctor",
     isWell,

@@ -6,9 +6,9 @@ import { recordAudit } from "../../src/identity/audit.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
 import { createSealer } from "../../src/identity/seal.ts";
 import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
-import { oldestTransactions } from "../../src/operations/doctor/checks/transactions.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
-import type { Finding, Health } from "../../src/operations/doctor/finding.ts";
+import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
+import { oldestTransactions } from "../../src/operations/doctor/server-checks.ts";
 import { createPool } from "../../src/platform/db/pool.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";
@@ -37,8 +37,8 @@ function look(url: string, settings: Readonly<Record<string, string>> = {}): Pro
   return examine({ readConfig: () => readConfig(environment), explain: String });
 }
 
-const healthOf = (findings: readonly Finding[], id: string): Health | undefined =>
-  findings.find((finding) => finding.id === id)?.health;
+const severityOf = (findings: readonly Finding[], id: string): Severity | undefined =>
+  findings.find((finding) => finding.id === id)?.severity;
 
 const saysOf = (findings: readonly Finding[], id: string): string =>
   findings.find((finding) => finding.id === id)?.says ?? assert.fail(`nothing was found of ${id}`);
@@ -51,16 +51,16 @@ describe("beside a running service", () => {
   after(() => service.stop());
 
   test("one that is well has no failure, and every area has been looked at", async () => {
-    await until(async () => healthOf(await look(service.database.url), "buckets.owned") === "ok", 60_000);
+    await until(async () => severityOf(await look(service.database.url), "buckets.owned") === "ok", 60_000);
     const findings = await look(service.database.url);
     assert.deepEqual(
-      findings.filter(({ health }) => health === "fail"),
+      findings.filter(({ severity }) => severity === "error"),
       [],
     );
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply backups buckets clock database disk erasures keys log writers leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
+        ..."apply backups buckets clock database disk erasures keys log-writers leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),
@@ -74,7 +74,7 @@ describe("beside a running service", () => {
       "database.durability",
       "rights.schema",
     ])
-      assert.equal(healthOf(findings, id), "ok", id);
+      assert.equal(severityOf(findings, id), "ok", id);
   });
 
   test("a bucket has an owner though its session is hidden from whoever looks", async (t) => {
@@ -90,10 +90,10 @@ describe("beside a running service", () => {
 
   test("whatever is not well says what it means and what to do", async () => {
     const findings = await look(service.database.url, { NODE_ENV: "production" });
-    const ids = findings.filter(({ health }) => health !== "ok").map(({ id }) => id);
+    const ids = findings.filter(({ severity }) => severity !== "ok").map(({ id }) => id);
     assert.ok(ids.includes("settings.key-encryption") && ids.includes("settings.addresses"), ids.join());
-    for (const { id, health, means, advice } of findings)
-      assert.equal(health !== "ok", means !== undefined && advice !== undefined, id);
+    for (const { id, severity, means, advice } of findings)
+      assert.equal(severity !== "ok", means !== undefined && advice !== undefined, id);
   });
 
   test("a record that is held aside is counted with its reason", async () => {
@@ -102,41 +102,44 @@ describe("beside a running service", () => {
       (await service.post("inventories", [inventoryRecord({ createDateTime: tomorrow })])).status,
       202,
     );
-    await until(async () => healthOf(await look(service.database.url), "quarantine.held") === "warn", 60_000);
+    await until(
+      async () => severityOf(await look(service.database.url), "quarantine.records") === "warning",
+      60_000,
+    );
     assert.match(
-      saysOf(await look(service.database.url), "quarantine.held"),
-      /^1 record is held aside \(1 time\.future\)/,
+      saysOf(await look(service.database.url), "quarantine.records"),
+      /^1 record is quarantined \(1 time\.future\)/,
     );
   });
 
   test("secrets that lie readable although there is a key are told, and one that does not open them fails", async () => {
     const { url } = service.database;
-    assert.equal(healthOf(await look(url), "keys.encryption"), "ok");
-    assert.equal(healthOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warn");
+    assert.equal(severityOf(await look(url), "keys.encryption"), "ok");
+    assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warning");
     const { rows } = await service.pool.query<{ private_key: string }>(
       "update bellhop.signing_key as key set private_key = 'aes256gcm:AAAA:AAAA:AAAA' from bellhop.signing_key as before where before.kid = key.kid returning before.private_key",
     );
-    assert.equal(healthOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "fail");
+    assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "error");
     await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
   });
 
   test("a rotation of the pepper that is not over is told, and batches that are to be sealed and are not", async () => {
     const { url, pool } = service.database;
-    const healths = async (settings: Readonly<Record<string, string>> = {}) => {
+    const severities = async (settings: Readonly<Record<string, string>> = {}) => {
       const findings = await look(url, settings);
-      return ["secrets.pepper", "secrets.payloads"].map((id) => healthOf(findings, id));
+      return ["secrets.pepper", "secrets.payloads"].map((id) => severityOf(findings, id));
     };
     const sealed = { KEY_ENCRYPTION_KEY: KEY, ENCRYPT_PAYLOADS: "yes" };
-    assert.deepEqual(await healths(), ["ok", "ok"]);
-    assert.deepEqual(await healths(sealed), ["ok", "warn"]);
+    assert.deepEqual(await severities(), ["ok", "ok"]);
+    assert.deepEqual(await severities(sealed), ["ok", "warning"]);
     const admin = { internals: service.service.authenticator.internals, who: "cli:test" };
     await rotatePepper(admin);
     await makePayloadKey(pool, createSealer(KEY));
-    assert.deepEqual(await healths(), ["warn", "warn"]);
-    assert.deepEqual(await healths(sealed), ["warn", "ok"]);
+    assert.deepEqual(await severities(), ["warning", "warning"]);
+    assert.deepEqual(await severities(sealed), ["warning", "ok"]);
     await pool.query("update bellhop.payload_key set created_at = created_at - interval '94 days'");
     await retirePepper(admin, { force: true });
-    assert.deepEqual(await healths(sealed), ["ok", "warn"]);
+    assert.deepEqual(await severities(sealed), ["ok", "warning"]);
     await pool.query("delete from bellhop.payload_key");
   });
 
@@ -162,13 +165,13 @@ describe("where no service runs", () => {
     database = await createTestDatabase();
   });
   after(() => database.drop());
-  const say = async (id: string) => healthOf(await look(database.url), id);
+  const say = async (id: string) => severityOf(await look(database.url), id);
 
   test("nobody is there: nodes and keys are told as what a start brings, buckets without an owner are no alarm", async () => {
     const findings = await look(database.url);
     assert.equal(saysOf(findings, "nodes.present"), "No node is running on this database.");
-    assert.equal(healthOf(findings, "keys.active"), "warn");
-    assert.equal(healthOf(findings, "buckets.owned"), "ok");
+    assert.equal(severityOf(findings, "keys.active"), "warning");
+    assert.equal(severityOf(findings, "buckets.owned"), "ok");
   });
 
   test("partitions that end too soon are told, and none at all for now fails", async () => {
@@ -177,7 +180,7 @@ describe("where no service runs", () => {
       `create table bellhop.accept_log_old partition of bellhop.accept_log
         for values from ('00000000-0000-7000-8000-000000000000') to ('019a0000-0000-7000-8000-000000000000')`,
     );
-    assert.equal(await say("partitions.ahead"), "fail");
+    assert.equal(await say("partitions.ahead"), "error");
   });
 
   test("what should have gone by its term and is still there is told, and terms of today are given time", async () => {
@@ -217,21 +220,21 @@ describe("where no service runs", () => {
     const { pool } = database;
     const told = async () => {
       const findings = await look(database.url);
-      return [healthOf(findings, "backups.taken"), saysOf(findings, "backups.taken")] as const;
+      return [severityOf(findings, "backups.taken"), saysOf(findings, "backups.taken")] as const;
     };
     assert.equal((await told())[0], "ok");
     await pool.query("update bellhop_migration.applied set applied_at = applied_at - interval '8 days'");
     assert.match(
       (await told()).join(),
-      /^warn,No backup of this database has been taken since it was made, 8 days ago/,
+      /^warning,No backup of this database has been taken since it was made, 8 days ago/,
     );
     await recordAudit(pool, { who: "cli:test", what: "backup" });
     assert.match((await told()).join(), /^ok,The last backup was taken /);
     await pool.query("update bellhop.audit_entry set occurred_at = occurred_at - interval '9 days'");
-    assert.match((await told()).join(), /^warn,The last backup was taken 9 days ago/);
+    assert.match((await told()).join(), /^warning,The last backup was taken 9 days ago/);
     await recordAudit(pool, { who: "cli:test", what: "backup" });
     await recordAudit(pool, { who: "cli:test", what: "restore" });
-    assert.match((await told()).join(), /^warn,No backup of this database/);
+    assert.match((await told()).join(), /^warning,No backup of this database/);
   });
 
   test("dead letters, paused receivers, old backfills and what a replay left are told", async () => {
@@ -253,8 +256,8 @@ describe("where no service runs", () => {
       "leftovers.backfills",
       "leftovers.schemas",
     ])
-      assert.equal(healthOf(findings, id), "warn", id);
-    assert.equal(healthOf(findings, "leftovers.sandbox"), "fail");
+      assert.equal(severityOf(findings, id), "warning", id);
+    assert.equal(severityOf(findings, "leftovers.sandbox"), "error");
   });
 
   test("a migration of a newer version and one that is not made yet are told", async () => {
@@ -279,21 +282,21 @@ describe("where no service runs", () => {
       `revoke create on database ${name} from current_user; revoke select on bellhop.signing_key from current_user`,
     );
     const findings = await look(url);
-    assert.equal(healthOf(findings, "rights.schema"), "fail");
-    assert.equal(healthOf(findings, "keys.look"), "warn");
-    assert.ok(healthOf(findings, "clock.difference") !== undefined);
+    assert.equal(severityOf(findings, "rights.schema"), "error");
+    assert.equal(severityOf(findings, "keys.look"), "warning");
+    assert.ok(severityOf(findings, "clock.difference") !== undefined);
     await pool.query(
       `grant create on database ${name} to current_user; grant select on bellhop.signing_key to current_user`,
     );
-    assert.equal(healthOf(await look(url), "rights.schema"), "ok");
+    assert.equal(severityOf(await look(url), "rights.schema"), "ok");
   });
 });
 
 test("an empty database is looked at without being migrated", async () => {
   const { url, drop } = await createEmptyDatabase();
   const findings = await look(url);
-  assert.equal(healthOf(findings, "database.migrations"), "warn");
-  assert.equal(healthOf(findings, "keys.active"), undefined);
+  assert.equal(severityOf(findings, "database.migrations"), "warning");
+  assert.equal(severityOf(findings, "keys.active"), undefined);
   const pool = createPool({ connectionString: url }, createLogger({ level: "silent", pretty: false }), 1);
   const { rows } = await pool.query("select from pg_namespace where nspname like 'bellhop%'");
   assert.equal(rows.length, 0);
@@ -303,15 +306,15 @@ test("an empty database is looked at without being migrated", async () => {
 
 test("a database that cannot be reached, a DATA_DIR without one and a wrong setting are findings", async () => {
   const unreachable = await look("postgresql://127.0.0.1:1/none");
-  assert.equal(healthOf(unreachable, "database.reach"), "fail");
+  assert.equal(severityOf(unreachable, "database.reach"), "error");
   const nowhere = await examine({
     readConfig: () => readConfig({ DATA_DIR: "/nonexistent/bellhop" }),
     explain: String,
   });
-  assert.equal(healthOf(nowhere, "database.reach"), "warn");
+  assert.equal(severityOf(nowhere, "database.reach"), "warning");
   const wrong = await examine({ readConfig: () => readConfig({ PORT: "no" }), explain: String });
   assert.deepEqual(
-    wrong.map(({ id, health }) => [id, health]),
-    [["settings.readable", "fail"]],
+    wrong.map(({ id, severity }) => [id, severity]),
+    [["settings.readable", "error"]],
   );
 });

@@ -341,9 +341,9 @@ describe("an erasure", () => {
     const exported = async () => {
       const settings = { DATABASE_URL: service.database.url, NODE_ENV: "test" };
       const findings = await examine({ readConfig: () => readConfig(settings), explain: String });
-      return findings.find(({ id }) => id === "erasures.exported")?.health;
+      return findings.find(({ id }) => id === "erasures.exported")?.severity;
     };
-    assert.equal(await exported(), "warn");
+    assert.equal(await exported(), "warning");
     const file = join(directory, "erasures.jsonl");
     assert.equal((await run(service.database, "export", file)).code, 0);
     assert.equal((await stat(file)).mode & 0o777, 0o600);

@@ -209,7 +209,7 @@ test("from a file to an embedded database, from that to a file, and from that to
     assert.match(former.err, /^bellhop: This database was moved to /);
     const doctor = await bellhop(dataDir, "doctor");
     assert.equal(doctor.code, 2);
-    assert.match(doctor.out, /^fail {2}database\.unfinished: This database was moved to /);
+    assert.match(doctor.out, /^error {4}database\.unfinished: This database was moved to /);
   } finally {
     await to.drop();
   }

@@ -2,20 +2,22 @@ import { flag, type Noun, verb } from "../../cli/command.ts";
 import { failureText } from "../../cli/failure-text.ts";
 import { printable } from "../../cli/output.ts";
 import { examine } from "../doctor/examine.ts";
-import { type Finding, type Health, worstOf } from "../doctor/finding.ts";
+import { type Finding, type Severity, worstOf } from "../doctor/finding.ts";
 
-const EXIT_CODES: Readonly<Record<Health, number>> = { ok: 0, warn: 1, fail: 2 };
+const EXIT_CODES: Readonly<Record<Severity, number>> = { ok: 0, warning: 1, error: 2 };
 
-function findingLines({ id, health, says, means, advice }: Finding): string[] {
+function findingLines({ id, severity, says, means, advice }: Finding): string[] {
   const rest = [means ?? [], advice === undefined ? [] : `To do: ${advice}`].flat();
-  return [`${health.padEnd(4)}  ${id}: ${says}`, ...rest.map((line) => `      ${line}`)].map(printable);
+  return [`${severity.padEnd(7)}  ${id}: ${says}`, ...rest.map((line) => `         ${line}`)].map(printable);
 }
 
 /** The worst first. */
 function reportLines(findings: readonly Finding[], isVerbose: boolean): string[] {
-  const of = (health: Health) => findings.filter((finding) => finding.health === health);
-  const lines = [...of("fail"), ...of("warn"), ...(isVerbose ? of("ok") : [])].flatMap(findingLines);
-  const counts = (["ok", "warn", "fail"] as const).map((health) => `${of(health).length} ${health}`);
+  const of = (severity: Severity) => findings.filter((finding) => finding.severity === severity);
+  const lines = [...of("error"), ...of("warning"), ...(isVerbose ? of("ok") : [])].flatMap(findingLines);
+  const counts = (["ok", "warning", "error"] as const).map(
+    (severity) => `${of(severity).length} ${severity}`,
+  );
   return [...lines, ...(lines.length > 0 ? [""] : []), `${findings.length} findings: ${counts.join(", ")}.`];
 }
 
@@ -25,16 +27,16 @@ const own = verb({
     "Checks settings, database, disk, clock, partitions, keys, nodes, backlog and quarantine. It changes nothing and may run beside the service.",
   options: { verbose: flag("also list what is ok; without it that is only counted") },
   examples: ["doctor", "doctor --verbose", "doctor --json"],
-  json: '{"health", "findings": [{"id", "health", "says", "means", "advice"}]}',
+  json: '{"severity", "findings": [{"id", "severity", "says", "means", "advice"}]}',
   exitCodes: "0 ok, 1 something should be changed, 2 something fails or is at risk.",
   run: async ({ verbose }, { output, session }) => {
     const findings = await examine({
       readConfig: () => session.config(),
       explain: (error) => failureText(error, session.environment) ?? String(error),
     });
-    const health = worstOf(findings);
-    output.result({ health, findings }, reportLines(findings, verbose));
-    return EXIT_CODES[health];
+    const severity = worstOf(findings);
+    output.result({ severity, findings }, reportLines(findings, verbose));
+    return EXIT_CODES[severity];
   },
 });
 

@@ -4,62 +4,10 @@ import { type Database, openDatabase } from "../../platform/db/open-database.ts"
 import { sqlState } from "../../platform/db/sql-state.ts";
 import { readUnfinished } from "../../platform/db/unfinished.ts";
 import { createLogger } from "../../platform/telemetry/log.ts";
-import { appliers } from "./checks/appliers.ts";
-import { backups } from "./checks/backups.ts";
-import { clock } from "./checks/clock.ts";
-import { connections } from "./checks/connections.ts";
-import { disk } from "./checks/disk.ts";
-import { erasures } from "./checks/erasures.ts";
-import { keys } from "./checks/keys.ts";
-import { leftovers } from "./checks/leftovers.ts";
-import { logWriters } from "./checks/log-writers.ts";
-import { migrations } from "./checks/migrations.ts";
-import { partitions } from "./checks/partitions.ts";
-import { quarantine } from "./checks/quarantine.ts";
-import { replication } from "./checks/replication.ts";
-import { retention } from "./checks/retention.ts";
-import { rights } from "./checks/rights.ts";
-import { secrets } from "./checks/secrets.ts";
-import { server } from "./checks/server.ts";
-import { settings } from "./checks/settings.ts";
-import { tables } from "./checks/tables.ts";
-import { transactions } from "./checks/transactions.ts";
-import { webhooks } from "./checks/webhooks.ts";
-import { writeAheadLog } from "./checks/write-ahead-log.ts";
-import { type Check, type Finding, trouble } from "./finding.ts";
-import type { DatabaseSubject } from "./subject.ts";
-
-/** Of the settings alone. */
-const SETTINGS_CHECKS: readonly Check<Config>[] = [settings];
-
-/** Of the server, whatever is in the database. */
-const SERVER_CHECKS: readonly Check<DatabaseSubject>[] = [
-  server,
-  rights,
-  connections,
-  transactions,
-  replication,
-  writeAheadLog,
-  disk,
-  clock,
-  migrations,
-];
-
-/** Of the service's own tables, as the migrations of this version have made them. */
-const SCHEMA_CHECKS: readonly Check<DatabaseSubject>[] = [
-  tables,
-  partitions,
-  keys,
-  secrets,
-  appliers,
-  logWriters,
-  quarantine,
-  erasures,
-  retention,
-  backups,
-  webhooks,
-  leftovers,
-];
+import { type Check, type DatabaseSubject, error, type Finding, warning } from "./finding.ts";
+import { SCHEMA_CHECKS } from "./schema-checks.ts";
+import { SERVER_CHECKS } from "./server-checks.ts";
+import { settings } from "./settings-check.ts";
 
 /** What an examination is begun with. */
 export interface Examined {
@@ -69,7 +17,7 @@ export interface Examined {
   explain(error: unknown): string;
 }
 
-/** A look that takes longer is given up and told: the doctor comes to systems that are not well. */
+/** A statement that takes longer is cancelled and reported: the database may be in trouble. */
 const ANSWER_MS_MAX = 10_000;
 const POOL_SIZE = 2;
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -82,41 +30,42 @@ export async function examine({ readConfig, explain }: Examined): Promise<readon
   let config: Config;
   try {
     config = readConfig();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
     return [
-      trouble("fail", "settings.readable", {
-        says: error.message,
-        means: "The service does not start.",
-        advice: "Set it to what it takes: docs/configuration.md.",
-      }),
+      error(
+        "settings.readable",
+        cause.message,
+        "The service does not start.",
+        "Set it to a valid value: docs/configuration.md.",
+      ),
     ];
   }
-  const ofSettings = await runAll(SETTINGS_CHECKS, config, explain);
+  const ofSettings = await runAll([settings], config, explain);
   return [...ofSettings, ...(await examineDatabase(config, explain))];
 }
 
 async function examineDatabase(config: Config, explain: Examined["explain"]): Promise<readonly Finding[]> {
   if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir)))
     return [
-      trouble("warn", "database.reach", {
-        says: `There is no database in ${config.dataDir} yet.`,
-        means:
-          "The first start makes one. Where there has been one, DATA_DIR or DATABASE_URL is not what the service has.",
-        advice: "Start the service, or give this command the service's environment.",
-      }),
+      warning(
+        "database.reach",
+        `There is no database in ${config.dataDir} yet.`,
+        "The first start makes one. If there has been one, DATA_DIR or DATABASE_URL differs from the service's.",
+        "Start the service, or give this command the service's environment.",
+      ),
     ];
   let database: Database;
   try {
     database = await openToLook(config);
-  } catch (error) {
+  } catch (cause) {
     return [
-      trouble("fail", "database.reach", {
-        says: explain(error),
-        means:
-          "The service cannot work without its database: batches, reads and tokens are answered 503, and it does not start.",
-        advice: "Mend what the line says; then ask again, for all else has not been looked at.",
-      }),
+      error(
+        "database.reach",
+        explain(cause),
+        "The service cannot work without its database: batches, reads and tokens are answered 503, and it does not start.",
+        "Fix what the line says, then run this command again: nothing else was checked.",
+      ),
     ];
   }
   try {
@@ -169,16 +118,17 @@ async function runOne<Subject>(
 ): Promise<readonly Finding[]> {
   try {
     return await check.run(subject);
-  } catch (error) {
-    const isForbidden = sqlState(error) === INSUFFICIENT_PRIVILEGE;
+  } catch (cause) {
+    const isForbidden = sqlState(cause) === INSUFFICIENT_PRIVILEGE;
     return [
-      trouble(isForbidden ? "warn" : "fail", `${check.name}.look`, {
-        says: `This could not be looked at: ${explain(error)}`,
-        means: "Nothing is known of it.",
-        advice: isForbidden
+      (isForbidden ? warning : error)(
+        `${check.name}.look`,
+        `This could not be checked: ${explain(cause)}`,
+        "Its state is unknown.",
+        isForbidden
           ? "Make the service's role a member of pg_monitor."
-          : "Mend what the line says, or what the other findings say; where the database is behind, start the service first.",
-      }),
+          : "Fix what the line says, or what the other findings say; if the database is behind, start the service first.",
+      ),
     ];
   }
 }

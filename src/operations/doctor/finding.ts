@@ -1,42 +1,64 @@
-/** How bad it is: `warn` works today and should be changed, `fail` does not work, or puts what was accepted or is secret at risk. */
-export type Health = "ok" | "warn" | "fail";
+import type { Config } from "../../config.ts";
+import type { Database } from "../../platform/db/open-database.ts";
+import type { Statement } from "../../platform/db/statement.ts";
 
-/** What a check has to say of one thing. */
+/** `warning` works today and should be changed; `error` does not work, or puts accepted or secret data at risk. */
+export type Severity = "ok" | "warning" | "error";
+
 export interface Finding {
-  /** `area.thing`, such as `database.durability`: stays as it is, so that programs may go by it. */
+  /** `area.thing`, such as `database.durability`: stable, so that programs may go by it. */
   readonly id: string;
-  readonly health: Health;
+  readonly severity: Severity;
   /** What is so, with its figures; one sentence. */
   readonly says: string;
-  /** What follows from it, where it is not ok. */
+  /** What follows from it, unless it is ok. */
   readonly means?: string;
-  /** What to do about it, where it is not ok. */
+  /** What to do about it, unless it is ok. */
   readonly advice?: string;
 }
 
-/** Something that is as it should be. */
-export function fine(id: string, says: string): Finding {
-  return { id, health: "ok", says };
+export function ok(id: string, says: string): Finding {
+  return { id, severity: "ok", says };
 }
 
-/** Something that is not as it should be: never without what it means and what to do. */
-export function trouble(
-  health: Exclude<Health, "ok">,
-  id: string,
-  told: { readonly says: string; readonly means: string; readonly advice: string },
-): Finding {
-  return { id, health, ...told };
+export function warning(id: string, says: string, means: string, advice: string): Finding {
+  return { id, severity: "warning", says, means, advice };
 }
 
-/** The worst of them. */
-export function worstOf(findings: readonly Finding[]): Health {
-  if (findings.some(({ health }) => health === "fail")) return "fail";
-  return findings.some(({ health }) => health === "warn") ? "warn" : "ok";
+export function error(id: string, says: string, means: string, advice: string): Finding {
+  return { id, severity: "error", says, means, advice };
 }
 
-/** A look at one thing. It changes nothing; what it throws is told as a finding of its own (examine.ts). */
-export interface Check<Subject> {
+export function worstOf(findings: readonly Finding[]): Severity {
+  const has = (severity: Severity) => findings.some((finding) => finding.severity === severity);
+  return has("error") ? "error" : has("warning") ? "warning" : "ok";
+}
+
+/** What checks of the database read. They change nothing, and each statement's time is bounded. */
+export interface DatabaseSubject {
+  readonly config: Config;
+  readonly database: Database;
+}
+
+/** A check changes nothing; an error that it throws becomes a finding of its own (examine.ts). */
+export interface Check<Subject = DatabaseSubject> {
   /** The area of its findings' ids. */
   readonly name: string;
   run(subject: Subject): Promise<readonly Finding[]> | readonly Finding[];
+}
+
+/** A check that judges the one row of a statement. */
+export function rowCheck<Row extends object>(
+  name: string,
+  statement: Statement & { readonly values?: unknown[] },
+  judge: (row: Row, subject: DatabaseSubject) => readonly Finding[],
+): Check {
+  return {
+    name,
+    run: async (subject) => {
+      const [row] = (await subject.database.pool.query<Row>(statement)).rows;
+      if (row === undefined) throw new Error(`The statement ${statement.name} returned no row.`);
+      return judge(row, subject);
+    },
+  };
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readConfig } from "../../../config.ts";
-import type { Finding } from "../finding.ts";
-import { settings } from "./settings.ts";
+import { readConfig } from "../../config.ts";
+import type { Finding } from "./finding.ts";
+import { settings } from "./settings-check.ts";
 
 const PRODUCTION = {
   NODE_ENV: "production",
@@ -21,33 +21,33 @@ async function look(environment: Readonly<Record<string, string | undefined>>): 
 }
 
 const troubles = async (changes: Readonly<Record<string, string | undefined>>, base = PRODUCTION) =>
-  (await look({ ...base, ...changes })).flatMap(({ id, health }) =>
-    health === "ok" ? [] : [`${health} ${id}`],
+  (await look({ ...base, ...changes })).flatMap(({ id, severity }) =>
+    severity === "ok" ? [] : [`${severity} ${id}`],
   );
 
 test("settings fit for production, and those of a laptop, are all well", async () => {
   assert.deepEqual(await troubles({}), []);
   assert.deepEqual(
-    (await look({})).filter(({ health }) => health === "fail"),
+    (await look({})).filter(({ severity }) => severity === "error"),
     [],
   );
 });
 
 test("each setting that is dangerous by itself or beside another is found, and nothing else", async () => {
   const cases: readonly (readonly [changes: Record<string, string | undefined>, ...found: string[]])[] = [
-    [{ NODE_ENV: "development" }, "warn settings.environment"],
-    [{ BASE_URL: undefined }, "warn settings.addresses"],
-    [{ BASE_URL: "http://hotels.example" }, "fail settings.addresses"],
-    [{ AUTH_URL: "http://auth.example" }, "fail settings.addresses"],
-    [{ KEY_ENCRYPTION_KEY: undefined }, "warn settings.key-encryption"],
-    [{ METRICS_TOKEN: undefined }, "warn settings.metrics"],
+    [{ NODE_ENV: "development" }, "warning settings.environment"],
+    [{ BASE_URL: undefined }, "warning settings.addresses"],
+    [{ BASE_URL: "http://hotels.example" }, "error settings.addresses"],
+    [{ AUTH_URL: "http://auth.example" }, "error settings.addresses"],
+    [{ KEY_ENCRYPTION_KEY: undefined }, "warning settings.key-encryption"],
+    [{ METRICS_TOKEN: undefined }, "warning settings.metrics"],
     [{ METRICS_TOKEN: undefined, HOST: "127.0.0.1" }],
-    [{ ALLOW_UNSAFE_DURABILITY: "yes" }, "warn settings.durability"],
+    [{ ALLOW_UNSAFE_DURABILITY: "yes" }, "warning settings.durability"],
     [{ MIN_FREE_DISK_MIB: "0" }],
-    [{ MIN_FREE_DISK_MIB: "0", DATABASE_URL: undefined }, "warn settings.disk-floor"],
-    [{ INFLATED_LIMIT_BYTES: String(2 ** 30) }, "warn settings.body-limits"],
-    [{ BODIES_IN_FLIGHT_BYTES: String(2 ** 48) }, "warn settings.memory"],
-    [{ HTTP_THREADS: "64" }, "warn settings.threads"],
+    [{ MIN_FREE_DISK_MIB: "0", DATABASE_URL: undefined }, "warning settings.disk-floor"],
+    [{ INFLATED_LIMIT_BYTES: String(2 ** 30) }, "warning settings.body-limits"],
+    [{ BODIES_IN_FLIGHT_BYTES: String(2 ** 48) }, "warning settings.memory"],
+    [{ HTTP_THREADS: "64" }, "warning settings.threads"],
   ];
   for (const [changes, ...found] of cases) {
     const told = (await troubles(changes)).filter(

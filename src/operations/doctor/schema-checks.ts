@@ -1,0 +1,595 @@
+import type pg from "pg";
+import { countText, sizeText, spanText } from "../../cli/amounts.ts";
+import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
+import { type KeySummary, listKeys } from "../../identity/key-admin.ts";
+import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
+import { readSealedState, type SealedState } from "../../identity/reseal.ts";
+import { AuthSetupError, createSealer, type Sealer } from "../../identity/seal.ts";
+import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
+import { microsecondsOf } from "../../ingest/log/request-id.ts";
+import { lookForLag } from "../../insight/console/apply-lag.ts";
+import { countPresent, type Presence } from "../../platform/db/presence.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { countUnownedBuckets } from "../../platform/db/unowned-buckets.ts";
+import { findOverdue, type Overdue } from "../../retention/find-overdue.ts";
+import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
+
+const READ_WEBHOOKS = readStatement(new URL("./sql/read-webhooks.sql", import.meta.url));
+const READ_LEFTOVERS = readStatement(new URL("./sql/read-leftovers.sql", import.meta.url));
+const READ_TABLES = readStatement(new URL("./sql/read-tables.sql", import.meta.url));
+const DAY_MS = 86_400_000;
+
+async function withClient<Result>(
+  pool: pg.Pool,
+  work: (client: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    return await work(client);
+  } finally {
+    client.release();
+  }
+}
+
+interface Tables {
+  readonly dead: readonly { table: string; dead: number; live: number; cleaned: string }[];
+  readonly age: number;
+  readonly freezeAge: number;
+}
+
+/** A small table of dead rows is read in no time; autovacuum begins with 50 and a fifth of the table. */
+const DEAD_ROWS_MIN = 100_000;
+/** PostgreSQL refuses writes at two thousand million. */
+const AGE_MAX = 1_500_000_000;
+
+function ageFinding({ age, freezeAge }: Tables): Finding {
+  const says = `The oldest row is ${Math.round(age / 1e6)} million transactions old`;
+  if (age < 1.5 * freezeAge) return ok("tables.age", `${says}, of 2,000 million.`);
+  return (age > AGE_MAX ? error : warning)(
+    "tables.age",
+    `${says}; cleaning up by force begins at ${Math.round(freezeAge / 1e6)} million and does not keep up.`,
+    "At 2,000 million the database accepts no writes any more.",
+    "End old transactions and unused replication slots (see those findings), then vacuum (freeze) the database.",
+  );
+}
+
+/** Dead rows, and how near the end of transaction numbers is. */
+const tables = rowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_ROWS_MIN] }, (found) => {
+  const dead = found.dead.map((of) =>
+    warning(
+      "tables.dead-rows",
+      `${of.table} has ${of.dead} dead rows beside ${of.live} live ones, cleaned up last: ${of.cleaned}.`,
+      "It is larger and slower than it has to be.",
+      `See the finding database.transactions, then vacuum (analyze) ${of.table}.`,
+    ),
+  );
+  if (dead.length === 0) dead.push(ok("tables.dead-rows", "Dead rows are cleaned up."));
+  return [...dead, ageFinding(found)];
+});
+
+/** The partitions of the service's tables, each with its bounds as PostgreSQL writes them. */
+const READ_PARTITIONS = namedStatement(
+  "read-partitions",
+  `select parent.oid::regclass::text as table, pg_get_expr(child.relpartbound, child.oid) as bounds, clock_timestamp() as now
+  from pg_inherits
+  join pg_class as parent on parent.oid = inhparent
+  join pg_class as child on child.oid = inhrelid
+  join pg_namespace as space on space.oid = parent.relnamespace
+  where space.nspname in ('bellhop', 'bellhop_state') and parent.relkind = 'p' and child.relkind in ('r', 'p')
+  order by 1, child.relname`,
+);
+
+/** A bound in milliseconds: the id of a request, or a timestamp; undefined for MINVALUE and MAXVALUE. */
+function momentOf(bound: string | undefined): number | undefined {
+  const text = /^'(.*)'$/.exec(bound ?? "")?.[1];
+  if (text === undefined) return undefined;
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(text)) return microsecondsOf(text) / 1000;
+  const parsed = Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"));
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/** From when to when a partition holds rows, in milliseconds since 1970. */
+function rangeOf(bounds: string): { from: number | undefined; to: number | undefined } {
+  const [, from, to] = /^FOR VALUES FROM \((.*)\) TO \((.*)\)$/.exec(bounds) ?? [];
+  return { from: momentOf(from), to: momentOf(to) };
+}
+
+function partitionFinding(table: string, bounds: readonly string[], now: number): Finding {
+  const id = "partitions.ahead";
+  const { from, to: end } = bounds
+    .map(rangeOf)
+    .reduce((latest, range) => ((range.to ?? 0) > (latest.to ?? 0) ? range : latest));
+  const counted = `${table} has ${countText(bounds.length, "partition")}`;
+  if (end === undefined) return ok(id, `${counted}.`);
+  const ends = `ends in ${spanText((end - now) / 1000)}`;
+  if (end > now + (end - (from ?? end))) return ok(id, `${counted}, the last one ${ends}.`);
+  return (end > now ? warning : error)(
+    id,
+    `${counted}, and the last one ${end > now ? ends : "has ended"}.`,
+    "Beyond it nothing can be stored: batches would be answered 503.",
+    "A running service makes them ahead once an hour: see its log for why it does not (rights, a lock that somebody holds).",
+  );
+}
+
+/** Whether the partitions of time are made ahead. */
+const partitions: Check = {
+  name: "partitions",
+  run: async ({ database: { pool } }) => {
+    const { rows } = await pool.query<{ table: string; bounds: string; now: Date }>(READ_PARTITIONS);
+    return [...Map.groupBy(rows, ({ table }) => table)].map(([table, of]) =>
+      partitionFinding(
+        table,
+        of.map(({ bounds }) => bounds),
+        of[0]?.now.getTime() ?? Date.now(),
+      ),
+    );
+  },
+};
+
+/** Without a schedule: how long a stolen copy may stay useful. */
+const KEY_DAYS_MAX = 120;
+/** Running nodes rotate within a day; a key that is later than this is not rotated automatically. */
+const LATE_DAYS = 3;
+
+function activeKeyFinding(keys: readonly KeySummary[], rotationDays: number): Finding {
+  const id = "keys.active";
+  const active = keys.find(({ state }) => state === "active");
+  if (active === undefined)
+    return keys.length === 0
+      ? warning(id, "There is no signing key yet.", "The first start makes one.", "Start the service.")
+      : error(
+          id,
+          "No signing key is active.",
+          "No token can be issued.",
+          "bellhop key rotate; if the database's clock was set back, fix that first.",
+        );
+  const days = Math.floor((Date.now() - active.createdAt.getTime()) / DAY_MS);
+  const count = (state: KeySummary["state"]) => keys.filter((key) => key.state === state).length;
+  const says = `The signing key is ${countText(days, "day")} old; ${count("announced")} announced, ${count("retiring")} retiring`;
+  if (days <= (rotationDays === 0 ? KEY_DAYS_MAX : rotationDays + LATE_DAYS)) return ok(id, `${says}.`);
+  return warning(
+    id,
+    `${says}${rotationDays === 0 ? "" : `, and due after ${rotationDays}`}.`,
+    "A copy of it can sign tokens until it is replaced.",
+    "bellhop key rotate: no token is refused by it. A running service does it automatically: see SIGNING_KEY_ROTATION_DAYS and its log.",
+  );
+}
+
+function opens(sealer: Sealer, bound: string, sealed: string): boolean {
+  try {
+    sealer.open(bound, sealed);
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof AuthSetupError)) throw cause;
+    return false;
+  }
+}
+
+function encryptionFinding(
+  { keyEncryptionKey }: Config,
+  sealer: Sealer,
+  { values, behind }: SealedState,
+): Finding {
+  const id = "keys.encryption";
+  const shut = behind.filter(({ bound, sealed }) => !opens(sealer, bound, sealed));
+  const secrets = countText(values, "secret");
+  const lie = countText(values, "secret lies", "secrets lie");
+  if (shut.length > 0)
+    return error(
+      id,
+      `${shut.length} of ${secrets} in the database ${shut.length === 1 ? "does" : "do"} not open with KEY_ENCRYPTION_KEY (${shut[0]?.bound} the first).`,
+      "The service does not start, or cannot use them: signing keys, peppers, webhook secrets, payloads.",
+      "Set KEY_ENCRYPTION_KEY to the key of this installation, or name the one before it in KEY_ENCRYPTION_KEY_PREVIOUS; both are kept apart from backups.",
+    );
+  if (keyEncryptionKey === undefined) return ok(id, `${lie} readable, as no KEY_ENCRYPTION_KEY is set.`);
+  if (behind.length === 0) return ok(id, `${lie} encrypted under KEY_ENCRYPTION_KEY.`);
+  return warning(
+    id,
+    `${behind.length} of ${secrets} in the database ${behind.length === 1 ? "lies" : "lie"} under a former key, or readable.`,
+    "Whoever has that key, or reads a copy of the database, has them.",
+    "bellhop key reseal (each start of the service does it, too); rotate what may have been read.",
+  );
+}
+
+/** The keys that sign tokens, and how secrets lie in the database. */
+const keys: Check = {
+  name: "keys",
+  run: async ({ config, database: { pool } }) => {
+    const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+    return [
+      activeKeyFinding(await listKeys({ internals: { pool } }), config.signingKeyRotationDays),
+      encryptionFinding(config, sealer, await readSealedState(pool, sealer)),
+    ];
+  },
+};
+
+function pepperFinding(peppers: readonly PepperSummary[]): Finding {
+  const id = "secrets.pepper";
+  const former = peppers.find(({ isCurrent }) => !isCurrent);
+  if (former === undefined) return ok(id, "Clients' secrets are digested with one pepper.");
+  return warning(
+    id,
+    `Two peppers are live; ${countText(former.secrets, "secret depends", "secrets depend")} on the former one.`,
+    "A rotation is not over: whoever has the former pepper has it for those secrets.",
+    former.secrets === 0
+      ? "bellhop pepper retire."
+      : "Wait until they were used, or give their clients new ones (bellhop pepper status --json names them); then bellhop pepper retire.",
+  );
+}
+
+function payloadFinding(
+  { encryptPayloads, payloadKeyRotationDays: days }: Config,
+  payloadKeys: readonly PayloadKeySummary[],
+): Finding {
+  const id = "secrets.payloads";
+  const current = payloadKeys.find(({ retiredAt }) => retiredAt === null);
+  if (!encryptPayloads && current === undefined) return ok(id, "Batches are stored readable.");
+  if (!encryptPayloads)
+    return warning(
+      id,
+      "There is a payload key, and ENCRYPT_PAYLOADS is off here.",
+      "What a node with these settings accepts is stored readable, beside what was encrypted before.",
+      "Set ENCRYPT_PAYLOADS=yes on every node, or leave it off on purpose.",
+    );
+  if (current === undefined)
+    return warning(
+      id,
+      "ENCRYPT_PAYLOADS is on and there is no payload key yet.",
+      "Batches are stored readable until there is one.",
+      "Start the service; it waits until every running node knows KEY_ENCRYPTION_KEY, and logs those that do not.",
+    );
+  const age = Math.floor((Date.now() - current.createdAt.getTime()) / DAY_MS);
+  const says = `Batches are encrypted under a payload key of ${countText(age, "day")}`;
+  if (days === 0 || age <= days + LATE_DAYS) return ok(id, `${says}.`);
+  return warning(
+    id,
+    `${says}, due after ${days}.`,
+    "No running node replaces it.",
+    "bellhop payload-key rotate, and look into the log of the service.",
+  );
+}
+
+/** What clients' secrets are digested with, and what batches are encrypted with. */
+const secrets: Check = {
+  name: "secrets",
+  run: async ({ config, database: { pool } }) => {
+    const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+    return [
+      payloadFinding(config, await listPayloadKeys(pool)),
+      pepperFinding(await listPeppers({ internals: { pool, sealer } })),
+    ];
+  },
+};
+
+const LAG_SECONDS_MAX = 30;
+const LONG_LAG_SECONDS = 300;
+
+function nodeFinding(present: ReadonlyMap<Presence, number>): Finding {
+  const id = "nodes.present";
+  const count = (role: Presence) => present.get(role) ?? 0;
+  const says = `${countText(count("accept"), "node accepts", "nodes accept")}, ${countText(count("read"), "reads", "read")}, ${countText(count("apply"), "thread applies", "threads apply")}`;
+  const missing = (["accept", "apply", "read"] as const).filter((role) => count(role) === 0);
+  if (missing.length === 0) return ok(id, `${says}.`);
+  if (missing.length === 3)
+    return warning(
+      id,
+      "No node is running on this database.",
+      "Nothing is accepted, applied or answered.",
+      "Start the service (npm start), or see why its supervisor does not.",
+    );
+  return error(
+    id,
+    `${says}: no node has the role ${missing.join(" or ")}.`,
+    "What is accepted waits to be applied, or partners are answered 404 or 503.",
+    `Start a node with --role ${missing.join(",")}.`,
+  );
+}
+
+function bucketFinding(unowned: number, appliers: number): Finding {
+  const id = "buckets.owned";
+  if (unowned === 0) return ok(id, `All ${BUCKET_COUNT} buckets have an owner.`);
+  const says = `${unowned} of ${BUCKET_COUNT} buckets have no owner`;
+  if (appliers === 0) return ok(id, `${says}: no node applies.`);
+  return warning(
+    id,
+    `${says} although ${countText(appliers, "thread applies", "threads apply")}.`,
+    "What is accepted for their properties waits. Just after a node came or went this is so for two seconds.",
+    "Look again in ten seconds; if it stays, see the logs of the nodes that apply.",
+  );
+}
+
+async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
+  const id = "apply.lag";
+  const lag = await (await lookForLag(pool)).read();
+  if (lag.waiting === 0) return ok(id, "Everything that was accepted is applied.");
+  const says = `${countText(lag.waiting, "part")} of batches ${lag.waiting === 1 ? "waits" : "wait"} to be applied, the oldest for ${spanText(lag.seconds)}.`;
+  if (lag.seconds <= LAG_SECONDS_MAX) return ok(id, says);
+  return (lag.seconds > LONG_LAG_SECONDS && appliers > 0 ? error : warning)(
+    id,
+    says,
+    "What is read is older than what was sent; nothing is lost.",
+    appliers === 0
+      ? "Start a node that applies."
+      : "See bellhop_apply_failures_total and the log: if it grows, apply is stuck on what the log names; else more arrives than is applied: add nodes that apply.",
+  );
+}
+
+/** Which nodes are present, which buckets have owners, and what waits. */
+const appliers: Check = {
+  name: "appliers",
+  run: async ({ database: { pool } }) => {
+    const present = await withClient(pool, countPresent);
+    const applying = present.get("apply") ?? 0;
+    return [
+      nodeFinding(present),
+      bucketFinding(await countUnownedBuckets(pool), applying),
+      await lagFinding(pool, applying),
+    ];
+  },
+};
+
+/** Some nodes of 64 threads; each log writer costs every read of an applier an index scan a bucket. */
+const LOG_WRITERS_MAX = 500;
+
+/** The connections that accepted batches, as far as appliers still read them. */
+const logWriters = rowCheck<{ readonly read: number; readonly abandoned: number }>(
+  "log-writers",
+  readStatement(new URL("./sql/count-log-writers.sql", import.meta.url)),
+  ({ read, abandoned }) => {
+    const says = `${countText(read, "log writer is", "log writers are")} read, ${abandoned} of sessions that are gone.`;
+    if (read <= LOG_WRITERS_MAX) return [ok("log-writers.read", says)];
+    return [
+      warning(
+        "log-writers.read",
+        says,
+        "Each makes every read of an applier longer. Those that ended are removed once all of them is applied.",
+        "See why nodes lose their connections (bellhop_log_writer_failures_total, their logs), and the finding apply.lag.",
+      ),
+    ];
+  },
+);
+
+/** Quarantined records by reason, and the oldest of each; $1 records at most are counted. */
+const READ_QUARANTINED = namedStatement(
+  "read-quarantined",
+  `select code, count(*)::integer as count, min(request_id::text) as oldest
+  from (
+    select code, request_id from bellhop.quarantine where state = 'h' order by request_id limit $1
+  ) as quarantined
+  group by code
+  order by 2 desc, code`,
+);
+const COUNTED_MAX = 10_000;
+
+/** Records that wait for an operator's decision. */
+const quarantine: Check = {
+  name: "quarantine",
+  run: async ({ database: { pool } }) => {
+    const id = "quarantine.records";
+    const { rows } = await pool.query<{ code: string; count: number; oldest: string }>({
+      ...READ_QUARANTINED,
+      values: [COUNTED_MAX],
+    });
+    const total = rows.reduce((sum, { count }) => sum + count, 0);
+    if (total === 0) return [ok(id, "No record is quarantined.")];
+    const oldest = Math.min(...rows.map((row) => microsecondsOf(row.oldest)));
+    const reasons = rows.map(({ code, count }) => `${count} ${code}`).join(", ");
+    const counted =
+      total === COUNTED_MAX ? `At least ${total} records are` : countText(total, "record is", "records are");
+    return [
+      warning(
+        id,
+        `${counted} quarantined (${reasons}), the oldest for ${spanText(Date.now() / 1000 - oldest / 1e6)}.`,
+        "They are in no figure until an operator releases them; their partners were notified.",
+        "bellhop quarantine list, then release or discard each; docs/operations.md says which when.",
+      ),
+    ];
+  },
+};
+
+/** Erasures, those that an hour has not finished, and those that have come since the list was exported. */
+const COUNT_ERASURES = namedStatement(
+  "count-erasures",
+  `select count(*)::integer as all,
+    (count(*) filter (where finished_at is null and started_at < clock_timestamp() - interval '1 hour'))::integer as unfinished,
+    (count(*) filter (where started_at > coalesce(exported.at, '-infinity')))::integer as unexported
+  from bellhop.erasure
+  cross join (
+    select max(occurred_at) as at from bellhop.audit_entry where what = 'export-erasures'
+  ) as exported`,
+);
+
+/** Whether every erasure is finished, and whether a restore would know of it. */
+const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; readonly unexported: number }>(
+  "erasures",
+  COUNT_ERASURES,
+  ({ all, unfinished, unexported }) => [
+    unfinished === 0
+      ? ok("erasures.finished", `${countText(all, "erasure", "erasures")}, none of them cut off.`)
+      : warning(
+          "erasures.finished",
+          `${countText(unfinished, "erasure is", "erasures are")} not finished for more than an hour.`,
+          "A guest who asked to be forgotten may still be found.",
+          "bellhop erasure list, then bellhop erasure resume ERASURE_ID.",
+        ),
+    unexported === 0
+      ? ok("erasures.exported", "Every erasure has gone out with the list.")
+      : warning(
+          "erasures.exported",
+          `${countText(unexported, "erasure is", "erasures are")} in no file: the list was not exported since.`,
+          "No backup has the list: a restore after the loss of this database would bring those guests back.",
+          "bellhop erasure export FILE, and keep the file apart from the backups.",
+        ),
+  ],
+);
+
+/** A service runs retention once an hour at least (keep-retention.ts), and waits where other work has the log. */
+const RETENTION_GRACE_MS = 3 * 3_600_000;
+
+function overdueFinding({ isAnyTerm, isDistributed, windows, unopened }: Overdue): Finding {
+  const id = "retention.expired";
+  if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
+  if (isDistributed)
+    return warning(
+      id,
+      "Terms are set, and the tables are distributed: windows are not replaced on Citus.",
+      "Nothing expires, whatever its term.",
+      "Remove the terms (bellhop retention unset), so that nobody relies on them.",
+    );
+  const [oldest] = windows.toSorted((left, right) => left.until.localeCompare(right.until));
+  const parts =
+    oldest === undefined
+      ? []
+      : [
+          `${countText(windows.length, "window has", "windows have")} something in ${windows.length === 1 ? "it" : "them"} that was to be gone, the oldest (${oldest.window}) ends at ${oldest.until}`,
+        ];
+  if (unopened.length > 0) parts.push(`${unopened.join(", ")} has no windows yet`);
+  if (parts.length === 0) return ok(id, "What is past its term is gone.");
+  return warning(
+    id,
+    `${parts.join("; ")}.`,
+    "Data past its term is still stored, and the disk fills.",
+    "bellhop retention run, and look why no service does it: none that applies, batches of that time that are not applied, a backup, replay or erasure that never ends.",
+  );
+}
+
+const retention: Check = {
+  name: "retention",
+  run: async ({ database: { pool } }) => [
+    overdueFinding(await withClient(pool, (client) => findOverdue(client, RETENTION_GRACE_MS))),
+  ],
+};
+
+/** A week of batches is about what partners' senders can be asked to send again. */
+const BACKUP_SECONDS_MAX = 7 * 86_400;
+
+interface Backups {
+  readonly takenSeconds: number | null;
+  readonly madeSeconds: number | null;
+  readonly archivedSeconds: number | null;
+}
+
+/** Whether there is a backup of this database that is not old. */
+const backups = rowCheck<Backups>(
+  "backups",
+  readStatement(new URL("./sql/read-backups.sql", import.meta.url)),
+  ({ takenSeconds, madeSeconds, archivedSeconds }) => {
+    const id = "backups.taken";
+    if (archivedSeconds !== null && archivedSeconds < BACKUP_SECONDS_MAX)
+      return [ok(id, `The server archives its write-ahead log, last ${spanText(archivedSeconds)} ago.`)];
+    const says =
+      takenSeconds === null
+        ? `No backup of this database has been taken since it was made, ${spanText(madeSeconds ?? 0)} ago.`
+        : `The last backup was taken ${spanText(takenSeconds)} ago.`;
+    if ((takenSeconds ?? madeSeconds ?? 0) < BACKUP_SECONDS_MAX) return [ok(id, says)];
+    const means = "If the database is lost, everything accepted since is lost.";
+    const advice =
+      "bellhop backup each night to another machine, and a drill each month (docs/backup.md). Backups by other tools are not known here.";
+    return [warning(id, says, means, advice)];
+  },
+);
+
+/** Deliveries are tried within a second of their time. */
+const LATE_SECONDS_MAX = 300;
+
+interface Webhooks {
+  readonly endpoints: number;
+  readonly paused: number;
+  readonly failing: number;
+  readonly dead: number;
+  readonly lateSeconds: number | null;
+}
+
+/** Receivers that are not reached, and dead letters. */
+const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COUNTED_MAX] }, (found) => {
+  const { endpoints, paused, failing, dead, lateSeconds } = found;
+  const findings: Finding[] = [];
+  if (paused + failing > 0)
+    findings.push(
+      warning(
+        "webhooks.receivers",
+        `${countText(paused, "endpoint is", "endpoints are")} paused and ${countText(failing, "fails", "fail")} for more than an hour, of ${endpoints}.`,
+        "Their partners are not notified; what they miss waits, or is dropped as docs/webhooks.md says.",
+        "bellhop webhook list says which and why; ask the partner, then bellhop webhook resume.",
+      ),
+    );
+  if (dead > 0)
+    findings.push(
+      warning(
+        "webhooks.dead-letters",
+        `${countText(dead, "message was", "messages were")} given up.`,
+        "Their receivers have never accepted them.",
+        "bellhop webhook dead-letters, and redrive them when the receiver is well.",
+      ),
+    );
+  if ((lateSeconds ?? 0) > LATE_SECONDS_MAX)
+    findings.push(
+      warning(
+        "webhooks.delivery",
+        `The oldest message should have been tried ${spanText(lateSeconds ?? 0)} ago.`,
+        "No node delivers: nodes with the role apply do.",
+        "Start one, or see its log.",
+      ),
+    );
+  if (findings.length > 0) return findings;
+  return [ok("webhooks.receivers", `${countText(endpoints, "endpoint")}, none paused or failing.`)];
+});
+
+/** A cold start takes hours, of a large group days. */
+const BACKFILL_DAYS_MAX = 7;
+
+interface Leftovers {
+  readonly openBackfills: number;
+  readonly schemas: readonly { schema: string; bytes: number }[];
+  readonly sandboxes: number;
+}
+
+const LEFTOVERS = { ...READ_LEFTOVERS, values: [BACKFILL_DAYS_MAX, SANDBOX_CLIENT_CODE] };
+
+/** What was begun and not ended, or left behind. */
+const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }) => {
+  const findings = found.schemas.map(({ schema, bytes }) =>
+    warning(
+      "leftovers.schemas",
+      `The schema ${schema} (${sizeText(bytes)}) remains of a replay.`,
+      "Nothing reads it. A replay that runs just now has one too.",
+      `drop schema ${schema} cascade, once nobody looks at it.`,
+    ),
+  );
+  if (found.openBackfills > 0)
+    findings.push(
+      warning(
+        "leftovers.backfills",
+        `${countText(found.openBackfills, "backfill is", "backfills are")} open for more than ${BACKFILL_DAYS_MAX} days.`,
+        "An open one holds back what insights may call settled.",
+        "bellhop backfill list --state open; ask its partner to close it, or bellhop backfill abandon.",
+      ),
+    );
+  if (found.sandboxes > 0 && !config.sandbox)
+    findings.push(
+      error(
+        "leftovers.sandbox",
+        "The sandbox client of a start on a laptop may still push.",
+        "Its secret was printed to a terminal.",
+        "bellhop client list, then bellhop client revoke it.",
+      ),
+    );
+  return findings.length > 0 ? findings : [ok("leftovers", "Nothing is left behind.")];
+});
+
+/** Checks of the service's own tables, as the migrations of this version have made them. */
+export const SCHEMA_CHECKS: readonly Check[] = [
+  tables,
+  partitions,
+  keys,
+  secrets,
+  appliers,
+  logWriters,
+  quarantine,
+  erasures,
+  retention,
+  backups,
+  webhooks,
+  leftovers,
+];

@@ -1,0 +1,534 @@
+import type pg from "pg";
+import { countText, sizeText, spanText } from "../../cli/amounts.ts";
+import type { Config } from "../../config.ts";
+import { isDistributed } from "../../platform/db/distribution.ts";
+import { readMigrations } from "../../platform/db/migration-files.ts";
+import { findRecords } from "../../platform/db/migration-records.ts";
+import { freeDiskBytes } from "../../platform/db/open-database.ts";
+import { QUESTION_CONNECTIONS } from "../../platform/db/pool.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { readUnfinished } from "../../platform/db/unfinished.ts";
+import { durabilityGapsOf, readWorkers } from "../../platform/db/workers.ts";
+import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
+
+const READ_SERVER = readStatement(new URL("./sql/read-server.sql", import.meta.url));
+const READ_TRANSACTIONS = readStatement(new URL("./sql/read-transactions.sql", import.meta.url));
+
+const VERSION_NUMBER_MIN = 150_000;
+
+interface Server {
+  readonly version: string;
+  readonly versionNumber: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly isStandby: boolean;
+  readonly encoding: string;
+  readonly collationMadeBy: string | null;
+  readonly collationNow: string | null;
+  readonly bytes: number;
+  readonly isLocal: boolean;
+  readonly isEncrypted: boolean;
+}
+
+function versionFinding({ version, versionNumber, bytes, encoding, isStandby }: Server): Finding {
+  const wrong = [
+    versionNumber < VERSION_NUMBER_MIN ? "is older than 15" : [],
+    isStandby ? "is a read-only standby" : [],
+    encoding === "UTF8" ? [] : `has the encoding ${encoding}`,
+  ].flat();
+  if (wrong.length === 0)
+    return ok("database.server", `PostgreSQL ${version}, ${sizeText(bytes)} in this database.`);
+  return error(
+    "database.server",
+    `PostgreSQL ${version} ${wrong.join(" and ")}.`,
+    "The service refuses to start on it.",
+    "Name a primary of PostgreSQL 15 or newer with a UTF-8 database in DATABASE_URL.",
+  );
+}
+
+function durabilityFinding({ settings }: Server, workers: readonly string[]): Finding {
+  const id = "database.durability";
+  const own = ["fsync", "full_page_writes"].filter((name) => settings[name] !== "on");
+  const off = [...own.map((name) => `${name} = off`), ...workers];
+  if (off.length === 0)
+    return ok(
+      id,
+      `fsync and full_page_writes are on, commits wait for the disk (${settings["synchronous_commit"]}).`,
+    );
+  return error(
+    id,
+    `${off.join(", ")}.`,
+    "A batch that was answered 202 can be lost by a crash of the machine.",
+    "Switch it on in postgresql.conf of that server and reload; nothing has to be started again.",
+  );
+}
+
+function collationFinding({ collationMadeBy, collationNow }: Server): Finding {
+  const id = "database.collation";
+  if (collationMadeBy === collationNow)
+    return ok(id, "Texts are sorted as they were when the database was made.");
+  return warning(
+    id,
+    `The system sorts texts by its rules of version ${collationNow ?? "unknown"}; the database was made with ${collationMadeBy ?? "unknown"}.`,
+    "Indexes over texts may no longer find what is in them: an Idempotency-Key could be accepted twice.",
+    "reindex database, then alter database … refresh collation version, while the service is stopped.",
+  );
+}
+
+/** Settings of the server that work against the service. */
+function settingFindings({ settings }: Server): Finding[] {
+  const findings: Finding[] = [];
+  if (settings["track_activities"] === "off" || settings["track_counts"] === "off")
+    findings.push(
+      warning(
+        "database.statistics",
+        "track_activities or track_counts is off.",
+        "Nodes cannot see which of the others hang, and dead rows are never cleaned up.",
+        "Switch both on.",
+      ),
+    );
+  if (settings["autovacuum"] === "off")
+    findings.push(
+      warning(
+        "database.autovacuum",
+        "autovacuum is off.",
+        "Tables and their reading grow without bound.",
+        "Switch it on.",
+      ),
+    );
+  for (const name of ["idle_session_timeout", "transaction_timeout"])
+    if ((settings[name] ?? "0") !== "0")
+      findings.push(
+        warning(
+          `database.${name.replaceAll("_", "-")}`,
+          `${name} is ${settings[name]} ms.`,
+          "The server ends sessions that nodes keep open: log writers, appliers and their buckets go, and come again.",
+          `alter role … set ${name} = 0 for the role of the service.`,
+        ),
+      );
+  if (settings["data_checksums"] === "off")
+    findings.push(
+      warning(
+        "database.checksums",
+        "Data checksums are off.",
+        "A disk that returns other bytes than were written is not noticed.",
+        "Stop the server and run pg_checksums --enable, or take them with the next new cluster.",
+      ),
+    );
+  return findings;
+}
+
+function transportFinding({ isLocal, isEncrypted }: Server): Finding {
+  const id = "database.transport";
+  if (isLocal) return ok(id, "The database is on this machine.");
+  if (isEncrypted) return ok(id, "The connection to the database is encrypted.");
+  return warning(
+    id,
+    "The connection to the database leaves this machine readable.",
+    "Whoever is on the network between sees guests' data and the password's exchange.",
+    "Add sslmode=verify-full to DATABASE_URL, unless the network itself encrypts.",
+  );
+}
+
+/** What every guarantee rests on: the server's version, what it keeps on disk, how it sorts. */
+const server: Check = {
+  name: "database.server",
+  run: async ({ database: { pool } }) => {
+    const [found] = (await pool.query<Server>(READ_SERVER)).rows;
+    if (found === undefined) throw new Error("The statement read-server returned no row.");
+    const workers = (await isDistributed(pool)) ? (await readWorkers(pool)).flatMap(durabilityGapsOf) : [];
+    return [
+      versionFinding(found),
+      durabilityFinding(found, workers),
+      collationFinding(found),
+      ...settingFindings(found),
+      transportFinding(found),
+    ];
+  },
+};
+
+interface Rights {
+  readonly role: string;
+  readonly mayCreate: boolean;
+  readonly seesAll: boolean;
+  readonly endsAll: boolean;
+  readonly foreign: number;
+  readonly roles: number;
+}
+
+function ownershipFinding({ role, mayCreate, foreign }: Rights): Finding {
+  const id = "rights.schema";
+  if (!mayCreate)
+    return error(
+      id,
+      `The role ${role} may not create schemas in this database.`,
+      "The first start, a replay and some migrations fail.",
+      `grant create on database … to ${role}.`,
+    );
+  if (foreign === 0) return ok(id, `The role ${role} owns what the service made, and may make more.`);
+  return error(
+    id,
+    `${countText(foreign, "table or view", "tables and views")} of the service do not belong to the role ${role}.`,
+    "Migrations cannot change them, and partitions cannot be made.",
+    `reassign owned by … to ${role} (in this database), and start all nodes with one role.`,
+  );
+}
+
+/** What the role of the service may do. */
+const rights = rowCheck<Rights>(
+  "rights",
+  readStatement(new URL("./sql/read-rights.sql", import.meta.url)),
+  (found, { database }) => [
+    ownershipFinding(found),
+    (found.seesAll && found.endsAll) || database.embedded || found.roles < 2
+      ? ok("rights.sessions", "Nodes see each other's sessions.")
+      : warning(
+          "rights.sessions",
+          `${found.roles} roles use this database, and ${found.role} sees the sessions of its own alone.`,
+          "A node that hangs is not taken over from by nodes of another role.",
+          `grant pg_monitor, pg_signal_backend to ${found.role}, or start all nodes with one role.`,
+        ),
+  ],
+);
+
+/** How many connections there may be and are, and how many of them an ordinary role can have. */
+const READ_CONNECTIONS = namedStatement(
+  "read-connections",
+  `select
+    current_setting('max_connections')::integer
+      - coalesce(current_setting('superuser_reserved_connections', true)::integer, 0)
+      - coalesce(current_setting('reserved_connections', true)::integer, 0) as most,
+    (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used,
+    (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user) as "roleMost",
+    (select count(*)::integer from pg_stat_activity where usename = current_user) as "roleUsed",
+    (select nullif(datconnlimit, -1) from pg_database where datname = current_database()) as "databaseMost",
+    (select count(*)::integer from pg_stat_activity where datname = current_database()) as "databaseUsed"`,
+);
+
+interface Connections {
+  readonly most: number;
+  readonly used: number;
+  readonly roleMost: number | null;
+  readonly roleUsed: number;
+  readonly databaseMost: number | null;
+  readonly databaseUsed: number;
+}
+
+/** With fewer free connections an operator's own command may find none. */
+const FREE_CONNECTIONS_MIN = 3;
+
+/** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
+function connectionsOfNode(config: Config): number {
+  const questions = config.roles.includes("read") ? QUESTION_CONNECTIONS * config.httpThreads : 0;
+  const pools = 13 + 3 * Math.max(0, config.httpThreads - 3) + questions;
+  // Twice: a thread that has accepted a batch of a backfill has log writers for those, too.
+  const logWriters = config.roles.includes("accept") ? config.httpThreads * (config.acceptWriters + 1) : 0;
+  const appliers = config.roles.includes("apply") ? 4 * config.applyWriters : 0;
+  return pools + logWriters + appliers + 1;
+}
+
+const CONNECTIONS_ADVICE =
+  "Raise max_connections (or the limit of the role), lower HTTP_THREADS or APPLY_WRITERS, or run fewer nodes.";
+
+/** Whether there are connections left, and enough for one more node. */
+const connections = rowCheck<Connections>("connections", READ_CONNECTIONS, (found, { config, database }) => {
+  const id = "database.connections";
+  const bounds = [
+    { what: "the server", most: found.most, used: found.used },
+    { what: "the role", most: found.roleMost ?? found.most, used: found.roleUsed },
+    { what: "the database", most: found.databaseMost ?? found.most, used: found.databaseUsed },
+  ].map((bound) => ({ ...bound, free: bound.most - bound.used }));
+  const tightest = bounds.reduce((least, bound) => (bound.free < least.free ? bound : least));
+  const says = `${tightest.used} of ${tightest.most} connections of ${tightest.what} are in use`;
+  const wanted = connectionsOfNode(config);
+  if (tightest.free < FREE_CONNECTIONS_MIN) {
+    const means =
+      "A log writer or applier that has to be opened again finds no connection, and its node cannot accept or apply.";
+    return [error(id, `${says}.`, means, CONNECTIONS_ADVICE)];
+  }
+  // The embedded database has one node.
+  if (tightest.free >= wanted || database.embedded)
+    return [ok(id, `${says}; a node of these settings holds up to ${wanted}.`)];
+  const means = "A node that is added, or started before another has ended, may not get its connections.";
+  return [
+    warning(id, `${says}; one more node of these settings wants up to ${wanted}.`, means, CONNECTIONS_ADVICE),
+  ];
+});
+
+interface OpenTransaction {
+  readonly who: string;
+  readonly program: string;
+  readonly role: string;
+  readonly state: string;
+  readonly seconds: number;
+}
+
+/** Nothing of the service takes as long; a replay or an analyst's query may. */
+const LONG_TRANSACTION_SECONDS = 300;
+/** By then the tables that are written most have grown to a multiple, and reading them is slower. */
+const TOO_LONG_TRANSACTION_SECONDS = 3_600;
+
+/** Transactions that have been open for longer than this, the oldest first, 5 at most. */
+export async function oldestTransactions(
+  pool: pg.Pool,
+  openSeconds: number,
+): Promise<readonly OpenTransaction[]> {
+  return (await pool.query<OpenTransaction>({ ...READ_TRANSACTIONS, values: [openSeconds] })).rows;
+}
+
+/** Transactions that hold back the cleaning up of dead rows. */
+const transactions: Check = {
+  name: "transactions",
+  run: async ({ database: { pool } }) => {
+    const id = "database.transactions";
+    const open = await oldestTransactions(pool, LONG_TRANSACTION_SECONDS);
+    const [oldest] = open;
+    if (oldest === undefined)
+      return [ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`)];
+    const { who, program, role, state, seconds } = oldest;
+    return [
+      (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
+        id,
+        `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
+        "No row that has died since is cleaned up: tables grow, and applying gets slower.",
+        state === "prepared"
+          ? "commit prepared or rollback prepared it: nobody else will."
+          : "End it where it came from, or with select pg_terminate_backend(…).",
+      ),
+    ];
+  },
+};
+
+interface Replication {
+  readonly synchronousNames: string;
+  readonly replicas: readonly {
+    readonly name: string;
+    readonly isSynchronous: boolean;
+    readonly lagSeconds: number | null;
+    readonly lagBytes: number | null;
+  }[];
+  readonly slots: readonly {
+    readonly name: string;
+    readonly active: boolean;
+    readonly status: string | null;
+    readonly keptBytes: number | null;
+  }[];
+  readonly archivingFails: boolean;
+}
+
+const REPLICA_LAG_SECONDS_MAX = 60;
+/** More write-ahead log than the slot of a follower that keeps up ever holds back. */
+const KEPT_BYTES_MAX = 2 ** 30;
+
+function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
+  if (synchronousNames !== "" && !replicas.some(({ isSynchronous }) => isSynchronous))
+    return error(
+      "replication.synchronous",
+      `synchronous_standby_names is ${JSON.stringify(synchronousNames)}, and no such standby is connected.`,
+      "Every commit waits for it: no batch is answered 202.",
+      "Bring the standby back, or take it out of synchronous_standby_names and reload.",
+    );
+  const late = replicas.find(({ lagSeconds }) => (lagSeconds ?? 0) > REPLICA_LAG_SECONDS_MAX);
+  if (late !== undefined)
+    return warning(
+      "replication.lag",
+      `The standby ${late.name} is ${spanText(late.lagSeconds ?? 0)} (${sizeText(late.lagBytes ?? 0)}) behind.`,
+      "A fail-over to it now would lose what it has not received, unless it is synchronous.",
+      "Look at its disk and network, and at queries there that hold its recovery up.",
+    );
+  return ok(
+    "replication.lag",
+    replicas.length === 0
+      ? "No standby follows this server."
+      : `${countText(replicas.length, "standby follows", "standbys follow")} within ${REPLICA_LAG_SECONDS_MAX} s.`,
+  );
+}
+
+/** Standbys, replication slots and the archiver. */
+const replication = rowCheck<Replication>(
+  "replication",
+  readStatement(new URL("./sql/read-replication.sql", import.meta.url)),
+  (found) => {
+    const findings = [replicaFinding(found)];
+    for (const { name, active, status, keptBytes } of found.slots)
+      if (status === "lost")
+        findings.push(
+          warning(
+            "replication.slots",
+            `The replication slot ${name} has lost its write-ahead log.`,
+            "Its follower cannot go on and has to be made again.",
+            "Drop the slot (pg_drop_replication_slot), and make the follower again.",
+          ),
+        );
+      else if (!active && (keptBytes ?? 0) > KEPT_BYTES_MAX)
+        findings.push(
+          error(
+            "replication.slots",
+            `The replication slot ${name} is not used and holds back ${sizeText(keptBytes ?? 0)} of write-ahead log.`,
+            "It grows until the disk is full, and PostgreSQL stops.",
+            "Bring its follower back, or drop the slot (pg_drop_replication_slot).",
+          ),
+        );
+    if (found.archivingFails)
+      findings.push(
+        error(
+          "replication.archiving",
+          "The last try to archive write-ahead log failed.",
+          "There is no point-in-time recovery beyond that, and the log piles up until the disk is full.",
+          "See archive_command (or archive_library) and PostgreSQL's own log.",
+        ),
+      );
+    return findings;
+  },
+);
+
+/** How much write-ahead log a crash now would replay, and what bounds it; both in bytes. */
+const READ_WAL = namedStatement(
+  "read-wal",
+  `select
+    pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn)::float8 as "sinceCheckpoint",
+    (select setting::float8 * 1048576 from pg_settings where name = 'max_wal_size') as most
+  from pg_control_checkpoint()`,
+);
+
+/** 28 s of recovery were measured for this much (docs/decisions/0001-embedded-postgresql.md caps it at 512 MB). */
+const RECOVERED_BYTES_MAX = 4 * 2 ** 30;
+
+/** What a crash would have to be recovered from. */
+const writeAheadLog = rowCheck<{ readonly sinceCheckpoint: number; readonly most: number }>(
+  "write-ahead-log",
+  READ_WAL,
+  ({ sinceCheckpoint, most }) => {
+    const id = "database.write-ahead-log";
+    const says = `${sizeText(sinceCheckpoint)} of write-ahead log since the last checkpoint, max_wal_size ${sizeText(most)}.`;
+    if (sinceCheckpoint > 2 * most) {
+      const means =
+        "Checkpoints do not keep up with what is written: the disk is too slow, and a crash takes long to recover from.";
+      const advice = "Look at the disk's load, and at checkpoint_completion_target and max_wal_size.";
+      return [warning(id, says, means, advice)];
+    }
+    if (most <= RECOVERED_BYTES_MAX) return [ok(id, says)];
+    const means = "After a crash the database may be away for half a minute and more while it recovers.";
+    const advice =
+      "Lower max_wal_size to 1 GB or less, where batches should be accepted again within seconds.";
+    return [warning(id, says, means, advice)];
+  },
+);
+
+/** At so many times the floor an operator should make room, while nothing has happened yet. */
+const FLOORS_TO_WARN_AT = 8;
+
+/** The disk of the embedded database; that of another server cannot be seen from here. */
+const disk: Check = {
+  name: "disk",
+  run: async ({ config, database: { dataDirectory } }) => {
+    const id = "disk.free";
+    if (dataDirectory === undefined)
+      return [ok(id, "The database's disk is that of another server: its monitoring has to watch it.")];
+    const free = await freeDiskBytes(dataDirectory);
+    const floor = config.minFreeDiskBytes;
+    const says = `${sizeText(free)} are free under ${dataDirectory}`;
+    const advice = "Make room outside of that directory: everything in it is needed. See docs/operations.md.";
+    if (free < floor) {
+      const means = "Batches are answered 503; below half of it nothing is applied either.";
+      return [error(id, `${says}, below MIN_FREE_DISK_MIB (${sizeText(floor)}).`, means, advice)];
+    }
+    if (free >= FLOORS_TO_WARN_AT * floor) return [ok(id, `${says}.`)];
+    const means = "The log and the state grow with what is sent.";
+    return [warning(id, `${says}; at ${sizeText(floor)} batches are refused.`, means, advice)];
+  },
+};
+
+const CLOCK_READINGS = 5;
+const APART_SECONDS_MAX = 2;
+/** Beyond a minute, codes of webhooks (valid for five) and the limit of ten for records ahead of time go wrong. */
+const FAR_APART_SECONDS = 60;
+
+/** The database's clock less this machine's, in seconds; the error is half of the way there and back. */
+async function compareClocks(pool: pg.Pool): Promise<{ readonly seconds: number; readonly wayMs: number }> {
+  const askedAt = performance.now();
+  const before = Date.now();
+  const { rows } = await pool.query<{ now: number }>(
+    "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now",
+  );
+  const wayMs = performance.now() - askedAt;
+  return { seconds: ((rows[0]?.now ?? Number.NaN) - (before + wayMs / 2)) / 1000, wayMs };
+}
+
+/** This machine's clock against the database's, which decides. */
+const clock: Check = {
+  name: "clock",
+  run: async ({ database: { pool } }) => {
+    const id = "clock.difference";
+    let best = await compareClocks(pool);
+    for (let reading = 1; reading < CLOCK_READINGS; reading += 1) {
+      const next = await compareClocks(pool);
+      if (next.wayMs < best.wayMs) best = next;
+    }
+    const apart = Math.max(0, Math.abs(best.seconds) - best.wayMs / 2000);
+    if (apart <= APART_SECONDS_MAX)
+      return [ok(id, `This machine's clock and the database's agree to ${spanText(apart)}.`)];
+    return [
+      (apart > FAR_APART_SECONDS ? error : warning)(
+        id,
+        `The database's clock is ${spanText(apart)} ${best.seconds > 0 ? "ahead of" : "behind"} this machine's.`,
+        "One of them is wrong. Tokens, times of receipt and the quarantine go by the database's, the log and webhooks' times by this one.",
+        "Look at both against a time server (timedatectl, chronyc tracking), and let NTP keep them.",
+      ),
+    ];
+  },
+};
+
+/** Whether the database has the migrations of this version. */
+const migrations: Check = {
+  name: "migrations",
+  run: async ({ database: { pool } }) => {
+    const id = "database.migrations";
+    const unfinished = await readUnfinished(pool);
+    if (unfinished !== undefined)
+      return [
+        error(
+          "database.unfinished",
+          unfinished.note,
+          "No service and no other command starts on this database.",
+          "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
+        ),
+      ];
+    const known = await readMigrations();
+    const records = await findRecords(pool);
+    const names = new Set(records.map(({ name }) => name));
+    const newer = records.filter(({ name }) => !known.some((ours) => ours.name === name));
+    const missing = known.filter(({ name }) => !names.has(name));
+    if (newer.length > 0)
+      return [
+        warning(
+          id,
+          `The database has ${countText(newer.length, "migration")} that this version does not know, ${newer[0]?.name ?? ""} the first.`,
+          "A newer version has been started on it. What follows may be incomplete.",
+          "Use the newer version; docs/upgrades.md describes upgrades and rolling back.",
+        ),
+      ];
+    if (missing.length === 0)
+      return [ok(id, `The database has the ${known.length} migrations of this version.`)];
+    return [
+      warning(
+        id,
+        `The database has not had ${countText(missing.length, "migration")} of this version, ${missing[0]?.name ?? ""} the first.`,
+        "This version has not been started on it yet: checks that need its tables are skipped.",
+        "Start the service: it migrates automatically.",
+      ),
+    ];
+  },
+};
+
+/** Checks of the server, whatever is in the database. */
+export const SERVER_CHECKS: readonly Check[] = [
+  server,
+  rights,
+  connections,
+  transactions,
+  replication,
+  writeAheadLog,
+  disk,
+  clock,
+  migrations,
+];

@@ -1,0 +1,158 @@
+import { availableParallelism, totalmem } from "node:os";
+import { sizeText } from "../../cli/amounts.ts";
+import type { Config } from "../../config.ts";
+import { type Check, error, type Finding, ok, warning } from "./finding.ts";
+
+const LOOPBACK = /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/;
+
+/** Whether other machines can reach a host or an address. */
+function isBeyondLoopback(hostOrAddress: string): boolean {
+  const host = URL.canParse(hostOrAddress) ? new URL(hostOrAddress).hostname : hostOrAddress;
+  return !LOOPBACK.test(host);
+}
+
+function environmentFinding(config: Config): Finding {
+  const id = "settings.environment";
+  if (config.production) return ok(id, "NODE_ENV says that this is production.");
+  if (config.databaseUrl === undefined && !isBeyondLoopback(config.host))
+    return ok(id, "A service for this machine alone, with the sandbox client.");
+  return warning(
+    id,
+    "NODE_ENV is not production, yet others can reach this service or its database.",
+    "A node that stops refuses requests at once instead of leaving its balancer first, and checks are those of a laptop.",
+    "Set NODE_ENV=production.",
+  );
+}
+
+/** The addresses that documents and tokens name. */
+function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
+  const id = "settings.addresses";
+  if (!production) return [];
+  if (baseUrl === undefined)
+    return [
+      warning(
+        id,
+        "BASE_URL is not set.",
+        "Documents name http://HOST:PORT, and the first start makes that the issuer of every token for good (docs/decisions/0002-issuer.md).",
+        "Set BASE_URL, and AUTH_URL where it differs, to the https addresses that partners use.",
+      ),
+    ];
+  const plain = [
+    ["BASE_URL", baseUrl],
+    ["AUTH_URL", authUrl ?? baseUrl],
+  ].filter(([, address = ""]) => address.startsWith("http:") && isBeyondLoopback(address));
+  if (plain.length === 0) return [ok(id, `Partners reach it at ${baseUrl}.`)];
+  return [
+    error(
+      id,
+      `${plain.map(([name]) => name).join(" and ")} begins with http://.`,
+      "Secrets, tokens and guests' data cross the network readable, and nobody can log in to the console.",
+      "Put a proxy with TLS in front (docs/deployment.md) and set the https address.",
+    ),
+  ];
+}
+
+const MIB = 1_048_576;
+/** Measured under full load (docs/measurements.md): what a process holds beside its bodies, and each of its threads. */
+const PROCESS_BYTES = 120 * MIB;
+const THREAD_BYTES = 45 * MIB;
+const EMBEDDED_POSTGRES_BYTES = 400 * MIB;
+
+/** Memory that a service of this configuration holds under full load, in bytes. */
+function memoryWanted(config: Config): number {
+  const threads =
+    (config.roles.includes("apply") ? config.applyWriters : 0) +
+    (config.httpThreads > 1 ? config.httpThreads : 0);
+  const embedded = config.databaseUrl === undefined ? EMBEDDED_POSTGRES_BYTES : 0;
+  return PROCESS_BYTES + threads * THREAD_BYTES + config.limits.bodiesInFlightBytesMax + embedded;
+}
+
+function memoryFinding(config: Config): Finding {
+  const limit = process.constrainedMemory();
+  const available = limit > 0 && limit < totalmem() ? limit : totalmem();
+  const [wanted, has] = [memoryWanted(config), sizeText(available)];
+  if (wanted <= available)
+    return ok("settings.memory", `About ${sizeText(wanted)} under full load, of ${has}.`);
+  return warning(
+    "settings.memory",
+    `About ${sizeText(wanted)} are wanted under full load, and there are ${has}.`,
+    "The kernel kills the service under load; nothing accepted is lost, but it is away until it has started again.",
+    "Give it more memory, or lower BODIES_IN_FLIGHT_BYTES, HTTP_THREADS or APPLY_WRITERS.",
+  );
+}
+
+/** Dangerous settings: when, and the finding then. */
+function dangers(config: Config): readonly (readonly [isDangerous: boolean, finding: Finding])[] {
+  const { inflatedBytesMax, bodiesInFlightBytesMax, bodyBytesMax } = config.limits;
+  const cores = availableParallelism();
+  return [
+    [
+      config.keyEncryptionKey === undefined && config.production,
+      warning(
+        "settings.key-encryption",
+        "KEY_ENCRYPTION_KEY is not set.",
+        "Whoever reads the database or a backup of it can sign tokens in the name of every client.",
+        "Set it (openssl rand -base64 32), keep it apart from backups, and start the service again.",
+      ),
+    ],
+    [
+      config.metricsToken === undefined && isBeyondLoopback(config.host),
+      warning(
+        "settings.metrics",
+        "METRICS_TOKEN is not set, and HOST can be reached by others.",
+        "Whoever reaches /metrics reads how much is sent and what fails.",
+        "Set METRICS_TOKEN, or keep /metrics from outsiders in the proxy.",
+      ),
+    ],
+    [
+      config.allowUnsafeDurability,
+      warning(
+        "settings.durability",
+        "ALLOW_UNSAFE_DURABILITY is yes.",
+        "The service starts on a database that may lose what it has answered 202.",
+        "Set it to no, unless the storage is durable without it.",
+      ),
+    ],
+    [
+      config.databaseUrl === undefined && config.minFreeDiskBytes === 0,
+      warning(
+        "settings.disk-floor",
+        "MIN_FREE_DISK_MIB is 0.",
+        "Batches are accepted until PostgreSQL cannot write its log, and panics.",
+        "Leave it at its default of 512.",
+      ),
+    ],
+    [
+      inflatedBytesMax + bodyBytesMax > bodiesInFlightBytesMax,
+      warning(
+        "settings.body-limits",
+        `The largest body (${sizeText(bodyBytesMax)}, and ${sizeText(inflatedBytesMax)} inflated) is more than all bodies may have at once (${sizeText(bodiesInFlightBytesMax)}).`,
+        "A body that the limits allow is answered 503 for ever.",
+        "Raise BODIES_IN_FLIGHT_BYTES, or lower INFLATED_LIMIT_BYTES.",
+      ),
+    ],
+    [
+      config.httpThreads > 2 * cores,
+      warning(
+        "settings.threads",
+        `HTTP_THREADS is ${config.httpThreads} on ${cores} cores.`,
+        "Each thread costs memory and connections, and more than cores serve no faster.",
+        "Set it to the number of cores, or leave it out.",
+      ),
+    ],
+  ];
+}
+
+/** The settings alone, and those that go badly together. */
+export const settings: Check<Config> = {
+  name: "settings",
+  run: (config) => [
+    environmentFinding(config),
+    ...addressFindings(config),
+    ...(config.keyEncryptionKey === undefined
+      ? []
+      : [ok("settings.key-encryption", "KEY_ENCRYPTION_KEY is set.")]),
+    memoryFinding(config),
+    ...dangers(config).flatMap(([isDangerous, finding]) => (isDangerous ? [finding] : [])),
+  ],
+};
