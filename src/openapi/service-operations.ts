@@ -1,13 +1,13 @@
-import { ANYWHERE } from "../platform/http/openapi/errors.ts";
+import { ANYWHERE, jsonAnswer, refusals } from "../platform/http/openapi/errors.ts";
 import { headersOf } from "../platform/http/openapi/headers.ts";
 import {
   type Answer,
   type Operation,
   type PathItem,
-  refTo,
   type Schema,
   schemaOf,
 } from "../platform/http/openapi/model.ts";
+import { choice, constant, objectOf, text } from "../platform/http/openapi/schema.ts";
 
 function open(
   words: Pick<Operation, "operationId" | "summary" | "description">,
@@ -19,17 +19,14 @@ function open(
       ...words,
       tags: ["Service"],
       security,
-      responses: {
-        ...ANYWHERE,
-        400: refTo("responses", "BadRequest"),
-        ...responses,
-        500: refTo("responses", "Internal"),
-      },
+      responses: { ...ANYWHERE, ...refusals({ 400: "BadRequest", 500: "Internal" }), ...responses },
     },
   };
 }
 
 const headers = headersOf("Cache-Control");
+const ROLES = ["accept", "apply", "read"];
+const UNREADY = "The accept log has no database connection.";
 
 /** The headers of what changes only with the deployment: it may be kept for a while, and then asked for again by its tag. */
 const keptHeaders: NonNullable<Answer["headers"]> = {
@@ -79,16 +76,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         "For a supervisor: no answer means that the process is to be restarted. It says nothing about the database.",
     },
     {
-      200: {
-        description: "It is.",
-        headers,
-        content: {
-          "application/json": {
-            schema: schemaOf("Health"),
-            examples: { alive: { value: { status: "alive" } } },
-          },
-        },
-      },
+      200: jsonAnswer("It is.", "Health", { alive: { status: "alive" } }, headers),
     },
   ),
   "/readyz": open(
@@ -99,34 +87,13 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none. A node that accepts is ready when it can accept.",
     },
     {
-      200: {
-        description: "It can.",
+      200: jsonAnswer("It can.", "Readiness", { ready: { status: "ready", roles: ROLES } }, headers),
+      503: jsonAnswer(
+        "It cannot now.",
+        "Readiness",
+        { unready: { status: "unready", roles: ROLES, reason: UNREADY } },
         headers,
-        content: {
-          "application/json": {
-            schema: schemaOf("Readiness"),
-            examples: { ready: { value: { status: "ready", roles: ["accept", "apply", "read"] } } },
-          },
-        },
-      },
-      503: {
-        description: "It cannot now.",
-        headers,
-        content: {
-          "application/json": {
-            schema: schemaOf("Readiness"),
-            examples: {
-              unready: {
-                value: {
-                  status: "unready",
-                  roles: ["accept", "apply", "read"],
-                  reason: "The accept log has no database connection.",
-                },
-              },
-            },
-          },
-        },
-      },
+      ),
     },
   ),
   "/openapi.json": open(
@@ -166,7 +133,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
     },
     {
       200: textAnswer("The metrics.", "text/plain", "# TYPE bellhop_http_requests_total counter\n"),
-      401: refTo("responses", "NoMetricsToken"),
+      ...refusals({ 401: "NoMetricsToken" }),
     },
     [{}, { metricsToken: [] }],
   ),
@@ -174,25 +141,13 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
 
 /** The schemas of what tells of the service itself. */
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Health: {
-    type: "object",
-    description: "The process answers.",
-    required: ["status"],
-    properties: {
-      status: { type: "string", const: "alive", description: "Always `alive`.", examples: ["alive"] },
-    },
-  },
-  Readiness: {
-    type: "object",
-    description: "Whether the node can do what it is there for.",
-    required: ["status", "roles"],
-    properties: {
-      status: {
-        type: "string",
-        enum: ["ready", "unready"],
-        description: "Whether it can.",
-        examples: ["ready"],
-      },
+  Health: objectOf("The process answers.", {
+    status: constant("Always `alive`.", "alive"),
+  }),
+  Readiness: objectOf(
+    "Whether the node can do what it is there for.",
+    {
+      status: choice("Whether it can.", ["ready", "unready"], "ready"),
       roles: {
         type: "array",
         maxItems: 3,
@@ -200,28 +155,13 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: "What the node is there for.",
         examples: [["accept", "apply", "read"]],
       },
-      reason: {
-        type: "string",
-        maxLength: 1024,
-        pattern: "^[^\\u0000]*$",
-        description: "Why not.",
-        examples: ["The accept log has no database connection."],
-      },
+      reason: text("Why not.", 1024, "The accept log has no database connection."),
     },
-  },
-  OpenApi: {
-    type: "object",
-    description: "An OpenAPI document.",
-    required: ["openapi", "info", "paths"],
-    properties: {
-      openapi: {
-        type: "string",
-        const: "3.1.0",
-        description: "The version of OpenAPI.",
-        examples: ["3.1.0"],
-      },
-      info: { type: "object", description: "What the API is." },
-      paths: { type: "object", description: "Its addresses." },
-    },
-  },
+    "reason",
+  ),
+  OpenApi: objectOf("An OpenAPI document.", {
+    openapi: constant("The version of OpenAPI.", "3.1.0"),
+    info: { type: "object", description: "What the API is." },
+    paths: { type: "object", description: "Its addresses." },
+  }),
 };

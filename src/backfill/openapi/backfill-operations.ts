@@ -1,22 +1,19 @@
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../../ingest/openapi/record-examples.ts";
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { jsonAnswer, jsonContent, REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import {
   type Answer,
   type Operation,
   type Parameter,
   type PathItem,
-  refTo,
-  type Schema,
   schemaOf,
 } from "../../platform/http/openapi/model.ts";
 import { PAGE_PARAMETERS, query } from "../../query/openapi/read-parameters.ts";
 import { EXAMPLE_COUNTS } from "../../query/openapi/read-schemas.ts";
-import { type BACKFILL_SCHEMAS, EXAMPLE_BACKFILL_ID } from "./backfill-schemas.ts";
+import { type BACKFILL_SCHEMAS, EXAMPLE_BACKFILL_ID, EXAMPLE_HASH as HASH } from "./backfill-schemas.ts";
 
 const PATH = "/api/public/v1/backfills";
-const HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 const CLOSED_AT = "2026-06-01T10:00:00.000000Z";
 
@@ -125,11 +122,7 @@ function jsonOf(
   schemaName: keyof typeof BACKFILL_SCHEMAS & string,
   value: unknown,
 ): Answer {
-  return {
-    description,
-    headers: ratedHeadersOf("Cache-Control"),
-    content: { "application/json": { schema: schemaOf(schemaName), examples: { answer: { value } } } },
-  };
+  return jsonAnswer(description, schemaName, { answer: value });
 }
 
 /** Any one of these scopes will do; opening one asks for those of all its resources. */
@@ -149,35 +142,15 @@ function operationOf(
     tags: ["Backfills"],
     security,
     ...more,
-    responses: {
-      ...ANYWHERE,
-      401: refTo("responses", "NoToken"),
-      403: refTo("responses", "Forbidden"),
-      429: refTo("responses", "TooManyRequests"),
-      500: refTo("responses", "Internal"),
-      503: refTo("responses", "Unavailable"),
-      ...responses,
-    },
+    responses: { ...REFUSALS_OF_TOKEN, ...responses },
   };
 }
 
-function formOf(
-  description: string,
-  schema: Schema,
-  value: unknown,
-  required: boolean,
-): Operation["requestBody"] & object {
-  return {
-    description,
-    required,
-    content: { "application/json": { schema, examples: { form: { value } } } },
-  };
+function bodyOf(description: string, schemaName: string, form: unknown, required = false) {
+  return { description, required, content: jsonContent(schemaName, { form }) };
 }
 
-const FORM_REFUSALS = {
-  413: refTo("responses", "PayloadTooLarge"),
-  415: refTo("responses", "UnsupportedMediaType"),
-};
+const FORM_REFUSALS = refusals({ 413: "PayloadTooLarge", 415: "UnsupportedMediaType" });
 
 const openBackfill = operationOf(
   {
@@ -192,11 +165,10 @@ const openBackfill = operationOf(
       ...jsonOf("The backfill is open.", "Backfill", EXAMPLE_BACKFILL),
       headers: ratedHeadersOf("Cache-Control", "Location"),
     },
-    400: refTo("responses", "InvalidManifest"),
     ...FORM_REFUSALS,
-    429: refTo("responses", "TooManyBackfills"),
+    ...refusals({ 400: "InvalidManifest", 429: "TooManyBackfills" }),
   },
-  { requestBody: formOf("What is coming.", schemaOf("BackfillManifest"), EXAMPLE_MANIFEST, true) },
+  { requestBody: bodyOf("What is coming.", "BackfillManifest", EXAMPLE_MANIFEST, true) },
 );
 
 const closeBackfill = operationOf(
@@ -209,19 +181,12 @@ const closeBackfill = operationOf(
   WRITERS,
   {
     200: jsonOf("The backfill is closed.", "Backfill", EXAMPLE_CLOSED),
-    400: refTo("responses", "InvalidParameter"),
-    404: refTo("responses", "BackfillNotFound"),
-    409: refTo("responses", "BackfillNotClosed"),
+    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound", 409: "BackfillNotClosed" }),
     ...FORM_REFUSALS,
   },
   {
     parameters: [ID_PARAMETER],
-    requestBody: formOf(
-      "How; nothing at all is fine.",
-      schemaOf("BackfillClosing"),
-      { acceptGaps: true },
-      false,
-    ),
+    requestBody: bodyOf("How; nothing at all is fine.", "BackfillClosing", { acceptGaps: true }),
   },
 );
 
@@ -235,19 +200,14 @@ const abandonBackfill = operationOf(
   WRITERS,
   {
     200: jsonOf("The backfill is abandoned.", "Backfill", EXAMPLE_ABANDONED),
-    400: refTo("responses", "InvalidParameter"),
-    404: refTo("responses", "BackfillNotFound"),
-    409: refTo("responses", "BackfillNotAbandoned"),
+    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound", 409: "BackfillNotAbandoned" }),
     ...FORM_REFUSALS,
   },
   {
     parameters: [ID_PARAMETER],
-    requestBody: formOf(
-      "Why; nothing at all is fine.",
-      schemaOf("BackfillAbandoning"),
-      { why: "opened for the wrong property" },
-      false,
-    ),
+    requestBody: bodyOf("Why; nothing at all is fine.", "BackfillAbandoning", {
+      why: "opened for the wrong property",
+    }),
   },
 );
 
@@ -260,7 +220,7 @@ const listBackfills = operationOf(
   READERS,
   {
     200: jsonOf("A page of backfills.", "BackfillPage", { items: [EXAMPLE_ITEM], nextCursor: null }),
-    400: refTo("responses", "InvalidParameter"),
+    ...refusals({ 400: "InvalidParameter" }),
   },
   { parameters: BACKFILL_LIST_PARAMETERS },
 );
@@ -268,8 +228,7 @@ const listBackfills = operationOf(
 function readOf(words: Words, answer: Answer, parameters: readonly Parameter[] = []): Operation {
   const responses = {
     200: answer,
-    400: refTo("responses", "InvalidParameter"),
-    404: refTo("responses", "BackfillNotFound"),
+    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound" }),
   };
   return operationOf(words, READERS, responses, { parameters: [ID_PARAMETER, ...parameters] });
 }

@@ -2,69 +2,57 @@ import { toOpenApi } from "#contract/component-schemas.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../../ingest/openapi/record-examples.ts";
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
-import { count, OUTCOME_COUNTS, objectOf, pageOf, textOrNull } from "../../query/openapi/read-schemas.ts";
+import {
+  choice,
+  count,
+  day,
+  flag,
+  list,
+  objectOf,
+  orNull,
+  text,
+  time,
+  timestamp,
+  uuid,
+} from "../../platform/http/openapi/schema.ts";
+import { OUTCOME_COUNTS, pageOf, textOrNull } from "../../query/openapi/read-schemas.ts";
 import { WHY_CHARACTERS_MAX } from "../backfill.ts";
 import { manifestSchema } from "../manifest.ts";
 
 const HASH_PATTERN = "^[0-9a-f]{64}$";
-const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+export const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 /** The id of every example. */
 export const EXAMPLE_BACKFILL_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-const date = (description: string, example: string): Schema => ({
-  type: "string",
-  format: "date",
-  minLength: 10,
-  maxLength: 10,
-  description,
-  examples: [example],
-});
-const timeOrNull = (description: string, example: string): Schema => ({
-  type: ["string", "null"],
-  format: "date-time",
-  maxLength: 27,
-  description,
-  examples: [example],
-});
+const date = (description: string, example: string): Schema => day(description, example);
+const timeOrNull = (description: string, example: string): Schema => orNull(time(description, example));
 const countOrNull = (description: string, example: number): Schema => ({
   ...count(description),
   type: ["integer", "null"],
   examples: [example],
 });
-const hashOrNull: Schema = {
-  type: ["string", "null"],
-  maxLength: 64,
-  pattern: HASH_PATTERN,
-  description: "SHA-256 of the statement's bytes, in hexadecimal; null until it is closed.",
-  examples: [EXAMPLE_HASH],
-};
-const code = (description: string, example: string): Schema => ({
-  type: "string",
-  maxLength: 128,
-  pattern: "^[^\\u0000]*$",
-  description,
-  examples: [example],
-});
-const resource: Schema = {
-  type: "string",
-  enum: [...RESOURCES],
-  description: "The kind of the records.",
-  examples: ["inventories"],
-};
+const hashOrNull: Schema = orNull(
+  text(
+    "SHA-256 of the statement's bytes, in hexadecimal; null until it is closed.",
+    64,
+    EXAMPLE_HASH,
+    HASH_PATTERN,
+  ),
+);
+const code = (description: string, example: string): Schema => text(description, 128, example);
+const resource: Schema = choice("The kind of the records.", RESOURCES, "inventories");
 
 const ITEM: Readonly<Record<string, Schema>> = {
   backfillId: schemaOf("BackfillId"),
-  state: {
-    type: "string",
-    enum: ["open", "closed", "abandoned"],
-    description:
-      "`open`: it takes batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without one.",
-    examples: ["open"],
-  },
+  state: choice(
+    "`open`: it takes batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without one.",
+    ["open", "closed", "abandoned"],
+    "open",
+  ),
   clientCode: code("The client code of its property.", EXAMPLE_CLIENT),
   propertyCode: code("The code of its property.", EXAMPLE_PROPERTY),
   note: textOrNull("The note of the manifest.", 4096, "go-live July 2026"),
-  openedAt: { ...schemaOf("Timestamp"), description: "When it was opened." },
+  openedAt: timestamp("When it was opened."),
   endedAt: timeOrNull("When it was closed or abandoned.", "2026-06-01T10:00:00.000000Z"),
   statementHash: hashOrNull,
 };
@@ -74,14 +62,12 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   from: date("The first date of the manifest.", "2024-07-01"),
   to: date("The last date of the manifest.", "2026-06-30"),
   expectedRecords: countOrNull("Different records that the manifest names; null: it names no number.", 730),
-  batches: { ...count("Batches that were accepted."), examples: [3] },
+  batches: count("Batches that were accepted.", 3),
   counts: OUTCOME_COUNTS,
-  distinctRecords: {
-    ...count(
-      "Different records (by key) that were applied: each counts once, however often and in whatever order it came.",
-    ),
-    examples: [728],
-  },
+  distinctRecords: count(
+    "Different records (by key) that were applied: each counts once, however often and in whatever order it came.",
+    728,
+  ),
   missingRecords: countOrNull("How many of the expected ones that leaves; null: none were named.", 2),
   datesNamed: countOrNull("Of inventories: dates from the first to the last.", 730),
   datesCovered: countOrNull(
@@ -95,35 +81,31 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
 };
 
 const SIGNATURE: Readonly<Record<string, Schema>> = {
-  side: {
-    type: "string",
-    enum: ["partner", "operator"],
-    description: "Whose it is: the partner signs by closing, the operator afterwards.",
-    examples: ["partner"],
-  },
+  side: choice(
+    "Whose it is: the partner signs by closing, the operator afterwards.",
+    ["partner", "operator"],
+    "partner",
+  ),
   signedBy: code("Who signed.", "client:cl_4fJ2"),
-  signedAt: { ...schemaOf("Timestamp"), description: "When." },
+  signedAt: timestamp("When."),
   statementHash: { ...hashOrNull, type: "string", description: "The hash of the statement that was signed." },
 };
 
 const FAILED: Readonly<Record<string, Schema>> = {
   requestId: schemaOf("RequestId"),
-  index: { ...count("Of a failed record: its index in the batch as sent."), examples: [3] },
+  index: count("Of a failed record: its index in the batch as sent.", 3),
   key: textOrNull("Of a failed record: its key, where that can be read.", 256, "2025-02-30"),
-  outcome: {
-    type: "string",
-    enum: ["rejected", "quarantined", "discarded"],
-    description: "Of a failed record: what became of it.",
-    examples: ["rejected"],
-  },
+  outcome: choice(
+    "Of a failed record: what became of it.",
+    ["rejected", "quarantined", "discarded"],
+    "rejected",
+  ),
   code: textOrNull("Of a failed record: why, as a stable code.", 128, "format.date"),
   message: textOrNull("Of a failed record: why, in words.", 4096, "occupancyDate must be a calendar date"),
-  mended: {
-    type: "boolean",
-    description:
-      "Of a failed record: a later record of the same key was applied, so that nothing is missing.",
-    examples: [false],
-  },
+  mended: flag(
+    "Of a failed record: a later record of the same key was applied, so that nothing is missing.",
+    false,
+  ),
 };
 
 const GAP: Readonly<Record<string, Schema>> = {
@@ -141,12 +123,17 @@ const GAP: Readonly<Record<string, Schema>> = {
     },
   },
   resource,
-  expected: { ...count("Of records-short: as the manifest names."), examples: [730] },
-  distinct: { ...count("Of records-short: as were applied."), examples: [728] },
-  missing: { ...count("Of records-short: the difference."), examples: [2] },
+  expected: count("Of records-short: as the manifest names.", 730),
+  distinct: count("Of records-short: as were applied.", 728),
+  missing: count("Of records-short: the difference.", 2),
   date: date("Of date-missing: the date.", "2025-12-31"),
   ...FAILED,
 };
+
+/** A body of which every field may be left out. */
+function formOf(description: string, properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: "object", description, properties, additionalProperties: false };
+}
 
 function manifest(): Schema {
   const schema = toOpenApi(manifestSchema) as Schema;
@@ -176,13 +163,7 @@ const RANGE = objectOf("Dates from one to another, both included.", {
 
 /** The schemas of backfills; that of the manifest is the one that it is checked by. */
 export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
-  BackfillId: {
-    type: "string",
-    format: "uuid",
-    maxLength: 36,
-    description: "The UUID of a backfill.",
-    examples: [EXAMPLE_BACKFILL_ID],
-  },
+  BackfillId: uuid("The UUID of a backfill.", EXAMPLE_BACKFILL_ID),
   BackfillManifest: manifest(),
   BackfillManifestResource: manifestResource(),
   BackfillItem: objectOf("A backfill in a list.", ITEM),
@@ -191,75 +172,40 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   BackfillSignature: objectOf("Who stands by a statement.", SIGNATURE),
   Backfill: objectOf("A backfill, and how far it has come: of a closed one, what its statement counts.", {
     ...ITEM,
-    resources: {
-      type: "array",
-      maxItems: RESOURCES.length,
-      description: "What has come, by resource.",
-      items: schemaOf("BackfillResourceProgress"),
-    },
+    resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceProgress")),
     waitingBatches: count("Batches that are not applied yet."),
     oldestWaitingAt: timeOrNull("When the oldest of those was received.", "2026-06-01T08:30:02.052927Z"),
     lateBatches: count("Batches that came after the statement was made: applied, and no part of it."),
-    signatures: {
-      type: "array",
-      maxItems: 2,
-      description: "Who has signed the statement.",
-      items: schemaOf("BackfillSignature"),
-    },
+    signatures: list("Who has signed the statement.", 2, schemaOf("BackfillSignature")),
   }),
   BackfillGap: objectOf("Something that is missing.", GAP, ...Object.keys(GAP).slice(2)),
   BackfillGapPage: pageOf("A page of gaps, by resource.", schemaOf("BackfillGap")),
-  BackfillClosing: {
-    type: "object",
-    description: "How a backfill is to be closed.",
-    properties: {
-      acceptGaps: {
-        type: "boolean",
-        default: false,
-        description: "Close it although something is missing; the statement says so.",
-        examples: [true],
-      },
+  BackfillClosing: formOf("How a backfill is to be closed.", {
+    acceptGaps: {
+      type: "boolean",
+      default: false,
+      description: "Close it although something is missing; the statement says so.",
+      examples: [true],
     },
-    additionalProperties: false,
-  },
-  BackfillAbandoning: {
-    type: "object",
-    description: "Why a backfill is given up.",
-    properties: {
-      why: {
-        type: ["string", "null"],
-        maxLength: WHY_CHARACTERS_MAX,
-        pattern: "^[^\\u0000]*$",
-        description: "For whoever reads the audit.",
-        examples: ["opened for the wrong property"],
-      },
-    },
-    additionalProperties: false,
-  },
+  }),
+  BackfillAbandoning: formOf("Why a backfill is given up.", {
+    why: orNull(text("For whoever reads the audit.", WHY_CHARACTERS_MAX, "opened for the wrong property")),
+  }),
   BackfillStatement: objectOf(
     "What has come of a backfill, said once and for all: these very bytes are hashed and signed.",
     {
-      form: { ...code("The form of the statement.", "bellhop.backfill/1") },
+      form: code("The form of the statement.", "bellhop.backfill/1"),
       backfillId: schemaOf("BackfillId"),
       clientId: code("The client that closed it.", "cl_4fJ2"),
       clientCode: ITEM["clientCode"] ?? {},
       propertyCode: ITEM["propertyCode"] ?? {},
       note: ITEM["note"] ?? {},
-      openedAt: { ...schemaOf("Timestamp"), description: "When it was opened." },
-      closedAt: { ...schemaOf("Timestamp"), description: "When it was closed." },
+      openedAt: timestamp("When it was opened."),
+      closedAt: timestamp("When it was closed."),
       countedTo: { ...schemaOf("RequestId"), description: "Requests up to this id are counted." },
-      complete: { type: "boolean", description: "Nothing that was named is missing.", examples: [true] },
-      gapsAccepted: {
-        type: "boolean",
-        description: "It was closed although something is missing.",
-        examples: [false],
-      },
-      resources: {
-        type: "array",
-        maxItems: RESOURCES.length,
-        description: "What has come, by resource.",
-        items: schemaOf("BackfillResourceStatement"),
-      },
+      complete: flag("Nothing that was named is missing.", true),
+      gapsAccepted: flag("It was closed although something is missing.", false),
+      resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
     },
   ),
   BackfillResourceStatement: objectOf("What a statement says of one resource.", {
@@ -273,12 +219,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
       description:
         "SHA-256 of the ids of all its requests, ascending, with commas between, in hexadecimal; null: there are none.",
     },
-    missingDates: {
-      type: "array",
-      maxItems: 3_700,
-      description: "Of inventories: dates of the manifest without a record.",
-      items: RANGE,
-    },
+    missingDates: list("Of inventories: dates of the manifest without a record.", 3_700, RANGE),
     openRecords: count(
       "Rejected, held and discarded records of which no later one of the same key was applied.",
     ),

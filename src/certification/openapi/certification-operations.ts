@@ -1,39 +1,25 @@
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../../ingest/openapi/record-examples.ts";
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
-import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
+import { jsonAnswer, REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
+import { type Parameter, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
-  type Parameter,
-  type PathItem,
-  refTo,
-  type Schema,
-  schemaOf,
-} from "../../platform/http/openapi/model.ts";
+  choice,
+  count,
+  flag,
+  list,
+  objectOf,
+  orNull,
+  text,
+  time,
+  timestamp,
+  uuid,
+} from "../../platform/http/openapi/schema.ts";
 import { instant, query } from "../../query/openapi/read-parameters.ts";
 import { CHECKLIST } from "../checklist.ts";
 
 const CERTIFICATION_ID = "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10";
 const EXAMPLE_HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
-function text(description: string, charactersMax: number, example: string): Schema {
-  return {
-    type: "string",
-    maxLength: charactersMax,
-    pattern: "^[^\\u0000]*$",
-    description,
-    examples: [example],
-  };
-}
-
-function count(description: string): Schema {
-  return { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, description, examples: [3] };
-}
-
-const REQUEST_IDS: Schema = {
-  type: "array",
-  maxItems: 20,
-  description: "Batches behind it.",
-  items: schemaOf("RequestId"),
-};
+const REQUEST_IDS: Schema = list("Batches behind it.", 20, schemaOf("RequestId"));
 
 const STEP: Readonly<Record<string, Schema>> = {
   step: {
@@ -42,17 +28,11 @@ const STEP: Readonly<Record<string, Schema>> = {
   },
   title: text("What it is about.", 128, "A cancelled reservation"),
   instruction: text("What to do.", 2048, "Book a reservation, then cancel it."),
-  result: {
-    type: "string",
-    enum: ["pass", "fail", "not-yet"],
-    description: "How it stands.",
-    "x-enumDescriptions": {
-      pass: "It was done right.",
-      fail: "It was done wrong; the reason says what and what would be right.",
-      "not-yet": "It has not been seen.",
-    },
-    examples: ["fail"],
-  },
+  result: choice("How it stands.", ["pass", "fail", "not-yet"], "fail", {
+    pass: "It was done right.",
+    fail: "It was done wrong; the reason says what and what would be right.",
+    "not-yet": "It has not been seen.",
+  }),
   reason: text(
     "What was seen, or is yet to be.",
     4096,
@@ -62,84 +42,49 @@ const STEP: Readonly<Record<string, Schema>> = {
 };
 
 const OBSERVED: Readonly<Record<string, Schema>> = {
-  batches: count("Accepted batches."),
-  records: count("Their records."),
-  pending: count("Records without an outcome yet: no step counts them."),
-  tokens: count("Tokens taken."),
-  rateLimited: count("Answers 429."),
-  refused: count("Refused batches."),
-  lenient: count("Batches with `Prefer: handling=lenient`."),
-  keyed: count("Batches with an `Idempotency-Key`."),
+  batches: count("Accepted batches.", 3),
+  records: count("Their records.", 3),
+  pending: count("Records without an outcome yet: no step counts them.", 3),
+  tokens: count("Tokens taken.", 3),
+  rateLimited: count("Answers 429.", 3),
+  refused: count("Refused batches.", 3),
+  lenient: count("Batches with `Prefer: handling=lenient`.", 3),
+  keyed: count("Batches with an `Idempotency-Key`.", 3),
   compressed: {
     type: "object",
     description: "Batches by `Content-Encoding`.",
-    additionalProperties: count("So many."),
+    additionalProperties: count("So many.", 3),
     maxProperties: 16,
     examples: [{ gzip: 12 }],
   },
 };
 
 const EVIDENCE: Readonly<Record<string, Schema>> = {
-  from: {
-    ...schemaOf("Timestamp"),
-    description: "What came from then on counts.",
-    examples: ["2026-06-01T08:30:00.000000Z"],
-  },
-  until: {
-    type: ["string", "null"],
-    format: "date-time",
-    maxLength: 27,
-    description: "When the last of it was seen; null when nothing was.",
-    examples: ["2026-06-01T15:04:11.120331Z"],
-  },
-  isWhole: {
-    type: "boolean",
-    description: "False when there was more than one report looks at: then the newest counts.",
-    examples: [true],
-  },
-  hash: {
-    type: "string",
-    maxLength: 71,
-    pattern: "^sha256:[0-9a-f]{64}$",
-    description: "Of all that the report is made of: the same evidence gives the same report.",
-    examples: [EXAMPLE_HASH],
-  },
+  from: timestamp("What came from then on counts.", "2026-06-01T08:30:00.000000Z"),
+  until: orNull(time("When the last of it was seen; null when nothing was.", "2026-06-01T15:04:11.120331Z")),
+  isWhole: flag("False when there was more than one report looks at: then the newest counts.", true),
+  hash: text(
+    "Of all that the report is made of: the same evidence gives the same report.",
+    71,
+    EXAMPLE_HASH,
+    "^sha256:[0-9a-f]{64}$",
+  ),
 };
 
-function objectOf(description: string, properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: "object", description, required: Object.keys(properties), properties };
-}
-
 const REPORT: Readonly<Record<string, Schema>> = {
-  certificationId: {
-    type: "string",
-    format: "uuid",
-    maxLength: 36,
-    description: "Its id.",
-    examples: [CERTIFICATION_ID],
-  },
+  certificationId: uuid("Its id.", CERTIFICATION_ID),
   clientId: text("Whose it is.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
   property: objectOf("The property of the examples; any that you may push does as well.", {
     clientCode: text("Its client code.", 128, EXAMPLE_CLIENT),
     propertyCode: text("Its property code.", 128, EXAMPLE_PROPERTY),
   }),
-  openedAt: {
-    ...schemaOf("Timestamp"),
-    description: "When it was opened.",
-    examples: ["2026-06-01T08:30:00.000000Z"],
-  },
-  verdict: {
-    type: "string",
-    enum: ["certified", "failed", "incomplete"],
-    description: "Every step passed, one failed, or some are yet to be seen.",
-    examples: ["failed"],
-  },
-  steps: {
-    type: "array",
-    maxItems: 100,
-    description: "Every step, as it stands.",
-    items: schemaOf("CertificationStep"),
-  },
+  openedAt: timestamp("When it was opened.", "2026-06-01T08:30:00.000000Z"),
+  verdict: choice(
+    "Every step passed, one failed, or some are yet to be seen.",
+    ["certified", "failed", "incomplete"],
+    "failed",
+  ),
+  steps: list("Every step, as it stands.", 100, schemaOf("CertificationStep")),
   observed: objectOf("What else was seen: told, not judged.", OBSERVED),
   evidence: objectOf("What the report is made of.", EVIDENCE),
 };
@@ -188,26 +133,12 @@ export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
       security: [{ oauth2: ["read"] }],
       parameters: CERTIFICATION_PARAMETERS,
       responses: {
-        ...ANYWHERE,
-        200: {
-          description: "How it stands.",
-          headers: ratedHeadersOf("Cache-Control"),
-          content: {
-            "application/json": {
-              schema: schemaOf("CertificationStanding"),
-              examples: {
-                failed: { value: { certification: EXAMPLE_REPORT } },
-                none: { value: { certification: null } },
-              },
-            },
-          },
-        },
-        400: refTo("responses", "InvalidParameter"),
-        401: refTo("responses", "NoToken"),
-        403: refTo("responses", "Forbidden"),
-        429: refTo("responses", "TooManyRequests"),
-        500: refTo("responses", "Internal"),
-        503: refTo("responses", "Unavailable"),
+        ...REFUSALS_OF_TOKEN,
+        200: jsonAnswer("How it stands.", "CertificationStanding", {
+          failed: { certification: EXAMPLE_REPORT },
+          none: { certification: null },
+        }),
+        ...refusals({ 400: "InvalidParameter" }),
       },
     },
   },

@@ -1,13 +1,13 @@
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { ANYWHERE, jsonAnswer, refusals } from "../../platform/http/openapi/errors.ts";
 import { headersOf } from "../../platform/http/openapi/headers.ts";
 import {
   type Answer,
   type Operation,
   type PathItem,
-  refTo,
   type Schema,
   schemaOf,
 } from "../../platform/http/openapi/model.ts";
+import { choice, constant, flag, integer, list, objectOf, text } from "../../platform/http/openapi/schema.ts";
 import { TOKEN_CHARACTERS_MAX } from "../form.ts";
 import { AUTH_PATHS } from "../metadata.ts";
 import { SCOPES, TOKEN_SCOPES } from "../scopes.ts";
@@ -28,13 +28,12 @@ const ASKED_TOKEN: Schema = {
 };
 
 const CREDENTIALS: Readonly<Record<string, Schema>> = {
-  client_id: {
-    type: "string",
-    maxLength: 128,
-    pattern: "^[A-Za-z0-9_-]+$",
-    description: "Your client id, unless it is sent by HTTP Basic.",
-    examples: ["bhc_h4-b3kS5m0EF4lFp"],
-  },
+  client_id: text(
+    "Your client id, unless it is sent by HTTP Basic.",
+    128,
+    "bhc_h4-b3kS5m0EF4lFp",
+    "^[A-Za-z0-9_-]+$",
+  ),
   client_secret: {
     type: "string",
     format: "password",
@@ -74,27 +73,16 @@ function formOf(
 
 const EXAMPLE_CREDENTIALS = { client_id: "bhc_h4-b3kS5m0EF4lFp", client_secret: "bhs_vKSj6TTkxIxBuJeL4l6f" };
 
-function jsonAnswer(
-  description: string,
-  schemaName: string,
-  value: unknown,
-  headers: Answer["headers"],
-): Answer {
-  return {
-    description,
-    headers: headers ?? {},
-    content: { "application/json": { schema: schemaOf(schemaName), examples: { answer: { value } } } },
-  };
-}
-
 const COMMON_REFUSALS: Operation["responses"] = {
   ...ANYWHERE,
-  400: refTo("responses", "OAuthBadRequest"),
-  401: refTo("responses", "OAuthInvalidClient"),
-  413: refTo("responses", "OAuthTooLarge"),
-  415: refTo("responses", "OAuthMediaType"),
-  500: refTo("responses", "Internal"),
-  503: refTo("responses", "OAuthUnavailable"),
+  ...refusals({
+    400: "OAuthBadRequest",
+    401: "OAuthInvalidClient",
+    413: "OAuthTooLarge",
+    415: "OAuthMediaType",
+    500: "Internal",
+    503: "OAuthUnavailable",
+  }),
 };
 
 const issueToken: Operation = {
@@ -107,19 +95,13 @@ const issueToken: Operation = {
   requestBody: formOf(
     "A form of `grant_type`, the credentials, and `scope` where less than everything is wanted.",
     {
-      grant_type: {
-        type: "string",
-        enum: ["client_credentials"],
-        description: "Always `client_credentials`.",
-        examples: ["client_credentials"],
-      },
-      scope: {
-        type: "string",
-        maxLength: 256,
-        pattern: "^[a-z:]+( [a-z:]+)*$",
-        description: `The scopes wanted, with spaces between them, of ${TOKEN_SCOPES.join(", ")}; by default all that the client has.`,
-        examples: ["reservations:write read"],
-      },
+      grant_type: choice("Always `client_credentials`.", ["client_credentials"], "client_credentials"),
+      scope: text(
+        `The scopes wanted, with spaces between them, of ${TOKEN_SCOPES.join(", ")}; by default all that the client has.`,
+        256,
+        "reservations:write read",
+        "^[a-z:]+( [a-z:]+)*$",
+      ),
     },
     ["grant_type"],
     { grant_type: "client_credentials", ...EXAMPLE_CREDENTIALS },
@@ -129,15 +111,17 @@ const issueToken: Operation = {
       "A token.",
       "AccessToken",
       {
-        access_token: TOKEN_TEXT.examples?.[0],
-        token_type: "Bearer",
-        expires_in: 3600,
-        scope: TOKEN_SCOPES.join(" "),
+        answer: {
+          access_token: TOKEN_TEXT.examples?.[0],
+          token_type: "Bearer",
+          expires_in: 3600,
+          scope: TOKEN_SCOPES.join(" "),
+        },
       },
       headersOf("Cache-Control", "RateLimit", "RateLimit-Policy"),
     ),
     ...COMMON_REFUSALS,
-    429: refTo("responses", "OAuthTooManyTokens"),
+    ...refusals({ 429: "OAuthTooManyTokens" }),
   },
 };
 
@@ -163,7 +147,7 @@ const revokeToken: Operation = {
       headers: headersOf("Cache-Control"),
     },
     ...COMMON_REFUSALS,
-    429: refTo("responses", "OAuthTooManyFailures"),
+    ...refusals({ 429: "OAuthTooManyFailures" }),
   },
 };
 
@@ -186,19 +170,18 @@ const introspectToken: Operation = {
     200: jsonAnswer(
       "What the token is; of one that is not good nothing but that.",
       "Introspection",
-      { active: false },
+      { answer: { active: false } },
       headersOf("Cache-Control"),
     ),
     ...COMMON_REFUSALS,
-    403: refTo("responses", "OAuthForbidden"),
-    429: refTo("responses", "OAuthTooManyFailures"),
+    ...refusals({ 403: "OAuthForbidden", 429: "OAuthTooManyFailures" }),
   },
 };
 
 function publicDocument(
   words: Pick<Operation, "operationId" | "summary" | "description">,
   answer: Answer,
-  refusals: Operation["responses"] = {},
+  unavailable: Operation["responses"] = {},
 ): Operation {
   return {
     ...words,
@@ -207,9 +190,8 @@ function publicDocument(
     responses: {
       ...ANYWHERE,
       200: answer,
-      400: refTo("responses", "BadRequest"),
-      ...refusals,
-      500: refTo("responses", "Internal"),
+      ...refusals({ 400: "BadRequest", 500: "Internal" }),
+      ...unavailable,
     },
   };
 }
@@ -243,9 +225,7 @@ const seconds = (description: string): Schema => ({
   examples: [1_780_300_800],
 });
 
-function text(description: string, example: string): Schema {
-  return { type: "string", maxLength: 2048, pattern: "^[\\x20-\\x7e]*$", description, examples: [example] };
-}
+const ascii = (description: string, example: string) => text(description, 2048, example, "^[\\x20-\\x7e]*$");
 
 const METHODS_SUPPORTED = ["client_secret_basic", "client_secret_post"];
 
@@ -267,16 +247,16 @@ const METADATA: Readonly<Record<string, Schema>> = {
 };
 
 const KEY: Readonly<Record<string, Schema>> = {
-  kty: { type: "string", const: "EC", description: "Key type.", examples: ["EC"] },
-  crv: { type: "string", const: "P-256", description: "Curve.", examples: ["P-256"] },
-  x: text("Coordinate.", "dkSN-5EQnxF3I-Qswp5HlVWuMpnLDJjLtV6eLo9PiG0"),
-  y: text("Coordinate.", "c08EI7-v-P0n9JyNzRrB1ZlQf2nbpwhS1vy70Dp9X58"),
-  kid: text(
+  kty: constant("Key type.", "EC"),
+  crv: constant("Curve.", "P-256"),
+  x: ascii("Coordinate.", "dkSN-5EQnxF3I-Qswp5HlVWuMpnLDJjLtV6eLo9PiG0"),
+  y: ascii("Coordinate.", "c08EI7-v-P0n9JyNzRrB1ZlQf2nbpwhS1vy70Dp9X58"),
+  kid: ascii(
     "Key id, as in the header of the tokens it signs.",
     "ud9ZaVbuo2WaQUgjH3CinrZETk3EF7IC0fO1A51KfIg",
   ),
-  alg: { type: "string", const: "ES256", description: "Algorithm.", examples: ["ES256"] },
-  use: { type: "string", const: "sig", description: "It signs.", examples: ["sig"] },
+  alg: constant("Algorithm.", "ES256"),
+  use: constant("It signs.", "sig"),
 };
 
 function exampleOf(properties: Readonly<Record<string, Schema>>): Record<string, unknown> {
@@ -299,7 +279,7 @@ export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
       jsonAnswer(
         "The metadata.",
         "AuthorizationServerMetadata",
-        exampleOf(METADATA),
+        { answer: exampleOf(METADATA) },
         headersOf("Cache-Control"),
       ),
     ),
@@ -312,54 +292,46 @@ export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
         description:
           "The public keys (RFC 7517). A key is announced before it signs and stays until its last token has expired.",
       },
-      jsonAnswer("The keys.", "SigningKeys", { keys: [exampleOf(KEY)] }, headersOf("Cache-Control")),
-      { 503: refTo("responses", "OAuthUnavailable") },
+      jsonAnswer(
+        "The keys.",
+        "SigningKeys",
+        { answer: { keys: [exampleOf(KEY)] } },
+        headersOf("Cache-Control"),
+      ),
+      refusals({ 503: "OAuthUnavailable" }),
     ),
   },
 };
 
-function objectOf(
-  description: string,
-  properties: Readonly<Record<string, Schema>>,
-  required = Object.keys(properties),
-): Schema {
-  return { type: "object", description, required, properties };
-}
+const INTROSPECTED: Readonly<Record<string, Schema>> = {
+  active: flag("Whether it is good.", true),
+  token_type: constant("Always Bearer.", "Bearer"),
+  client_id: ascii("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
+  sub: ascii("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
+  scope: ascii("What it allows now.", "reservations:write read"),
+  iss: ascii("Who issued it.", "https://bellhop.example"),
+  aud: ascii("For whom it is.", "urn:uuid:6f1c7b1e-3d0a-4d3b-9a55-0c5b1f4a7e21"),
+  iat: seconds("Issued at, seconds since 1970."),
+  exp: seconds("Expires at, seconds since 1970."),
+  jti: ascii("Its own id.", "3f0e7a86-0000-4000-8000-000000000001"),
+};
 
 /** The schemas of the OAuth endpoints. */
 export const AUTH_SCHEMAS: Readonly<Record<string, Schema>> = {
   AccessToken: objectOf("An access token (RFC 6749 section 5.1).", {
     access_token: { ...TOKEN_TEXT, description: "The token, a JWT: send it as `Authorization: Bearer …`." },
-    token_type: { type: "string", const: "Bearer", description: "Always Bearer.", examples: ["Bearer"] },
-    expires_in: {
-      type: "integer",
-      format: "int32",
-      minimum: 1,
-      maximum: 3600,
-      description: "Seconds for which it is valid.",
-      examples: [3600],
-    },
-    scope: text("What it allows.", TOKEN_SCOPES.join(" ")),
+    token_type: constant("Always Bearer.", "Bearer"),
+    expires_in: integer("Seconds for which it is valid.", 1, 3600, 3600),
+    scope: ascii("What it allows.", TOKEN_SCOPES.join(" ")),
   }),
   Introspection: objectOf(
     "What a token is (RFC 7662 section 2.2).",
-    {
-      active: { type: "boolean", description: "Whether it is good.", examples: [true] },
-      token_type: { type: "string", const: "Bearer", description: "Always Bearer.", examples: ["Bearer"] },
-      client_id: text("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
-      sub: text("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
-      scope: text("What it allows now.", "reservations:write read"),
-      iss: text("Who issued it.", "https://bellhop.example"),
-      aud: text("For whom it is.", "urn:uuid:6f1c7b1e-3d0a-4d3b-9a55-0c5b1f4a7e21"),
-      iat: seconds("Issued at, seconds since 1970."),
-      exp: seconds("Expires at, seconds since 1970."),
-      jti: text("Its own id.", "3f0e7a86-0000-4000-8000-000000000001"),
-    },
-    ["active"],
+    INTROSPECTED,
+    ...Object.keys(INTROSPECTED).slice(1),
   ),
   AuthorizationServerMetadata: objectOf("Authorization server metadata (RFC 8414).", METADATA),
   SigningKeys: objectOf("A JSON Web Key Set (RFC 7517).", {
-    keys: { type: "array", maxItems: 16, description: "The keys.", items: schemaOf("SigningKey") },
+    keys: list("The keys.", 16, schemaOf("SigningKey")),
   }),
   SigningKey: objectOf("A public key.", KEY),
 };

@@ -1,6 +1,6 @@
 import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
 import { HEADER_PARAMETERS, ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import {
   type Operation,
@@ -72,18 +72,16 @@ function operationOf(resource: Resource, options: DocumentOptions): Operation {
       },
     },
     responses: {
-      ...ANYWHERE,
+      ...REFUSALS_OF_TOKEN,
       202: refTo("responses", "Accepted"),
-      400: refTo("responses", "InvalidBatch"),
-      401: refTo("responses", "NoToken"),
-      403: refTo("responses", "Forbidden"),
-      409: refTo("responses", "BackfillNotOpen"),
-      413: refTo("responses", "PayloadTooLarge"),
-      415: refTo("responses", "UnsupportedMediaType"),
-      422: refTo("responses", "UnusableHeader"),
-      429: refTo("responses", "TooManyBatches"),
-      500: refTo("responses", "Internal"),
-      503: refTo("responses", "Unavailable"),
+      ...refusals({
+        400: "InvalidBatch",
+        409: "BackfillNotOpen",
+        413: "PayloadTooLarge",
+        415: "UnsupportedMediaType",
+        422: "UnusableHeader",
+        429: "TooManyBatches",
+      }),
     },
   };
 }

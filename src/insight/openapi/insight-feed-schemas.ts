@@ -1,5 +1,5 @@
 import type { Schema } from "../../platform/http/openapi/model.ts";
-import { objectOf } from "../../query/openapi/read-schemas.ts";
+import { objectOf } from "../../platform/http/openapi/schema.ts";
 import { codeOrNull, count, decimalOrNull, stayDate, TEXT_PATTERN } from "./insight-fields.ts";
 
 const timeOrNull = (description: string, example = "2026-07-14T02:01:17.052Z"): Schema => ({

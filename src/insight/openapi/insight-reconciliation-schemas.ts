@@ -1,5 +1,5 @@
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
-import { objectOf } from "../../query/openapi/read-schemas.ts";
+import { objectOf } from "../../platform/http/openapi/schema.ts";
 import { FINDING_KINDS } from "../findings.ts";
 import { codeOrNull, count, countOrNull, stayDate, TEXT_PATTERN } from "./insight-fields.ts";
 

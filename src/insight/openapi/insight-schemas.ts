@@ -1,5 +1,6 @@
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
-import { NEXT_CURSOR, objectOf } from "../../query/openapi/read-schemas.ts";
+import { objectOf } from "../../platform/http/openapi/schema.ts";
+import { NEXT_CURSOR } from "../../query/openapi/read-schemas.ts";
 import { GROUPINGS } from "../question.ts";
 import { FEED_FIELDS, FEED_HEALTH } from "./insight-feed-schemas.ts";
 import { codeOrNull, count, countOrNull, decimalOrNull, stayDate, TEXT_PATTERN } from "./insight-fields.ts";

@@ -2,17 +2,19 @@ import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
+import { type Parameter, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
-  type Parameter,
-  type PathItem,
-  refTo,
-  type Schema,
-  schemaOf,
-} from "../../platform/http/openapi/model.ts";
+  choice,
+  constant,
+  count,
+  flag,
+  objectOf,
+  text,
+  timestamp,
+} from "../../platform/http/openapi/schema.ts";
 import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query } from "./read-parameters.ts";
-import { objectOf } from "./read-schemas.ts";
 
 export const CHANGES_PATH = "/api/public/v1/changes";
 
@@ -70,54 +72,27 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
   ),
 ];
 
-const CURSOR: Schema = {
-  type: "string",
-  maxLength: 2048,
-  pattern: CURSOR_PATTERN,
-  description: "Where to go on behind this line.",
-  examples: [EXAMPLE_CURSOR],
-};
+const CURSOR: Schema = text("Where to go on behind this line.", 2048, EXAMPLE_CURSOR, CURSOR_PATTERN);
 
 const codeTold = (description: string, example: string): Schema => ({ ...code(example), description });
 
 /** The schemas of the change feed. */
 export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Change: objectOf("A record has a new current content.", {
-    type: { type: "string", const: "change", description: "What line this is.", examples: ["change"] },
-    resource: {
-      type: "string",
-      enum: [...RESOURCES],
-      description: "The kind of the record.",
-      examples: ["reservations"],
-    },
+    type: constant("What line this is.", "change"),
+    resource: choice("The kind of the record.", RESOURCES, "reservations"),
     clientCode: codeTold("The client code of the property.", EXAMPLE_CLIENT),
     propertyCode: codeTold("The property code.", EXAMPLE_PROPERTY),
     key: codeTold("Its occupancyDate, reservationId or groupCode.", "R-48213"),
-    sourceTime: {
-      ...schemaOf("Timestamp"),
-      description: "Its createDateTime or lastModifiedDateTime.",
-      examples: ["2026-06-01T08:30:00.000000Z"],
-    },
-    receivedAt: {
-      ...schemaOf("Timestamp"),
-      description: "When its batch was accepted.",
-      examples: ["2026-06-01T09:00:02.052927Z"],
-    },
+    sourceTime: timestamp("Its createDateTime or lastModifiedDateTime.", "2026-06-01T08:30:00.000000Z"),
+    receivedAt: timestamp("When its batch was accepted.", "2026-06-01T09:00:02.052927Z"),
     requestId: schemaOf("RequestId"),
-    index: {
-      type: "integer",
-      format: "int32",
-      minimum: 0,
-      maximum: 2_147_483_647,
-      description: "Its index in that batch.",
-      examples: [0],
-    },
-    change: {
-      type: "string",
-      enum: ["created", "updated"],
-      description: "Whether the record is new or replaced another version of it.",
-      examples: ["updated"],
-    },
+    index: count("Its index in that batch."),
+    change: choice(
+      "Whether the record is new or replaced another version of it.",
+      ["created", "updated"],
+      "updated",
+    ),
     cursor: CURSOR,
     record: {
       description: "The record, exactly as it was sent.",
@@ -125,13 +100,9 @@ export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   }),
   ChangeCursor: objectOf("The last line: an answer without it was cut off.", {
-    type: { type: "string", const: "cursor", description: "What line this is.", examples: ["cursor"] },
+    type: constant("What line this is.", "cursor"),
     cursor: CURSOR,
-    caughtUp: {
-      type: "boolean",
-      description: "Whether this was all there was; otherwise ask again at once.",
-      examples: [true],
-    },
+    caughtUp: flag("Whether this was all there was; otherwise ask again at once.", true),
   }),
   ChangeLine: {
     description: "One line of the feed.",
@@ -167,7 +138,7 @@ export function changeOperations(): Record<string, PathItem> {
         security: [{ oauth2: ["read"] }],
         parameters: CHANGE_PARAMETERS,
         responses: {
-          ...ANYWHERE,
+          ...REFUSALS_OF_TOKEN,
           200: {
             description: "Changes, one a line, and a last line with a cursor.",
             headers: ratedHeadersOf("Cache-Control"),
@@ -184,13 +155,7 @@ export function changeOperations(): Record<string, PathItem> {
               },
             },
           },
-          400: refTo("responses", "InvalidParameter"),
-          401: refTo("responses", "NoToken"),
-          403: refTo("responses", "Forbidden"),
-          410: refTo("responses", "CursorGone"),
-          429: refTo("responses", "TooManyRequests"),
-          500: refTo("responses", "Internal"),
-          503: refTo("responses", "Unavailable"),
+          ...refusals({ 400: "InvalidParameter", 410: "CursorGone" }),
         },
       },
     },

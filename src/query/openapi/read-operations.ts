@@ -1,15 +1,8 @@
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import { EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { jsonAnswer, REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
 import { type HeaderName, ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
-import {
-  type Answer,
-  type Operation,
-  type Parameter,
-  type PathItem,
-  refTo,
-  schemaOf,
-} from "../../platform/http/openapi/model.ts";
+import type { Answer, Operation, Parameter, PathItem } from "../../platform/http/openapi/model.ts";
 import {
   historyParameters,
   PAGE_PARAMETERS,
@@ -29,11 +22,7 @@ import {
 type Words = Pick<Operation, "operationId" | "summary" | "description">;
 
 function answerOf(description: string, schemaName: string, value: unknown, ...headers: HeaderName[]): Answer {
-  return {
-    description,
-    headers: ratedHeadersOf("Cache-Control", ...headers),
-    content: { "application/json": { schema: schemaOf(schemaName), examples: { page: { value } } } },
-  };
+  return jsonAnswer(description, schemaName, { page: value }, ratedHeadersOf("Cache-Control", ...headers));
 }
 
 function operationOf(
@@ -48,17 +37,7 @@ function operationOf(
     tags: [tag],
     security: [{ oauth2: ["read"] }],
     parameters,
-    responses: {
-      ...ANYWHERE,
-      200: answer,
-      400: refTo("responses", "InvalidParameter"),
-      401: refTo("responses", "NoToken"),
-      403: refTo("responses", "Forbidden"),
-      ...notFound,
-      429: refTo("responses", "TooManyRequests"),
-      500: refTo("responses", "Internal"),
-      503: refTo("responses", "Unavailable"),
-    },
+    responses: { ...REFUSALS_OF_TOKEN, 200: answer, ...refusals({ 400: "InvalidParameter" }), ...notFound },
   };
 }
 
@@ -89,7 +68,7 @@ const getRequest = operationOf(
     { ...EXAMPLE_SUMMARY, records: EXAMPLE_OUTCOMES, nextCursor: null },
     "Preference-Applied",
   ),
-  { 404: refTo("responses", "RequestNotFound") },
+  refusals({ 404: "RequestNotFound" }),
 );
 
 const NAMES: Readonly<Record<Resource, { one: string; many: string; id: string }>> = {

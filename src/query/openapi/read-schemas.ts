@@ -4,25 +4,23 @@ import { WARNING_CODES } from "#contract/warning.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
+import {
+  choice,
+  count,
+  list,
+  objectOf,
+  orNull,
+  text,
+  time,
+  timestamp,
+  uuid,
+} from "../../platform/http/openapi/schema.ts";
 import { OUTCOMES } from "../outcome.ts";
 import { CURSOR_PATTERN } from "./read-parameters.ts";
 
-const TEXT_PATTERN = "^[^\\u0000]*$";
-
-/** How many of something. */
-export function count(description: string): Schema {
-  return { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, description, examples: [0] };
-}
-
 /** A text that may be null. */
 export function textOrNull(description: string, charactersMax: number, example: string): Schema {
-  return {
-    type: ["string", "null"],
-    maxLength: charactersMax,
-    pattern: TEXT_PATTERN,
-    description,
-    examples: [example],
-  };
+  return orNull(text(description, charactersMax, example));
 }
 
 const OUTCOME_MEANINGS = {
@@ -52,140 +50,76 @@ export const OUTCOME_COUNTS: Schema = {
 
 const SUMMARY: Readonly<Record<string, Schema>> = {
   requestId: schemaOf("RequestId"),
-  status: {
-    type: "string",
-    enum: ["accepted", "applied"],
-    description: "`applied` once every record has its outcome, else `accepted`.",
-    examples: ["applied"],
-  },
-  resource: {
-    type: "string",
-    enum: [...RESOURCES],
-    description: "What was pushed.",
-    examples: ["reservations"],
-  },
-  receivedAt: {
-    ...schemaOf("Timestamp"),
-    description: "When the batch was accepted.",
-    examples: ["2026-06-01T08:30:02.052927Z"],
-  },
-  appliedAt: {
-    type: ["string", "null"],
-    format: "date-time",
-    maxLength: 27,
-    description: "When the last of its records was applied.",
-    examples: ["2026-06-01T08:30:02.149Z"],
-  },
+  status: choice(
+    "`applied` once every record has its outcome, else `accepted`.",
+    ["accepted", "applied"],
+    "applied",
+  ),
+  resource: choice("What was pushed.", RESOURCES, "reservations"),
+  receivedAt: timestamp("When the batch was accepted.", "2026-06-01T08:30:02.052927Z"),
+  appliedAt: orNull(time("When the last of its records was applied.", "2026-06-01T08:30:02.149Z")),
   correlationId: textOrNull("The `X-Correlation-Id` of the push.", 128, "night-audit-2026-06-01"),
   replyTo: textOrNull("The `ReplyTo` of the push.", 2048, "https://partner.example/bellhop/outcomes"),
-  backfillId: {
-    type: ["string", "null"],
-    format: "uuid",
-    maxLength: 36,
-    description: "The backfill that the batch belongs to: the `Backfill-Id` of the push.",
-    examples: ["7c9e6679-7425-40de-944b-e07fc1f90ae7"],
-  },
-  handling: {
-    type: "string",
-    enum: ["strict", "lenient"],
-    description: "How invalid records were handled: the `Prefer` of the push.",
-    examples: ["strict"],
-  },
+  backfillId: orNull(
+    uuid(
+      "The backfill that the batch belongs to: the `Backfill-Id` of the push.",
+      "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+    ),
+  ),
+  handling: choice(
+    "How invalid records were handled: the `Prefer` of the push.",
+    ["strict", "lenient"],
+    "strict",
+  ),
   counts: OUTCOME_COUNTS,
 };
 
 const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
-  index: { ...count("Its index in the batch as sent."), examples: [3] },
+  index: count("Its index in the batch as sent.", 3),
   clientCode: textOrNull("Its clientCode, where that can be read.", 256, EXAMPLE_CLIENT),
   propertyCode: textOrNull("Its propertyCode, where that can be read.", 256, EXAMPLE_PROPERTY),
   key: textOrNull("Its occupancyDate, reservationId or groupCode, where that can be read.", 256, "R-48213"),
-  outcome: {
-    type: "string",
-    enum: [...OUTCOMES],
-    description: "What became of it.",
-    "x-enumDescriptions": OUTCOME_MEANINGS,
-    examples: ["quarantined"],
-  },
+  outcome: choice("What became of it.", OUTCOMES, "quarantined", OUTCOME_MEANINGS),
   code: textOrNull("Why, as a stable code, where there is one.", 128, "time.future"),
-  pointer: {
-    type: "string",
-    maxLength: 512,
-    pattern: "^/[^\\u0000]*$",
-    description: "JSON pointer (RFC 6901) into the batch as sent.",
-    examples: ["/3"],
-  },
+  pointer: text("JSON pointer (RFC 6901) into the batch as sent.", 512, "/3", "^/[^\\u0000]*$"),
   message: textOrNull(
     "Why, in words.",
     4096,
     "A version with a newer source time is current; this one is kept in the history.",
   ),
-  warnings: {
-    type: "array",
-    maxItems: 101,
-    description: "What is doubtful about it and was accepted all the same.",
-    items: schemaOf("Warning"),
-  },
-  violations: {
-    type: "array",
-    maxItems: 100,
-    description: "For a rejected record, the first reasons.",
-    items: schemaOf("Violation"),
-  },
-  violationTotal: { ...count("For a rejected record, how many reasons there are in all."), examples: [1] },
-  resolvedAt: {
-    ...schemaOf("Timestamp"),
-    description: "When a quarantined record was released or discarded.",
-    examples: ["2026-06-01T10:00:00.000Z"],
-  },
+  warnings: list("What is doubtful about it and was accepted all the same.", 101, schemaOf("Warning")),
+  violations: list("For a rejected record, the first reasons.", 100, schemaOf("Violation")),
+  violationTotal: count("For a rejected record, how many reasons there are in all.", 1),
+  resolvedAt: timestamp("When a quarantined record was released or discarded.", "2026-06-01T10:00:00.000Z"),
 };
 
 /** The `nextCursor` of every page. */
-export const NEXT_CURSOR: Schema = {
-  type: ["string", "null"],
-  maxLength: 2048,
-  pattern: CURSOR_PATTERN,
-  description: "The `cursor` of the next page; null at the end.",
-  examples: [
+export const NEXT_CURSOR: Schema = orNull(
+  text(
+    "The `cursor` of the next page; null at the end.",
+    2048,
     "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
-  ],
-};
+    CURSOR_PATTERN,
+  ),
+);
 
 const VERSION: Readonly<Record<string, Schema>> = {
-  sourceTime: {
-    ...schemaOf("Timestamp"),
-    description: "Its createDateTime or lastModifiedDateTime: versions are in this order.",
-    examples: ["2026-06-01T08:30:00.000000Z"],
-  },
-  receivedAt: {
-    ...schemaOf("Timestamp"),
-    description: "When its batch was accepted.",
-    examples: ["2026-06-01T08:30:02.052927Z"],
-  },
+  sourceTime: timestamp(
+    "Its createDateTime or lastModifiedDateTime: versions are in this order.",
+    "2026-06-01T08:30:00.000000Z",
+  ),
+  receivedAt: timestamp("When its batch was accepted.", "2026-06-01T08:30:02.052927Z"),
   requestId: schemaOf("RequestId"),
-  index: { ...count("Its index in that batch."), examples: [0] },
-  outcome: {
-    type: "string",
-    enum: [...OUTCOMES],
-    description: "What became of it when it was applied.",
-    "x-enumDescriptions": OUTCOME_MEANINGS,
-    examples: ["applied"],
-  },
+  index: count("Its index in that batch.", 0),
+  outcome: choice("What became of it when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
 };
-
-/** An object all of whose fields are always there but for those that are named. */
-export function objectOf(
-  description: string,
-  properties: Readonly<Record<string, Schema>>,
-  ...optional: string[]
-): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: "object", description, required, properties };
-}
 
 /** A page of a list. */
 export function pageOf(description: string, items: Schema): Schema {
-  const list: Schema = { type: "array", maxItems: 1000, description: "The items of this page.", items };
-  return objectOf(description, { items: list, nextCursor: NEXT_CURSOR });
+  return objectOf(description, {
+    items: list("The items of this page.", 1000, items),
+    nextCursor: NEXT_CURSOR,
+  });
 }
 
 /** The name of the component that is a page of a resource's records. */
@@ -199,12 +133,10 @@ export function historyPageName(resource: Resource): string {
 }
 
 /** From when on is known what is not current: only where retention has taken something out. */
-const KNOWN_FROM: Schema = {
-  ...schemaOf("Timestamp"),
-  description:
-    "Present where the operator keeps versions or payloads for a time only: what is older and not current may be known no more, and is left out.",
-  examples: ["2026-03-02T00:00:00.000000Z"],
-};
+const KNOWN_FROM: Schema = timestamp(
+  "Present where the operator keeps versions or payloads for a time only: what is older and not current may be known no more, and is left out.",
+  "2026-03-02T00:00:00.000000Z",
+);
 
 /** A page that says from when on it knows what is not current. */
 function pastPageOf(description: string, items: Schema): Schema {
@@ -227,36 +159,24 @@ function schemasOf(resource: Resource): [string, Schema][] {
 
 /** The schemas of what is read back. */
 export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Warning: {
-    type: "object",
-    description: "One doubt about an accepted record.",
-    required: ["pointer", "code", "message"],
-    properties: {
-      pointer: {
-        type: "string",
-        maxLength: 1024,
-        pattern: "^/[^\\u0000]*$",
-        description: "JSON pointer (RFC 6901) into the batch as sent.",
-        examples: ["/3/roomStays/0"],
-      },
-      code: {
-        type: "string",
-        maxLength: 64,
-        pattern: "^[A-Za-z0-9._-]+$",
-        description: "A stable code.",
-        examples: ["room-type.unknown"],
-        "x-extensible-enum": Object.keys(WARNING_CODES),
-        "x-enumDescriptions": WARNING_CODES,
-      },
-      message: {
-        type: "string",
-        maxLength: 1024,
-        pattern: TEXT_PATTERN,
-        description: "What is doubtful.",
-        examples: ["The property's inventory feed never named this room type."],
-      },
+  Warning: objectOf("One doubt about an accepted record.", {
+    pointer: text(
+      "JSON pointer (RFC 6901) into the batch as sent.",
+      1024,
+      "/3/roomStays/0",
+      "^/[^\\u0000]*$",
+    ),
+    code: {
+      type: "string",
+      maxLength: 64,
+      pattern: "^[A-Za-z0-9._-]+$",
+      description: "A stable code.",
+      examples: ["room-type.unknown"],
+      "x-extensible-enum": Object.keys(WARNING_CODES),
+      "x-enumDescriptions": WARNING_CODES,
     },
-  },
+    message: text("What is doubtful.", 1024, "The property's inventory feed never named this room type."),
+  }),
   RequestSummary: objectOf("What is told of a request.", SUMMARY),
   RequestPage: pageOf("A page of requests, newest first.", schemaOf("RequestSummary")),
   RecordOutcome: objectOf(
@@ -268,12 +188,11 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   RequestStatus: objectOf("What became of a request, and of its records.", {
     ...SUMMARY,
-    records: {
-      type: "array",
-      maxItems: 1000,
-      description: "What is told of its records, by index; those that were plainly applied are left out.",
-      items: schemaOf("RecordOutcome"),
-    },
+    records: list(
+      "What is told of its records, by index; those that were plainly applied are left out.",
+      1000,
+      schemaOf("RecordOutcome"),
+    ),
     nextCursor: NEXT_CURSOR,
   }),
   ...Object.fromEntries(RESOURCES.flatMap(schemasOf)),

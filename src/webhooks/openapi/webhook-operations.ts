@@ -1,13 +1,6 @@
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { jsonAnswer, jsonContent, REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
-import {
-  type Content,
-  type Operation,
-  type Parameter,
-  type PathItem,
-  refTo,
-  schemaOf,
-} from "../../platform/http/openapi/model.ts";
+import type { Operation, Parameter, PathItem } from "../../platform/http/openapi/model.ts";
 import { query } from "../../query/openapi/read-parameters.ts";
 import { WEBHOOK_EXAMPLES } from "./webhook-schemas.ts";
 
@@ -44,6 +37,7 @@ interface Definition {
   readonly summary: string;
   readonly description: string;
   readonly status?: 200 | 201 | 202;
+  /** The name of its answer's schema. */
   readonly answer: string;
   readonly answered: string;
   /** The name of its body's schema. */
@@ -53,47 +47,27 @@ interface Definition {
   readonly isList?: boolean;
 }
 
-function contentOf(name: string): Content {
-  return {
-    "application/json": { schema: schemaOf(name), examples: { example: { value: WEBHOOK_EXAMPLES[name] } } },
-  };
-}
+const exampleOf = (name: string) => ({ example: WEBHOOK_EXAMPLES[name] });
 
-function operationOf(definition: Definition): Operation {
-  const { operationId, summary, description, status = 200, answer, answered, takes } = definition;
-  const { isBodyNeeded = false, isOfEndpoint = true, isList = false } = definition;
-  const taking =
-    takes === undefined
-      ? {}
-      : { requestBody: { description: "What to do.", required: isBodyNeeded, content: contentOf(takes) } };
-  const ofBody = {
-    413: refTo("responses", "PayloadTooLarge"),
-    415: refTo("responses", "UnsupportedMediaType"),
-    422: refTo("responses", "InvalidWebhook"),
-  };
+function operationOf({ status = 200, answer, answered, takes, ...definition }: Definition): Operation {
+  const { isBodyNeeded = false, isOfEndpoint = true, isList = false, ...words } = definition;
+  const headers = ratedHeadersOf("Cache-Control", ...(status === 201 ? (["Location"] as const) : []));
+  const taken = takes === undefined ? undefined : jsonContent(takes, exampleOf(takes));
+  const body = taken && { description: "What to do.", required: isBodyNeeded, content: taken };
   return {
-    operationId,
-    summary,
-    description,
+    ...words,
     tags: ["Webhooks"],
     security: [{ oauth2: ["webhooks"] }],
     parameters: [...(isOfEndpoint ? [ENDPOINT_ID] : []), ...(isList ? [WEBHOOK_LIMIT] : [])],
-    ...taking,
+    ...(body === undefined ? {} : { requestBody: body }),
     responses: {
-      ...ANYWHERE,
-      [status]: {
-        description: answered,
-        headers: ratedHeadersOf("Cache-Control", ...(status === 201 ? (["Location"] as const) : [])),
-        content: contentOf(answer),
-      },
-      400: refTo("responses", "InvalidParameter"),
-      401: refTo("responses", "NoToken"),
-      403: refTo("responses", "Forbidden"),
-      ...(isOfEndpoint ? { 404: refTo("responses", "WebhookNotFound") } : {}),
-      ...(takes === undefined ? {} : ofBody),
-      429: refTo("responses", "TooManyRequests"),
-      500: refTo("responses", "Internal"),
-      503: refTo("responses", "Unavailable"),
+      ...REFUSALS_OF_TOKEN,
+      [status]: jsonAnswer(answered, answer, exampleOf(answer), headers),
+      ...refusals({ 400: "InvalidParameter" }),
+      ...(isOfEndpoint ? refusals({ 404: "WebhookNotFound" }) : {}),
+      ...(body === undefined
+        ? {}
+        : refusals({ 413: "PayloadTooLarge", 415: "UnsupportedMediaType", 422: "InvalidWebhook" })),
     },
   };
 }

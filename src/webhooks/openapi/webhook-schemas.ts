@@ -1,22 +1,22 @@
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
-import { objectOf } from "../../query/openapi/read-schemas.ts";
+import {
+  choice,
+  count,
+  flag,
+  formOf,
+  list,
+  objectOf,
+  orNull,
+  text,
+  time,
+  uuid,
+} from "../../platform/http/openapi/schema.ts";
 import { WEBHOOK_EVENTS } from "../message.ts";
 
-const TEXT_PATTERN = "^[^\\u0000]*$";
 const EXAMPLE_INSTANT = "2026-06-01T08:30:02.149Z";
 const EXAMPLE_SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfgh4ggWQk=";
-
-function text(description: string, charactersMax: number, example: string): Schema {
-  return {
-    type: "string",
-    maxLength: charactersMax,
-    pattern: TEXT_PATTERN,
-    description,
-    examples: [example],
-  };
-}
 
 /** A text of the client's own, shown on one line. */
 function line(description: string, charactersMax: number, example: string): Schema {
@@ -28,49 +28,23 @@ const code = (description: string, example: string): Schema => ({
   minLength: 1,
 });
 
-/** An object that takes no other fields: a setting that is silently ignored is another one than was meant. */
-function formOf(...definition: Parameters<typeof objectOf>): Schema {
-  return { ...objectOf(...definition), additionalProperties: false };
-}
-
-const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type as string, "null"] });
-
-function count(description: string): Schema {
-  return { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, description, examples: [0] };
-}
-
-function instant(description: string): Schema {
-  return { type: "string", format: "date-time", maxLength: 27, description, examples: [EXAMPLE_INSTANT] };
-}
+const instant = (description: string) => time(description, EXAMPLE_INSTANT);
 
 const EVENT_MEANINGS = {
   "changes.available": "Records have changed: the changes, up to 100 in a message, in order.",
   "request.applied": "A batch of yours is applied: how many of its records have each outcome.",
 } as const satisfies Record<(typeof WEBHOOK_EVENTS)[number], string>;
 
-const ENDPOINT_ID: Schema = {
-  type: "string",
-  format: "uuid",
-  maxLength: 36,
-  description: "The endpoint's id.",
-  examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
-};
+const ENDPOINT_ID: Schema = uuid("The endpoint's id.", "0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55");
 
-const WEBHOOK_ID: Schema = {
-  type: "string",
-  maxLength: 36,
-  pattern: "^msg_[0-9a-f]{32}$",
-  description: "The `webhook-id` of a message, the same with every try.",
-  examples: ["msg_5f0c1e0b6e0d4c569d0e2f6a7c1b9e55"],
-};
+const WEBHOOK_ID: Schema = text(
+  "The `webhook-id` of a message, the same with every try.",
+  36,
+  "msg_5f0c1e0b6e0d4c569d0e2f6a7c1b9e55",
+  "^msg_[0-9a-f]{32}$",
+);
 
-const EVENT: Schema = {
-  type: "string",
-  maxLength: 64,
-  pattern: "^[a-z]+\\.[a-z]+$",
-  description: "What a message tells of.",
-  examples: ["request.applied"],
-};
+const EVENT: Schema = text("What a message tells of.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
 
 const SECRET: Schema = {
   ...text("The secret that messages are signed with. It is shown here and never again.", 128, EXAMPLE_SECRET),
@@ -78,26 +52,19 @@ const SECRET: Schema = {
 };
 
 const SETTINGS: Readonly<Record<string, Schema>> = {
-  url: {
-    type: "string",
-    maxLength: 2048,
-    pattern: "^https://[^\\s/?#@]+([/?][^\\s#]*)?$",
-    description: "Where messages go: https, to a public address, on port 443, 80 or from 1024 on.",
-    examples: ["https://partner.example/bellhop"],
-  },
+  url: text(
+    "Where messages go: https, to a public address, on port 443, 80 or from 1024 on.",
+    2048,
+    "https://partner.example/bellhop",
+    "^https://[^\\s/?#@]+([/?][^\\s#]*)?$",
+  ),
   description: line("Words of your own.", 200, "Night audit"),
   events: {
     type: "array",
     minItems: 1,
     maxItems: WEBHOOK_EVENTS.length,
     description: "What it is told.",
-    items: {
-      type: "string",
-      enum: [...WEBHOOK_EVENTS],
-      description: "An event.",
-      "x-enumDescriptions": EVENT_MEANINGS,
-      examples: ["request.applied"],
-    },
+    items: choice("An event.", WEBHOOK_EVENTS, "request.applied", EVENT_MEANINGS),
   },
   resource: {
     type: ["string", "null"],
@@ -110,13 +77,11 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
 };
 
 const STANDS: Readonly<Record<string, Schema>> = {
-  state: {
-    type: "string",
-    enum: ["active", "failing", "paused"],
-    description:
-      "How it stands: `failing` since its last try was not taken, `paused` by somebody or by itself.",
-    examples: ["active"],
-  },
+  state: choice(
+    "How it stands: `failing` since its last try was not taken, `paused` by somebody or by itself.",
+    ["active", "failing", "paused"],
+    "active",
+  ),
   pausedBy: {
     type: ["string", "null"],
     enum: ["client", "operator", "service", null],
@@ -135,10 +100,7 @@ const STANDS: Readonly<Record<string, Schema>> = {
   ),
   droppedSince: orNull(instant("When the first of those was.")),
   lastTryAt: orNull(instant("When a message was tried last.")),
-  lastStatus: orNull({
-    ...count("The HTTP status of that try's answer; null where there was none."),
-    examples: [204],
-  }),
+  lastStatus: orNull(count("The HTTP status of that try's answer; null where there was none.", 204)),
   lastFailure: orNull(
     text("Why that try was not good, as a stable word; null where it was.", 64, "TimedOut"),
   ),
@@ -147,12 +109,11 @@ const STANDS: Readonly<Record<string, Schema>> = {
 
 const ENDPOINT: Readonly<Record<string, Schema>> = {
   endpointId: ENDPOINT_ID,
-  kind: {
-    type: "string",
-    enum: ["webhook", "reply-to"],
-    description: "`reply-to` stands for an origin that your `ReplyTo` headers name, and was made by itself.",
-    examples: ["webhook"],
-  },
+  kind: choice(
+    "`reply-to` stands for an origin that your `ReplyTo` headers name, and was made by itself.",
+    ["webhook", "reply-to"],
+    "webhook",
+  ),
   ...SETTINGS,
   // As a URL is written in ASCII, which makes it longer. Within a network that an operator opened, http is accepted too.
   url: {
@@ -167,9 +128,9 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
 const ATTEMPT: Readonly<Record<string, Schema>> = {
   webhookId: WEBHOOK_ID,
   event: EVENT,
-  attempt: { ...count("Which try of the message it was, from 1."), examples: [1] },
+  attempt: count("Which try of the message it was, from 1.", 1),
   attemptedAt: instant("When it began."),
-  durationMs: { ...count("How long it took, in milliseconds."), examples: [84] },
+  durationMs: count("How long it took, in milliseconds.", 84),
   status: STANDS["lastStatus"] as Schema,
   failure: STANDS["lastFailure"] as Schema,
 };
@@ -184,13 +145,13 @@ const DEAD_LETTER: Readonly<Record<string, Schema>> = {
   ),
   createdAt: instant("When it was made."),
   deadAt: instant("When it was given up."),
-  attempts: { ...count("How often it was tried."), examples: [11] },
+  attempts: count("How often it was tried.", 11),
   lastFailure: STANDS["lastFailure"] as Schema,
 };
 
 function listOf(description: string, name: string): Schema {
   return objectOf(description, {
-    items: { type: "array", maxItems: 1000, description: "They.", items: schemaOf(name) },
+    items: list("They.", 1000, schemaOf(name)),
   });
 }
 
@@ -228,7 +189,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   WebhookRemoved: objectOf("It is gone.", {
     endpointId: ENDPOINT_ID,
-    removed: { type: "boolean", description: "Always true.", examples: [true] },
+    removed: flag("Always true.", true),
   }),
   WebhookTest: objectOf("The test is queued; its try will be in the delivery log.", {
     webhookId: WEBHOOK_ID,
@@ -262,7 +223,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     "webhookId",
   ),
   WebhookRedriven: objectOf("They are queued again, with the ids they had.", {
-    redriven: { ...count("How many."), examples: [3] },
+    redriven: count("How many.", 3),
   }),
 };
 

@@ -3,7 +3,16 @@ import { VIOLATION_CODES } from "#contract/violation.ts";
 import { OAUTH_ERRORS } from "../../errors/oauth-error.ts";
 import { ERRORS, type ErrorCode } from "../../errors/registry.ts";
 import { type HeaderName, headersOf, ratedHeadersOf } from "./headers.ts";
-import { type Answer, type Example, refTo, type Schema, schemaOf } from "./model.ts";
+import {
+  type Answer,
+  type Content,
+  type Example,
+  type Reference,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "./model.ts";
+import { count, integer, list, objectOf, text, timestamp } from "./schema.ts";
 
 /** What `examples` show of an error beside its registry's words. */
 const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string, unknown>>>>> = {
@@ -308,8 +317,6 @@ export const ANYWHERE = {
   431: refTo("responses", "HeadersTooLarge"),
 } as const;
 
-const TEXT_PATTERN = "^[^\\u0000]*$";
-
 function openWords(
   description: string,
   words: Readonly<Record<string, string>>,
@@ -326,99 +333,87 @@ function openWords(
   };
 }
 
+/** Answers by status, each a refusal by its component's name. */
+export function refusals(
+  names: Readonly<Record<number, keyof typeof ERROR_ANSWERS>>,
+): Record<string, Reference> {
+  return Object.fromEntries(Object.entries(names).map(([code, name]) => [code, refTo("responses", name)]));
+}
+
+/** What any address can answer to a call that needs a token. */
+export const REFUSALS_OF_TOKEN = {
+  ...ANYWHERE,
+  ...refusals({
+    401: "NoToken",
+    403: "Forbidden",
+    429: "TooManyRequests",
+    500: "Internal",
+    503: "Unavailable",
+  }),
+};
+
+/** An answer of JSON, with an example of its schema. */
+export function jsonAnswer(
+  description: string,
+  schemaName: string,
+  examples: Readonly<Record<string, unknown>>,
+  headers: Answer["headers"] = ratedHeadersOf("Cache-Control"),
+): Answer {
+  return { description, headers: headers ?? {}, content: jsonContent(schemaName, examples) };
+}
+
+export function jsonContent(schemaName: string, examples: Readonly<Record<string, unknown>>): Content {
+  const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { "application/json": { schema: schemaOf(schemaName), examples: Object.fromEntries(shown) } };
+}
+
 const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text }]) => [code, text]));
 
 /** The schemas of refusals. Code lists are open: more may come, none changes its meaning. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Error: {
-    type: "object",
-    description: "What went wrong. Every error with a body has it, but those of the OAuth endpoints.",
-    required: ["timestamp", "status", "error", "exception", "message"],
-    properties: {
-      timestamp: { ...schemaOf("Timestamp"), description: "When it occurred." },
-      status: {
-        type: "integer",
-        format: "int32",
-        minimum: 400,
-        maximum: 599,
-        description: "The HTTP status code.",
-        examples: [400],
-      },
-      error: {
-        type: "string",
-        maxLength: 64,
-        pattern: "^[A-Za-z -]+$",
-        description: "The HTTP status message.",
-        examples: ["Bad Request"],
-      },
+  Error: objectOf(
+    "What went wrong. Every error with a body has it, but those of the OAuth endpoints.",
+    {
+      timestamp: timestamp("When it occurred."),
+      status: integer("The HTTP status code.", 400, 599, 400),
+      error: text("The HTTP status message.", 64, "Bad Request", "^[A-Za-z -]+$"),
       exception: openWords(
         "A stable code for what went wrong: decide by this, never by the message.",
         ERROR_TEXTS,
         128,
       ),
-      message: {
-        type: "string",
-        maxLength: 4096,
-        pattern: TEXT_PATTERN,
-        description: "What is wrong, in words for the developer who reads it. It may change.",
-        examples: ["The batch has invalid records; violations lists them."],
-      },
-      violations: {
-        type: "array",
-        maxItems: 100,
-        description: "The first 100 reasons for which records were refused.",
-        items: schemaOf("Violation"),
-      },
-      violationTotal: {
-        type: "integer",
-        format: "int32",
-        minimum: 0,
-        maximum: 2_147_483_647,
-        description: "How many violations there are in all.",
-        examples: [2],
-      },
+      message: text(
+        "What is wrong, in words for the developer who reads it. It may change.",
+        4096,
+        "The batch has invalid records; violations lists them.",
+      ),
+      violations: list("The first 100 reasons for which records were refused.", 100, schemaOf("Violation")),
+      violationTotal: count("How many violations there are in all.", 2),
     },
-  },
-  Violation: {
-    type: "object",
-    description: "One reason for which a record was refused.",
-    required: ["pointer", "code", "message"],
-    properties: {
-      pointer: {
-        type: "string",
-        maxLength: 512,
-        pattern: "^(/[^\\u0000]*)?$",
-        description: "JSON pointer (RFC 6901) into the batch as sent.",
-        examples: ["/3/roomStays/0/arrivalDate"],
-      },
-      code: openWords("A stable code.", VIOLATION_CODES, 64),
-      message: {
-        type: "string",
-        maxLength: 1024,
-        pattern: TEXT_PATTERN,
-        description: "What this field takes. It never repeats a free text that was sent.",
-        examples: ['occupancyDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"'],
-      },
+    "violations",
+    "violationTotal",
+  ),
+  Violation: objectOf("One reason for which a record was refused.", {
+    pointer: text(
+      "JSON pointer (RFC 6901) into the batch as sent.",
+      512,
+      "/3/roomStays/0/arrivalDate",
+      "^(/[^\\u0000]*)?$",
+    ),
+    code: openWords("A stable code.", VIOLATION_CODES, 64),
+    message: text(
+      "What this field takes. It never repeats a free text that was sent.",
+      1024,
+      'occupancyDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"',
+    ),
+  }),
+  OAuthError: objectOf("A refusal of the OAuth endpoints (RFC 6749 section 5.2).", {
+    error: {
+      type: "string",
+      description: "Why.",
+      enum: Object.keys(OAUTH_ERRORS),
+      examples: ["invalid_client"],
     },
-  },
-  OAuthError: {
-    type: "object",
-    description: "A refusal of the OAuth endpoints (RFC 6749 section 5.2).",
-    required: ["error", "error_description"],
-    properties: {
-      error: {
-        type: "string",
-        description: "Why.",
-        enum: Object.keys(OAUTH_ERRORS),
-        examples: ["invalid_client"],
-      },
-      error_description: {
-        type: "string",
-        maxLength: 1024,
-        pattern: TEXT_PATTERN,
-        description: "The same in words.",
-        examples: ["The client id or its secret is not valid."],
-      },
-    },
-  },
+    error_description: text("The same in words.", 1024, "The client id or its secret is not valid."),
+  }),
 };
