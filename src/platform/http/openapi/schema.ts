@@ -1,7 +1,7 @@
 import { type Schema, schemaOf } from "./model.ts";
 
 /** Text without NUL, which PostgreSQL cannot store. */
-export const TEXT_PATTERN = "^[^\\u0000]*$";
+const TEXT_PATTERN = "^[^\\u0000]*$";
 
 type Properties = Readonly<Record<string, Schema>>;
 
