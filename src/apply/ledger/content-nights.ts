@@ -13,9 +13,7 @@ import {
   type ReservationNights,
 } from "./night-run.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
-import { spanNights } from "./span-nights.ts";
-import { reservationNights } from "./stay-runs.ts";
-import { textNights } from "./text-nights.ts";
+import { reservationNights } from "./reservation-nights.ts";
 
 /** Where each column stands in a `bellhop.group_facts` (migration 0005). */
 const COLUMN = {
@@ -185,11 +183,10 @@ export class ContentNights {
   #readNights(): ReservationNights {
     if (this.#content !== null) {
       const { facts, status } = this.#content();
-      const plain = facts.spans === undefined ? undefined : spanNights(facts.spans, status);
-      if (plain !== undefined) return plain;
+      if (facts.spans !== undefined) return reservationNights(facts.spans, status);
     }
     const { facts, status } = this.#text();
-    return textNights(facts, status) ?? reservationNights(facts, status);
+    return reservationNights(facts, status);
   }
 
   #text(): FactsOfContent {

@@ -1,0 +1,326 @@
+import { dayAt, dayOfText } from "#contract/day-number.ts";
+import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/insight-bounds.ts";
+import { LIST, NOTED } from "#contract/noted-fields.ts";
+import { HEAD_NUMBERS, ITEM_NUMBERS } from "#contract/span-plan.ts";
+import { TextMemory } from "#contract/text-memory.ts";
+import { HEAD, type RecordSpans } from "#contract/walk-spans.ts";
+import {
+  boundedCount,
+  type DimensionCodes,
+  type Money,
+  moneyOf,
+  type NightRun,
+  type ReservationNights,
+  sumOf,
+  tenThousandthsAt,
+  timesWhole,
+} from "./night-run.ts";
+import { elementsOf, fieldsOfRow } from "./read-facts.ts";
+
+/** Where each column stands in the text of a reservation's facts (`bellhop.reservation_facts`). */
+const COLUMN = {
+  numberOfRooms: 3,
+  shareId: 5,
+  channel: 6,
+  arrivalDate: 8,
+  departureDate: 9,
+  roomTypeCode: 10,
+  bookedRoomTypeCode: 11,
+  marketSegmentCode: 12,
+  groupBlockCode: 13,
+  rateCode: 15,
+  currencyCode: 16,
+  numberOfAdults: 17,
+  numberOfChildren: 18,
+  rateStay: 19,
+  startDate: 20,
+  endDate: 21,
+  rateValue: 22,
+  grossRateValue: 23,
+  occupancyDate: 24,
+  netRoomRevenue: 25,
+} as const;
+const COLUMNS = COLUMN.netRoomRevenue + 1;
+
+/**
+ * The facts of a reservation. Items are numbered from 1 or by where they stand, and 0 is none; a field of the record itself is
+ * of the item 0. Rates come in the order of their stays.
+ */
+interface ReservationFacts {
+  first(list: number): number;
+  next(list: number, item: number): number;
+  /** The stay that a rate belongs to, from 0. */
+  stayOf(rate: number): number;
+  text(item: number, column: number): string | null;
+  whole(item: number, column: number): number | null;
+  /** Days since 1970-01-01; NaN: not given. */
+  day(item: number, column: number): number;
+  amount(item: number, column: number): Money | null;
+}
+
+const texts = new TextMemory();
+
+/** Where each column stands in an item of a record's spans. */
+const PLACES = new Int32Array(COLUMNS);
+const { columns: ofRecord = [], inner } = NOTED.reservations;
+const ofStays = inner?.["roomStays"];
+const spanColumns = [
+  [HEAD_NUMBERS, ofRecord],
+  [ITEM_NUMBERS, ofStays?.columns ?? []],
+  [ITEM_NUMBERS, ofStays?.inner?.["rates"]?.columns ?? []],
+  [ITEM_NUMBERS, inner?.["stayRevenue"]?.inner?.["daily"]?.columns ?? []],
+] as const;
+for (const [front, names] of spanColumns)
+  names.forEach((name, at) => {
+    if (Object.hasOwn(COLUMN, name)) PLACES[COLUMN[name as keyof typeof COLUMN]] = front + 2 * at;
+  });
+
+/** Facts where they stand in the bytes of a record that was walked. */
+class SpanFacts implements ReservationFacts {
+  readonly #bytes: Buffer;
+  readonly #slab: Int32Array;
+  readonly #base: number;
+
+  constructor({ bytes, slab, base }: RecordSpans) {
+    this.#bytes = bytes;
+    this.#slab = slab;
+    this.#base = base;
+  }
+
+  first(list: number): number {
+    return this.#slab[this.#base + HEAD.firstOfList + list] as number;
+  }
+
+  next(_list: number, item: number): number {
+    return this.#slab[this.#base + item] as number;
+  }
+
+  stayOf(rate: number): number {
+    return this.#slab[this.#base + rate + 1] as number;
+  }
+
+  text(item: number, column: number): string | null {
+    const place = this.#placeOf(item, column);
+    const mark = this.#slab[place] as number;
+    return mark === 0 ? null : texts.textAt(this.#bytes, mark >>> 1, this.#slab[place + 1] as number);
+  }
+
+  whole(item: number, column: number): number | null {
+    const amount = this.amount(item, column);
+    return typeof amount === "number" ? amount / 10_000 : null;
+  }
+
+  day(item: number, column: number): number {
+    const mark = this.#slab[this.#placeOf(item, column)] as number;
+    return mark === 0 ? Number.NaN : dayAt(this.#bytes, mark >>> 1);
+  }
+
+  amount(item: number, column: number): Money | null {
+    const place = this.#placeOf(item, column);
+    const mark = this.#slab[place] as number;
+    if (mark === 0) return null;
+    const end = this.#slab[place + 1] as number;
+    const units = tenThousandthsAt(this.#bytes, mark >>> 1, end);
+    return Number.isNaN(units) ? moneyOf(this.#bytes.latin1Slice(mark >>> 1, end)) : units;
+  }
+
+  #placeOf(item: number, column: number): number {
+    return this.#base + item + (PLACES[column] as number);
+  }
+}
+
+/** The column by which the items of each list are counted. */
+const COUNTED_BY = [COLUMN.arrivalDate, COLUMN.rateStay, COLUMN.occupancyDate] as const;
+
+/** Facts as their stored text tells them. */
+class TextFacts implements ReservationFacts {
+  readonly #fields: readonly (string | null)[];
+  readonly #lists: (readonly (string | null)[] | undefined)[] = new Array(COLUMNS);
+
+  constructor(facts: string) {
+    this.#fields = fieldsOfRow(facts);
+  }
+
+  first(list: number): number {
+    return this.next(list, 0);
+  }
+
+  next(list: number, item: number): number {
+    return item < this.#listOf(COUNTED_BY[list] as number).length ? item + 1 : 0;
+  }
+
+  stayOf(rate: number): number {
+    return Number(this.text(rate, COLUMN.rateStay));
+  }
+
+  text(item: number, column: number): string | null {
+    return (item === 0 ? this.#fields[column] : this.#listOf(column)[item - 1]) ?? null;
+  }
+
+  whole(item: number, column: number): number | null {
+    const text = this.text(item, column);
+    return text === null ? null : Number(text);
+  }
+
+  day(item: number, column: number): number {
+    const text = this.text(item, column);
+    return text === null ? Number.NaN : dayOfText(text);
+  }
+
+  amount(item: number, column: number): Money | null {
+    const text = this.text(item, column);
+    return text === null ? null : moneyOf(text);
+  }
+
+  #listOf(column: number): readonly (string | null)[] {
+    let list = this.#lists[column];
+    if (list === undefined) {
+      list = elementsOf(this.#fields[column]);
+      this.#lists[column] = list;
+    }
+    return list;
+  }
+}
+
+/** The nights of one stay after another, each by its place from the arrival on. */
+class StayNights {
+  /** What the record tells of a night's revenue. */
+  readonly #revenue: (Money | null)[] = new Array(STAY_NIGHTS_MAX).fill(null);
+  /** The rate that a night has, by its place in the lists of rates; 0 is none. */
+  readonly #rate = new Int32Array(STAY_NIGHTS_MAX);
+  readonly #net: (Money | null)[] = [null];
+  readonly #gross: (Money | null)[] = [null];
+  #arrival = 0;
+  #nights = 0;
+  #rooms = 0;
+
+  begin(arrival: number, nights: number, rooms: number): void {
+    this.#arrival = arrival;
+    this.#nights = nights;
+    this.#rooms = rooms;
+    this.#revenue.fill(null, 0, nights);
+    this.#rate.fill(0, 0, nights);
+    this.#net.length = 1;
+    this.#gross.length = 1;
+  }
+
+  /** Adds to the revenue of a day, if it is a night of the stay. */
+  addRevenue(day: number, amount: Money | null): void {
+    const night = day - this.#arrival;
+    if (night >= 0 && night < this.#nights)
+      this.#revenue[night] = sumOf(this.#revenue[night] ?? null, amount);
+  }
+
+  /** Moves the revenue of its days here from a map of all of them. */
+  takeRevenue(days: Map<number, Money | null>): void {
+    for (let night = 0; night < this.#nights; night += 1) {
+      const day = this.#arrival + night;
+      this.#revenue[night] = days.get(day) ?? null;
+      days.delete(day);
+    }
+  }
+
+  /** A rate for the nights of some days, the last included; NaN: from the arrival, or to the departure. */
+  addRate(firstDay: number, lastDay: number, net: Money | null, gross: Money | null): void {
+    const from = Number.isNaN(firstDay) ? 0 : Math.max(0, firstDay - this.#arrival);
+    const to = Number.isNaN(lastDay) ? this.#nights : Math.min(this.#nights, lastDay + 1 - this.#arrival);
+    if (from >= to) return;
+    this.#rate.fill(this.#net.length, from, to);
+    this.#net.push(timesWhole(net, this.#rooms));
+    this.#gross.push(timesWhole(gross, this.#rooms));
+  }
+
+  /** Adds its nights to `runs`, those that follow each other and are alike as one run. */
+  addTo(runs: NightRun[], adults: number, children: number, codes: DimensionCodes): void {
+    for (let from = 0, to = 1; from < this.#nights; from = to, to += 1) {
+      const roomRevenue = this.#netAt(from);
+      const grossRoomRevenue = this.#grossAt(from);
+      while (to < this.#nights && this.#netAt(to) === roomRevenue && this.#grossAt(to) === grossRoomRevenue)
+        to += 1;
+      const firstNight = this.#arrival + from;
+      const rooms = this.#rooms;
+      const nights = to - from;
+      runs.push({ firstNight, nights, rooms, adults, children, roomRevenue, grossRoomRevenue, codes });
+    }
+  }
+
+  #netAt(night: number): Money | null {
+    return this.#revenue[night] ?? (this.#net[this.#rate[night] as number] as Money | null);
+  }
+
+  #grossAt(night: number): Money | null {
+    return this.#gross[this.#rate[night] as number] as Money | null;
+  }
+}
+
+const nightsOfStay = new StayNights();
+
+/** How many stays there are; undefined where they have more nights than insight counts. */
+function countStays(facts: ReservationFacts): number | undefined {
+  let [stays, all] = [0, 0];
+  for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(LIST.stays, stay)) {
+    const nights = facts.day(stay, COLUMN.departureDate) - facts.day(stay, COLUMN.arrivalDate);
+    if (nights > 0) all += nights;
+    if (nights > STAY_NIGHTS_MAX || all > RESERVATION_NIGHTS_MAX) return undefined;
+    stays += 1;
+  }
+  return stays;
+}
+
+function codesOf(facts: ReservationFacts, stay: number, status: string | null): DimensionCodes {
+  return {
+    status,
+    roomTypeCode: facts.text(stay, COLUMN.roomTypeCode),
+    bookedRoomTypeCode: facts.text(stay, COLUMN.bookedRoomTypeCode),
+    marketSegmentCode: facts.text(stay, COLUMN.marketSegmentCode),
+    groupBlockCode: facts.text(stay, COLUMN.groupBlockCode),
+    rateCode: facts.text(stay, COLUMN.rateCode),
+    channel: facts.text(0, COLUMN.channel),
+    currencyCode: facts.text(stay, COLUMN.currencyCode),
+  };
+}
+
+function nightsOf(facts: ReservationFacts, status: string | null): ReservationNights {
+  const shareId = facts.text(0, COLUMN.shareId) || null;
+  const runs: NightRun[] = [];
+  const stays = countStays(facts);
+  if (stays === undefined) return { shareId, runs };
+  const rooms = boundedCount(facts.whole(0, COLUMN.numberOfRooms) ?? 1);
+  const days = new Map<number, Money | null>();
+  const eachDay = (add: (day: number, amount: Money | null) => void) => {
+    for (let day = facts.first(LIST.days); day !== 0; day = facts.next(LIST.days, day))
+      add(facts.day(day, COLUMN.occupancyDate), facts.amount(day, COLUMN.netRoomRevenue));
+  };
+  if (stays > 1) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
+  let rate = facts.first(LIST.rates);
+  let stay = facts.first(LIST.stays);
+  for (let at = 0; stay !== 0; stay = facts.next(LIST.stays, stay), at += 1) {
+    const arrival = facts.day(stay, COLUMN.arrivalDate);
+    const nights = Math.max(0, facts.day(stay, COLUMN.departureDate) - arrival);
+    nightsOfStay.begin(arrival, nights, rooms);
+    for (; rate !== 0 && facts.stayOf(rate) === at; rate = facts.next(LIST.rates, rate))
+      nightsOfStay.addRate(
+        facts.day(rate, COLUMN.startDate),
+        facts.day(rate, COLUMN.endDate),
+        facts.amount(rate, COLUMN.rateValue),
+        facts.amount(rate, COLUMN.grossRateValue),
+      );
+    if (nights === 0) continue;
+    if (stays > 1) nightsOfStay.takeRevenue(days);
+    else eachDay((day, amount) => nightsOfStay.addRevenue(day, amount));
+    const adults = boundedCount((facts.whole(stay, COLUMN.numberOfAdults) ?? 0) * rooms);
+    const children = boundedCount((facts.whole(stay, COLUMN.numberOfChildren) ?? 0) * rooms);
+    nightsOfStay.addTo(runs, adults, children, codesOf(facts, stay, status));
+  }
+  return { shareId, runs };
+}
+
+/**
+ * The nights of a reservation as its facts and its label tell them, in runs of nights that are alike. A night's net room
+ * revenue is the daily revenue of its date, on the first stay that covers it; where none is given, the last rate that covers it
+ * times the rooms. Gross is the gross rate times the rooms. Rooms not given are one; day use has no night. A reservation of
+ * more nights than insight counts has none (`contract/insight-bounds.ts`).
+ */
+export function reservationNights(facts: string | RecordSpans, status: string | null): ReservationNights {
+  return nightsOf(typeof facts === "string" ? new TextFacts(facts) : new SpanFacts(facts), status);
+}
