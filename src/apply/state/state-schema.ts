@@ -26,7 +26,7 @@ const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_n
  */
 export const nightEntriesOf = (schema: string, condition = "true"): string =>
   `(select ${NIGHT_COLUMNS} from ${schema}.night_entry where ${condition} union all
-    select * from (with exchange as (select * from ${schema}.ledger_delta where ${condition}) ${RUNS}) as run)`;
+    select * from (with delta as (select * from ${schema}.ledger_delta where ${condition}) ${RUNS}) as run)`;
 
 const NIGHTS: Ledger = {
   entriesOf: (schema) => nightEntriesOf(schema),
