@@ -44,15 +44,19 @@ const reservation = fc
     numberOfRooms: optional(fc.nat(3)),
     shareId: fc.constantFrom(undefined, "", "S-1"),
     roomStays: fc.array(stay, { minLength: 1, maxLength: 3 }),
-    daily: fc.oneof(fc.constant([]), fc.array(fc.tuple(date, optional(money)), { maxLength: 5 })),
+    isPriced: fc.boolean(),
+    daily: fc.array(fc.tuple(date, optional(money)), { maxLength: 5 }),
   })
   .map(
-    ({ daily, ...rest }) =>
+    ({ isPriced, daily, ...rest }) =>
       ({
         ...rest,
         channel: "WEB",
         stayRevenue: {
-          daily: daily.map(([occupancyDate, netRoomRevenue]) => ({ occupancyDate, netRoomRevenue })),
+          daily: (isPriced ? daily : []).map(([occupancyDate, netRoomRevenue]) => ({
+            occupancyDate,
+            netRoomRevenue,
+          })),
         },
       }) as unknown as Reservation,
   );
@@ -111,7 +115,7 @@ test("the runs of a reservation, laid out, are its nights one by one, from its b
   let walked = 0;
   const property = fc.property(reservation, (record) => {
     const head = { clientCode: "ACME", propertyCode: "LON01", reservationId: "R1", status: "CONFIRMED" };
-    const whole = { ...head, lastModifiedDateTime: "2026-01-01T00:00:00Z", ...record };
+    const whole = { ...record, ...head, lastModifiedDateTime: "2026-01-01T00:00:00Z" };
     const { facts, status } = readRecord("reservations", Buffer.from(JSON.stringify(whole))).content();
     if (facts.spans !== undefined) walked += 1;
     for (const source of [facts.spans, reservationFacts(record)]) {

@@ -121,7 +121,7 @@ class SpanFacts implements ReservationFacts {
     if (mark === 0) return null;
     const end = this.#slab[place + 1] as number;
     const units = tenThousandthsAt(this.#bytes, mark >>> 1, end);
-    return Number.isNaN(units) ? moneyOf(this.#bytes.latin1Slice(mark >>> 1, end)) : units;
+    return Number.isNaN(units) ? moneyOf(this.#bytes.toString("latin1", mark >>> 1, end)) : units;
   }
 
   #placeOf(item: number, column: number): number {
