@@ -43,6 +43,10 @@ export const SLOT = {
 
 export type SlotName = keyof typeof SLOT;
 
+/** How many there are. Those after them are of the periods of a record that is checked, two for each depth. */
+export const SLOTS = Object.keys(SLOT).length;
+export const PERIOD_SLOTS = 16;
+
 /** What an object is, for what is judged where it ends. */
 export type NotedKind =
   | "inventory"

@@ -4,7 +4,7 @@ import {
   ROOM_TYPES_MAX,
   STAY_NIGHTS_MAX,
 } from "./insight-bounds.ts";
-import { type NotedKind, SLOT } from "./noted-fields.ts";
+import { type NotedKind, PERIOD_SLOTS, SLOT, SLOTS } from "./noted-fields.ts";
 
 // Compiled code knows what a module's own constants are, and has to look at those of others each time.
 const {
@@ -41,7 +41,7 @@ const {
 } = SLOT;
 
 /** What was noted of the record that is walked, and of the object of each kind that is; NaN where nothing was. */
-export const noted = new Float64Array(Object.keys(SLOT).length);
+export const noted = new Float64Array(SLOTS + PERIOD_SLOTS);
 
 /** A decimal that is too long to be added up here: as no sum is infinite, it equals none. */
 export const TOO_LONG = Number.POSITIVE_INFINITY;

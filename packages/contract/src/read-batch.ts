@@ -20,7 +20,7 @@ import {
 } from "./scan-element.ts";
 import { FIELD_NAMES } from "./schema/record-schemas.ts";
 import { NO_VIOLATIONS, type Violation, type ViolationCode } from "./violation.ts";
-import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-record.ts";
+import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-spans.ts";
 
 /** One element of a batch. */
 export interface BatchRecord {
@@ -191,6 +191,7 @@ class WalkedRecord implements BatchRecord {
 
 class BatchRun {
   readonly #body: Buffer;
+  readonly #view: DataView;
   readonly #limits: BatchLimits;
   readonly #spans: number[] = [];
   readonly #scan: ElementScan = newElementScan();
@@ -219,6 +220,7 @@ class BatchRun {
     visit: (record: BatchRecord) => void,
   ) {
     this.#body = body;
+    this.#view = new DataView(body.buffer, body.byteOffset, body.length);
     this.#limits = limits;
     this.#resource = resource !== undefined && canWalk(resource, limits.depthMax) ? resource : undefined;
     this.#visit = visit;
@@ -337,7 +339,7 @@ class BatchRun {
     if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return false;
     const body = this.#body;
     const walk = this.#walk;
-    const isValid = walkRecord(this.#resource, body, start, WALKED_BYTES_MAX, walk);
+    const isValid = walkRecord(this.#resource, body, this.#view, [start, WALKED_BYTES_MAX], walk);
     const end = isValid ? skipWhitespace(body, walk.end) : -1;
     const isElement = body[end] === 0x2c || body[end] === 0x5d;
     if (!isElement) {

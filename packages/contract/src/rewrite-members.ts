@@ -1,6 +1,5 @@
 import { skipWhitespace } from "./scan-element.ts";
-import { skipValue } from "./skip-value.ts";
-import { UNSURE } from "./walk-value.ts";
+import { skipValue, UNSURE } from "./walk-value.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

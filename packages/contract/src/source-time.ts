@@ -1,6 +1,6 @@
+import { NOTED, SOUGHT } from "./noted-fields.ts";
 import type { BatchRecord } from "./read-batch.ts";
 import type { Resource } from "./resource.ts";
-import { SOURCE_TIME_FIELD } from "./schema/record-plan.ts";
 
 /** Of `2026-01-02T03:04:05`. */
 const SECOND_CHARACTERS = 19;
@@ -19,6 +19,7 @@ export function latestSourceTime(receivedAt: number): string {
 
 /** Whether a valid record of a batch names a time after `latest`, to the second: it will be held aside. */
 export function isAhead(resource: Resource, record: BatchRecord, latest: string): boolean {
-  const second = record.sourceSecond ?? (record.value as Record<string, string>)[SOURCE_TIME_FIELD[resource]];
+  const field = NOTED[resource].sought?.[SOUGHT.sourceTime] as string;
+  const second = record.sourceSecond ?? (record.value as Record<string, string>)[field];
   return second !== undefined && second.slice(0, SECOND_CHARACTERS) > latest;
 }

@@ -1,6 +1,19 @@
-import { NOTED, type NotedKind, type NotedObject, SLOT, type SlotName } from "./noted-fields.ts";
+import {
+  NOTED,
+  type NotedKind,
+  type NotedObject,
+  SLOT,
+  SLOTS,
+  type SlotName,
+  SOUGHT,
+} from "./noted-fields.ts";
 import type { Resource } from "./resource.ts";
-import type { FieldKind, FieldSchema } from "./schema/field.ts";
+import {
+  CODE_CHARACTERS_MAX,
+  type FieldKind,
+  type FieldSchema,
+  TEXT_CHARACTERS_MAX,
+} from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 
 /** Numbers at the front of what is kept of a record, before its own spans; see `walk-spans.ts`. */
@@ -19,9 +32,16 @@ export const WALK = {
   decimal: 6,
   array: 7,
   object: 8,
+  /** The kinds that only the check of a record looks at. */
+  boundedText: 9,
+  boolean: 10,
+  word: 11,
+  flagOrCode: 12,
+  /** Where the walk over a head ends. */
+  stop: 13,
 } as const;
 
-/** One member of an object, as the walk reads it. */
+/** One member of an object, or the items of an array that are no objects. */
 export interface SpanMember {
   readonly name: string;
   /** The quoted name and the colon, as they stand where nobody writes white space. */
@@ -36,6 +56,12 @@ export interface SpanMember {
   /** One of WALK. */
   readonly kind: number;
   readonly nullable: boolean;
+  /** Of a text, in characters. */
+  readonly lengthMin: number;
+  readonly lengthMax: number;
+  /** Of an enumeration: its words, each with the quote that ends it. */
+  readonly words: readonly Uint8Array[];
+  readonly itemsMin: number;
   /** Places of the numbers that keep its span, within those of its object; 0 for none. A key may be a fact too. */
   readonly column: number;
   readonly sought: number;
@@ -43,20 +69,31 @@ export interface SpanMember {
   readonly isContent: boolean;
   /** Of an object, or of the items of an array. */
   readonly inner: SpanPlan | undefined;
+  readonly items: SpanMember | undefined;
   /** The member that followed it the last time. */
   next: SpanMember | undefined;
 }
 
+/**
+ * What a walk is for: to say whether every value is valid, to find facts and warnings in a record that is, or to find what it is
+ * known by in its members before the first that nests.
+ */
+type WalkMode = "check" | "facts" | "head";
+
 /** One kind of object. */
 export interface SpanPlan {
+  readonly mode: WalkMode;
   readonly kind: NotedKind;
   readonly members: readonly SpanMember[];
   /** The bits of all members that must be there. */
   readonly requiredBits: number;
+  /** Of a head: those after which nothing else is sought. */
+  readonly enoughBits: number;
   /** The list that it is an item of; -1 for none. */
   readonly list: number;
   /** How many numbers are kept of one. */
   readonly numbers: number;
+  /** Slots that are emptied where one begins. In a check: those of the dates of its period. */
   readonly slotFirst: number;
   readonly slotLast: number;
   /** The member that began the last one. */
@@ -80,24 +117,60 @@ const KINDS: Readonly<Record<FieldKind, number>> = {
   object: WALK.skip,
 };
 
-function planOf(schema: FieldSchema, noted: NotedObject, isRecord: boolean): SpanPlan {
-  const front = isRecord ? HEAD_NUMBERS : ITEM_NUMBERS;
+const CHECKED_KINDS: Readonly<Record<FieldKind, number>> = {
+  ...KINDS,
+  text: WALK.boundedText,
+  code: WALK.boundedText,
+  identity: WALK.boundedText,
+  boolean: WALK.boolean,
+  word: WALK.word,
+  "flag-or-code": WALK.flagOrCode,
+  "code-or-object": WALK.boundedText,
+  array: WALK.array,
+  object: WALK.object,
+};
+
+/** What is noted of an object, and where it stands. */
+interface Place {
+  readonly mode: WalkMode;
+  readonly depth: number;
+  readonly noted: NotedObject;
+}
+
+const NOTHING: NotedObject = { kind: "other" };
+const MEMBERS_MAX = 30;
+const NEVER_ENOUGH = 1 << MEMBERS_MAX;
+
+function planOf(schema: FieldSchema, place: Place): SpanPlan {
+  const { mode, noted, depth } = place;
+  const isCheck = mode === "check";
+  const front = depth === 0 ? HEAD_NUMBERS : ITEM_NUMBERS;
   const { columns = [], sought = [] } = noted;
-  const members = Object.entries(schema.properties ?? {}).map(([name, field], at) =>
-    memberOf(name, field, noted, { at, front }),
-  );
-  if (members.length > 30) throw new Error("An object has more members than a number has bits.");
+  const [slotFirst, slotLast] = slotsOf(schema, place);
+  const slotOf = (name: string) => {
+    if (isCheck) return schema.period?.includes(name) ? slotFirst + schema.period.indexOf(name) : SLOT.unused;
+    const slot = Object.hasOwn(SLOT, name) ? SLOT[name as SlotName] : SLOT.unused;
+    return slot >= slotFirst && slot <= slotLast ? slot : SLOT.unused;
+  };
+  const members = Object.entries(schema.properties ?? {}).map(([name, field], at) => {
+    const column = columns.indexOf(name);
+    const soughtAt = sought.indexOf(name);
+    const columnPlace = column < 0 ? 0 : front + 2 * column;
+    const soughtPlace = soughtAt < 0 ? 0 : front + 2 * (columns.length + soughtAt);
+    return memberOf(name, field, place, [1 << at, columnPlace, soughtPlace, slotOf(name)]);
+  });
+  if (members.length > MEMBERS_MAX) throw new Error("An object has more members than a number has bits.");
   members.forEach((member, at) => {
     member.next = members[at + 1];
   });
-  const [slotFirst, slotLast] = slotsOf(noted);
+  const bitsOf = (names: readonly string[] = []) =>
+    members.reduce((bits, { name, bit }) => (names.includes(name) ? bits | bit : bits), 0);
   return {
+    mode,
     kind: noted.kind,
     members,
-    requiredBits: members.reduce(
-      (bits, { name, bit }) => (schema.required?.includes(name) === true ? bits | bit : bits),
-      0,
-    ),
+    requiredBits: bitsOf(mode === "head" ? sought : schema.required),
+    enoughBits: mode === "head" ? bitsOf([...sought, ...(noted.notContent ?? [])]) : NEVER_ENOUGH,
     list: noted.list ?? -1,
     numbers: front + 2 * (columns.length + sought.length),
     slotFirst,
@@ -106,45 +179,54 @@ function planOf(schema: FieldSchema, noted: NotedObject, isRecord: boolean): Spa
   };
 }
 
-function slotsOf({ slots }: NotedObject): readonly [number, number] {
-  return slots === undefined ? [1, 0] : [SLOT[slots[0]], SLOT[slots[1]]];
-}
-
-function slotOf(name: string, noted: NotedObject): number {
-  const slot = Object.hasOwn(SLOT, name) ? SLOT[name as SlotName] : SLOT.unused;
-  const [first, last] = slotsOf(noted);
-  return slot >= first && slot <= last ? slot : SLOT.unused;
+/** No slots are from 1 to 0, and in a check the unused one. There each depth has two, as periods stand within one another. */
+function slotsOf({ period }: FieldSchema, { mode, noted, depth }: Place): readonly [number, number] {
+  if (mode === "check")
+    return period === undefined ? [SLOT.unused, SLOT.unused] : [SLOTS + 2 * depth, SLOTS + 2 * depth + 1];
+  return noted.slots === undefined ? [1, 0] : [SLOT[noted.slots[0]], SLOT[noted.slots[1]]];
 }
 
 function memberOf(
   name: string,
   schema: FieldSchema,
-  noted: NotedObject,
-  { at, front }: { readonly at: number; readonly front: number },
+  { mode, noted, depth }: Place,
+  [bit, column, sought, slot]: readonly [number, number, number, number],
 ): SpanMember {
-  const { columns = [], sought = [], notContent = [], inner } = noted;
-  const column = columns.indexOf(name);
-  const soughtAt = sought.indexOf(name);
-  const slot = slotOf(name, noted);
-  const into = inner?.[name];
+  const into = mode === "check" ? NOTHING : noted.inner?.[name];
   const glue = Buffer.from(`"${name}":`);
-  const kind = KINDS[schema.fieldKind];
+  const { fieldKind, items } = schema;
+  const isArray = fieldKind === "array";
+  const walkInto = isArray ? WALK.array : WALK.object;
   // A count below zero is warned of wherever it stands.
-  const isWalked = column >= 0 || soughtAt >= 0 || slot !== SLOT.unused || kind === WALK.count;
-  const intoKind = schema.fieldKind === "array" ? WALK.array : WALK.object;
+  const isWalked = column !== 0 || sought !== 0 || slot !== SLOT.unused || fieldKind === "count";
+  const kinds = {
+    check: CHECKED_KINDS[fieldKind],
+    facts: into !== undefined ? walkInto : isWalked ? KINDS[fieldKind] : WALK.skip,
+    head: isArray || fieldKind === "object" ? WALK.stop : sought !== 0 ? WALK.text : WALK.skip,
+  };
+  const object = isArray ? items : schema;
+  const hasInner = into !== undefined && object?.properties !== undefined;
   return {
     name,
     quoted: glue.subarray(0, -1),
     glueLength: glue.length,
     ...placeOfWords(glue),
-    bit: 1 << at,
-    kind: into !== undefined ? intoKind : isWalked ? kind : WALK.skip,
+    bit,
+    kind: kinds[mode],
     nullable: schema.nullable === true,
-    column: column < 0 ? 0 : front + 2 * column,
-    sought: soughtAt < 0 ? 0 : front + 2 * (columns.length + soughtAt),
+    lengthMin: fieldKind === "identity" ? 1 : 0,
+    lengthMax: fieldKind === "text" ? TEXT_CHARACTERS_MAX : CODE_CHARACTERS_MAX,
+    words: (schema.enum ?? []).map((word) => Buffer.from(`${word}"`)),
+    itemsMin: schema.minItems ?? 0,
+    column,
+    sought,
     slot,
-    isContent: !notContent.includes(name),
-    inner: into === undefined ? undefined : planOf(schema.items ?? schema, into, false),
+    isContent: noted.notContent?.includes(name) !== true,
+    inner: hasInner ? planOf(object, { mode, depth: depth + 1, noted: into }) : undefined,
+    items:
+      mode === "check" && isArray && !hasInner && items !== undefined
+        ? memberOf("[]", items, { mode, depth: depth + 1, noted: NOTHING }, [0, 0, 0, SLOT.unused])
+        : undefined,
     next: undefined,
   };
 }
@@ -153,7 +235,7 @@ function memberOf(
  * The glue of all members, four bytes a number, little endian; the last of a member are its last four, whatever came
  * before. In one array, which compiled code knows where to find.
  */
-export const GLUE_WORDS = new Int32Array(4_096);
+export const GLUE_WORDS = new Int32Array(16_384);
 let wordsMade = 0;
 
 function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly wordLast: number } {
@@ -166,14 +248,30 @@ function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly word
   return { wordFirst, wordLast: wordsMade - 1 };
 }
 
-/** The plan of each resource's records. The walks are its only users, and change what they expect to come next. */
-export const SPAN_PLANS: Readonly<Record<Resource, SpanPlan>> = {
-  inventories: planOf(RECORD_SCHEMAS.inventories, NOTED.inventories, true),
-  reservations: planOf(RECORD_SCHEMAS.reservations, NOTED.reservations, true),
-  groups: planOf(RECORD_SCHEMAS.groups, NOTED.groups, true),
+function plansOf(place: (noted: NotedObject) => Place): Readonly<Record<Resource, SpanPlan>> {
+  return {
+    inventories: planOf(RECORD_SCHEMAS.inventories, place(NOTED.inventories)),
+    reservations: planOf(RECORD_SCHEMAS.reservations, place(NOTED.reservations)),
+    groups: planOf(RECORD_SCHEMAS.groups, place(NOTED.groups)),
+  };
+}
+
+/** The plans of each way to walk. The walks are their only users, and change what they expect to come next. */
+export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, SpanPlan>>>> = {
+  facts: plansOf((noted) => ({ mode: "facts", depth: 0, noted })),
+  head: plansOf(({ sought = [], notContent = [] }) => ({
+    mode: "head",
+    depth: 0,
+    noted: { kind: "other", sought: sought.slice(0, SOUGHT.status), notContent },
+  })),
+  check: plansOf(({ sought = [], notContent = [] }) => ({
+    mode: "check",
+    depth: 0,
+    noted: { kind: "other", sought, notContent },
+  })),
 };
 
-/** Where the spans of the members of SOUGHT begin among the numbers of a record: after those of its columns. */
+/** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
 export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
   inventories: HEAD_NUMBERS + 2 * (NOTED.inventories.columns?.length ?? 0),
   reservations: HEAD_NUMBERS + 2 * (NOTED.reservations.columns?.length ?? 0),

@@ -9,11 +9,19 @@ import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "./test-json-cases.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
-import { canWalk, newRecordWalk, walkRecord } from "./walk-record.ts";
+import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-spans.ts";
 
 const NO_LIMIT = 1e9;
+const walkAt = (resource: Resource, body: Buffer, start: number, bytesMax: number, walk: RecordWalk) =>
+  walkRecord(
+    resource,
+    body,
+    new DataView(body.buffer, body.byteOffset, body.length),
+    [start, bytesMax],
+    walk,
+  );
 const walks = (resource: Resource, text: string) =>
-  walkRecord(resource, Buffer.from(text), 0, NO_LIMIT, newRecordWalk());
+  walkAt(resource, Buffer.from(text), 0, NO_LIMIT, newRecordWalk());
 
 /** All that a batch says of itself, its records checked. */
 function judged(resource: Resource, reading: BatchReading): unknown {
@@ -38,7 +46,7 @@ test("the records that the contract shows are walked over, and the walk ends and
     for (const record of [fullRecord(resource), leastRecord(resource)]) {
       const body = Buffer.from(`[${JSON.stringify(record, null, 1)} ,0]`);
       const walk = newRecordWalk();
-      assert.ok(walkRecord(resource, body, 1, NO_LIMIT, walk), resource);
+      assert.ok(walkAt(resource, body, 1, NO_LIMIT, walk), resource);
       const scan = newElementScan();
       scanElement(body, 1, LIMITS.depthMax, scan);
       assert.equal(walk.values, scan.values, resource);
@@ -104,8 +112,8 @@ test("a record that is too deep or too large for the limits is not walked over",
     assert.ok(canWalk(resource, LIMITS.depthMax));
     assert.ok(!canWalk(resource, 3));
     const body = Buffer.from(JSON.stringify(fullRecord(resource)));
-    assert.ok(walkRecord(resource, body, 0, body.length, newRecordWalk()));
-    assert.ok(!walkRecord(resource, body, 0, body.length - 1, newRecordWalk()));
+    assert.ok(walkAt(resource, body, 0, body.length, newRecordWalk()));
+    assert.ok(!walkAt(resource, body, 0, body.length - 1, newRecordWalk()));
   }
   const codes = { clientCode: "C", propertyCode: "P" };
   const sharers = Array.from({ length: 100_001 }, () => "R");

@@ -6,12 +6,12 @@ import { generateWorkload } from "../../../test/workload/workload.ts";
 import { checkRecord } from "./check-record.ts";
 import { parsedReading } from "./parsed-record.ts";
 import { readBatch } from "./read-batch.ts";
-import { RecordBytes, RecordReader, readRecord, walkHead } from "./read-record.ts";
+import { RecordReader, readRecord } from "./read-record.ts";
 import type { RecordReading } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factsText } from "./test-facts.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
-import { walkSpans } from "./walk-spans.ts";
+import { RecordBytes, walkHead, walkSpans } from "./walk-spans.ts";
 
 /** All that a reading says. */
 function told({ content, ...identity }: RecordReading): unknown {
@@ -20,8 +20,7 @@ function told({ content, ...identity }: RecordReading): unknown {
 }
 
 function isWalked(resource: Resource, bytes: Buffer): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return walkSpans(resource, bytes, view, 0, bytes.length) !== undefined;
+  return walkSpans(resource, new RecordBytes(bytes), 0, bytes.length) !== undefined;
 }
 
 /**
@@ -84,7 +83,7 @@ test("a record is known by its head where that holds all of its identity, with a
     const nested = entries.filter(isNested);
     const isByHead = (record: readonly [string, unknown][]) => {
       const bytes = Buffer.from(JSON.stringify(Object.fromEntries(record)));
-      return walkHead(resource, new RecordBytes(bytes), 0, bytes.length);
+      return walkHead(resource, new RecordBytes(bytes), 0, bytes.length) !== undefined;
     };
     assert.equal(isByHead([...head, ...nested]), true);
     assert.equal(isByHead([["correlationId", "c"], ...head, ...nested]), true);

@@ -1,4 +1,5 @@
 import { isDay } from "./calendar.ts";
+import { isWhitespace } from "./scan-element.ts";
 
 /** What a walk answers where it cannot say that all is well: the bytes are to be read in the other, slower way. */
 export const UNSURE = -1;
@@ -29,7 +30,8 @@ for (let digit = 0; digit <= 15; digit += 1) {
 const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 
-function digitAt(body: Uint8Array, at: number): number {
+/** The value of a digit; more than 9 for any other byte. */
+export function digitAt(body: Uint8Array, at: number): number {
   return DIGIT[body[at] as number] as number;
 }
 
@@ -96,48 +98,6 @@ export function walkTimestamp(body: Uint8Array, at: number): number {
   return body[end] === LETTER_Z && body[end + 1] === QUOTE ? end + 2 : UNSURE;
 }
 
-/** A whole number of so many digits fits 32 bits whatever they are. */
-const WHOLE_DIGITS_MAX = 9;
-
-/** Where the whole number at `at` is over: a JSON number of at most nine digits, or a text of such. */
-export function walkWhole(body: Uint8Array, at: number): number {
-  const quoted = body[at] === QUOTE;
-  let here = quoted ? at + 1 : at;
-  if (body[here] === MINUS) here += 1;
-  const from = here;
-  while (digitAt(body, here) <= 9) here += 1;
-  const digits = here - from;
-  if (digits === 0 || digits > WHOLE_DIGITS_MAX) return UNSURE;
-  if (quoted) return body[here] === QUOTE ? here + 1 : UNSURE;
-  // JSON has no leading zeros; what goes on as a number, with a fraction or an exponent, is for the other way.
-  if (digits > 1 && body[from] === ZERO) return UNSURE;
-  return here;
-}
-
-/** Beyond these a number may not be what a double holds, and a text may have too many digits. */
-const DECIMAL_CHARACTERS_MAX = 15;
-const DECIMAL_TEXT_CHARACTERS_MAX = 30;
-
-/** Where the decimal at `at` is over: a JSON number of at most 15 characters, or a text of digits with at most one point. */
-export function walkDecimal(body: Uint8Array, at: number): number {
-  const quoted = body[at] === QUOTE;
-  const start = quoted ? at + 1 : at;
-  let here = body[start] === MINUS ? start + 1 : start;
-  const from = here;
-  while (digitAt(body, here) <= 9) here += 1;
-  const digits = here - from;
-  if (digits === 0) return UNSURE;
-  if (body[here] === POINT) {
-    here += 1;
-    const fraction = here;
-    while (digitAt(body, here) <= 9) here += 1;
-    if (here === fraction) return UNSURE;
-  }
-  if (quoted) return here - start <= DECIMAL_TEXT_CHARACTERS_MAX && body[here] === QUOTE ? here + 1 : UNSURE;
-  if (here - start > DECIMAL_CHARACTERS_MAX || (digits > 1 && body[from] === ZERO)) return UNSURE;
-  return here;
-}
-
 const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
@@ -158,4 +118,50 @@ export function walkBoolean(body: Uint8Array, at: number): number {
 /** Where `null` at `at` is over. */
 export function walkNull(body: Uint8Array, at: number): number {
   return standsAt(body, at, NULL) ? at + NULL.length : UNSURE;
+}
+
+const OPEN = 1;
+const CLOSE = 2;
+const COMMA = 3;
+const BYTE_CLASS = new Uint8Array(256);
+for (const byte of Buffer.from("[{")) BYTE_CLASS[byte] = OPEN;
+for (const byte of Buffer.from("]}")) BYTE_CLASS[byte] = CLOSE;
+for (const byte of Buffer.from(",")) BYTE_CLASS[byte] = COMMA;
+
+/** Where the text is over whose first byte after the quote stands at `at`, its quote included. The text is JSON. */
+function skipText(body: Uint8Array, at: number): number {
+  for (let here = at; here < body.length; here += 1) {
+    const byte = body[here];
+    if (byte === QUOTE) return here + 1;
+    if (byte === BACKSLASH) here += 1;
+  }
+  return UNSURE;
+}
+
+/** Where the JSON value at `at` is over. */
+export function skipValue(body: Uint8Array, at: number): number {
+  if (body[at] === QUOTE) return skipText(body, at + 1);
+  let depth = 0;
+  for (let here = at; here < body.length; here += 1) {
+    const byte = body[here] as number;
+    if (byte === QUOTE) {
+      here = skipText(body, here + 1) - 1;
+      if (here < 0) return UNSURE;
+      continue;
+    }
+    const of = BYTE_CLASS[byte];
+    if (of === OPEN) depth += 1;
+    else if (of === CLOSE) {
+      depth -= 1;
+      if (depth === 0) return here + 1;
+      if (depth < 0) return endOfScalar(body, here);
+    } else if (of === COMMA && depth === 0) return endOfScalar(body, here);
+  }
+  return UNSURE;
+}
+
+function endOfScalar(body: Uint8Array, from: number): number {
+  let end = from;
+  while (isWhitespace(body[end - 1] as number)) end -= 1;
+  return end;
 }
