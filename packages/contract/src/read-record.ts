@@ -128,19 +128,6 @@ class WalkedFacts implements FactsText {
   }
 }
 
-/** All that apply needs of a record that was walked over just now, or its head; what is sought stands from `from` on. */
-function walkedReading(spans: RecordSpans, from: number, readContent: () => RecordContent): RecordReading {
-  let content: RecordContent | undefined;
-  return {
-    clientCode: soughtText(spans, from, SOUGHT.clientCode, texts),
-    propertyCode: soughtText(spans, from, SOUGHT.propertyCode, texts),
-    key: soughtText(spans, from, SOUGHT.key),
-    sourceTime: timeOf(soughtText(spans, from, SOUGHT.sourceTime, times)),
-    contentHash: contentHash(spans.bytes, runsFound()),
-    content: () => (content ??= readContent()),
-  };
-}
-
 const NO_WARNINGS: readonly Warning[] = [];
 
 /** Undefined where there is something to be warned of. */
@@ -181,17 +168,34 @@ export class RecordReader {
   /** What comes after the head is walked over when the content is asked for: nine of ten records of a nightly push are known by then. */
   read(start: number, end: number): RecordReading {
     const head = walkHead(this.#resource, this.#records, start, end);
-    if (head !== undefined) {
-      const whole = () => walkSpans(this.#resource, this.#records, start, end);
-      return walkedReading(head, HEAD_NUMBERS, () => this.#contentOf(whole(), start, end));
-    }
+    if (head !== undefined) return this.#walked(head, HEAD_NUMBERS, undefined, start, end);
     const spans = walkSpans(this.#resource, this.#records, start, end);
-    if (spans === undefined) return this.#parsed(start, end);
-    const from = SOUGHT_FROM[this.#resource];
-    return walkedReading(spans, from, () => this.#contentOf(spans, start, end));
+    return spans === undefined
+      ? this.#parsed(start, end)
+      : this.#walked(spans, SOUGHT_FROM[this.#resource], spans, start, end);
   }
 
-  #contentOf(spans: RecordSpans | undefined, start: number, end: number): RecordContent {
+  /** The reading of a record of which `known` was walked over just now; what is sought stands from `from` on. */
+  #walked(
+    known: RecordSpans,
+    from: number,
+    spans: RecordSpans | undefined,
+    start: number,
+    end: number,
+  ): RecordReading {
+    let content: RecordContent | undefined;
+    return {
+      clientCode: soughtText(known, from, SOUGHT.clientCode, texts),
+      propertyCode: soughtText(known, from, SOUGHT.propertyCode, texts),
+      key: soughtText(known, from, SOUGHT.key),
+      sourceTime: timeOf(soughtText(known, from, SOUGHT.sourceTime, times)),
+      contentHash: contentHash(known.bytes, runsFound()),
+      content: () => (content ??= this.#content(spans, start, end)),
+    };
+  }
+
+  #content(known: RecordSpans | undefined, start: number, end: number): RecordContent {
+    const spans = known ?? walkSpans(this.#resource, this.#records, start, end);
     const walked = spans === undefined ? undefined : walkedContent(this.#resource, spans);
     return walked ?? this.#parsed(start, end).content();
   }

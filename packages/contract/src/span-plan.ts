@@ -41,7 +41,7 @@ export const WALK = {
   stop: 13,
 } as const;
 
-/** One member of an object, or the items of an array that are no objects. */
+/** One member of an object or, without a name, the items of an array that are no objects. */
 export interface SpanMember {
   readonly name: string;
   /** The quoted name and the colon, as they stand where nobody writes white space. */
@@ -225,7 +225,7 @@ function memberOf(
     inner: hasInner ? planOf(object, { mode, depth: depth + 1, noted: into }) : undefined,
     items:
       mode === "check" && isArray && !hasInner && items !== undefined
-        ? memberOf("[]", items, { mode, depth: depth + 1, noted: NOTHING }, [0, 0, 0, SLOT.unused])
+        ? memberOf("", items, { mode, depth: depth + 1, noted: NOTHING }, [0, 0, 0, SLOT.unused])
         : undefined,
     next: undefined,
   };
@@ -239,6 +239,7 @@ export const GLUE_WORDS = new Int32Array(16_384);
 let wordsMade = 0;
 
 function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly wordLast: number } {
+  if (glue.length < 4) return { wordFirst: 0, wordLast: 0 };
   const wordFirst = wordsMade;
   for (let at = 0; at < glue.length; at += 4) {
     GLUE_WORDS[wordsMade] = glue.readInt32LE(Math.min(at, glue.length - 4));
@@ -270,6 +271,14 @@ export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, Spa
     noted: { kind: "other", sought, notContent },
   })),
 };
+
+/** What an unknown member is walked as where it is a number. */
+export const UNKNOWN_NUMBER = memberOf(
+  "",
+  { fieldKind: "decimal", description: "" },
+  { mode: "check", depth: 0, noted: NOTHING },
+  [0, 0, 0, SLOT.unused],
+);
 
 /** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
 export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {

@@ -12,6 +12,7 @@ import {
   SPAN_PLANS,
   type SpanMember,
   type SpanPlan,
+  UNKNOWN_NUMBER,
   WALK,
 } from "./span-plan.ts";
 import {
@@ -528,7 +529,7 @@ function walkUnknown(body: Uint8Array, at: number): number {
     case LETTER_F:
       return walkBoolean(body, at);
     default:
-      return walkDecimal(body, at, undefined, NO_ITEM);
+      return walkDecimal(body, at, UNKNOWN_NUMBER, NO_ITEM);
   }
 }
 
@@ -538,6 +539,7 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
   if (kind === SKIP) return skipValue(body, at);
   const byte = body[at];
   if (byte === LETTER_N) return member.nullable ? walkNull(body, at) : UNSURE;
+  if (kind <= TIMESTAMP) return byte === QUOTE ? walkQuoted(body, at + 1, member, item) : UNSURE;
   switch (kind) {
     case DECIMAL:
       return walkDecimal(body, at, member, item);
@@ -560,7 +562,7 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
       return found === undefined || byte !== QUOTE ? UNSURE : at + 1 + found.length;
     }
     default:
-      return byte === QUOTE ? walkQuoted(body, at + 1, member, item) : UNSURE;
+      return UNSURE;
   }
 }
 
@@ -636,7 +638,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
 }
 
 /** Where the decimal at `at` is over. A text is a fact as it was sent; a number is without zeros at its end. */
-function walkDecimal(body: Uint8Array, at: number, member: SpanMember | undefined, item: number): number {
+function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
   const isBelow = body[start] === MINUS;
@@ -660,15 +662,14 @@ function walkDecimal(body: Uint8Array, at: number, member: SpanMember | undefine
   }
   if (digits === 0) return UNSURE;
   const money = scale < UNITS_BY_SCALE.length ? units * (UNITS_BY_SCALE[scale] as number) : TOO_LONG;
-  if (!isCheck && member !== undefined)
-    slots[member.slot] = money < UNITS_MAX ? (isBelow ? -money : money) : TOO_LONG;
+  slots[member.slot] = money < UNITS_MAX ? (isBelow ? -money : money) : TOO_LONG;
   if (isQuoted) {
     if (end - start > DECIMAL_TEXT_CHARACTERS_MAX || body[end] !== QUOTE) return UNSURE;
-    if (member !== undefined) keep(member, item, start * 2, end);
+    keep(member, item, start * 2, end);
     return end + 1;
   }
   if (end - start > NUMBER_CHARACTERS_MAX || (digits > 1 && body[from] === ZERO)) return UNSURE;
-  if (isCheck || member === undefined) return end;
+  if (isCheck) return end;
   if (isBelow && units === 0) return UNSURE;
   let factEnd = end;
   if (scale > 0) {
