@@ -94,7 +94,7 @@ export class DrainedApplier {
     const pid = await this.#backend;
     const [startedAt, cpu, backend] = [performance.now(), process.cpuUsage(), microsecondsOf(pid)];
     this.#isFilling = false;
-    this.#applier.lookNow();
+    this.#applier.rebalanceNow();
     await drained;
     const clock = ((performance.now() - startedAt) * 1_000) / count;
     const { user, system } = process.cpuUsage(cpu);

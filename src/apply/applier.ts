@@ -2,26 +2,18 @@ import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { OutcomeCounts } from "./apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import type { LogPart } from "./backlog.ts";
-import { BucketTurns } from "./bucket-turns.ts";
-import { PartsInTurn } from "./large-parts.ts";
-import { type LongWay, withoutLong } from "./long-way.ts";
-import { Ownership, OwnershipLost } from "./ownership.ts";
+import { type Lease, LeaseLost, Leases } from "./leases.ts";
 import type { ReadPart } from "./read-part.ts";
-import { FIRST_RECORDS, RunSize } from "./run-size.ts";
-import type { WaitingSession } from "./sharing.ts";
-import { Sharing, type SharingSession, type Shift, type Shifts, Stalls } from "./sharing.ts";
+import { type ClusterSession, FairShare, type Rebalanced, type Rebalancer } from "./rebalance.ts";
+import { FIRST_RECORDS, INFLATED_BYTES_TARGET, type PartWeight, Scheduler, type Turn } from "./scheduler.ts";
+import { EventLoopDelays, type WaitingSession } from "./unresponsive-sessions.ts";
 
 /** How often log writers are sealed and retired. */
 const RETIRE_MS = 2_000;
-/** How often an applier looks around for the others, give or take a fifth, so that they do not all look at once. */
-const LOOK_MS = 1_000;
+/** How often an applier rebalances its buckets, give or take a fifth, so that not all do at once. */
+const REBALANCE_MS = 1_000;
 /** Until the next try for a session: one is cheap, and with 5 s a database that was away for 3 was noticed 3 s late. */
 const RETRY_MS_MAX = 1_000;
-/**
- * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
- * at a time, the one that is applied and the next.
- */
-const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 /** With fewer records in a run there is hardly more to read: looking ahead would be a statement for nothing. */
 const AHEAD_RECORDS_MIN = 1_000;
 
@@ -36,7 +28,7 @@ export interface ApplierEvents {
   failed?(error: unknown): void;
   /** Which buckets are applied here from now on. */
   owns?(buckets: readonly number[]): void;
-  /** Another's session was ended: it held something and was silent. */
+  /** Another's session was ended: it held something and was unresponsive. */
   ended?(session: WaitingSession): void;
 }
 
@@ -49,30 +41,24 @@ export interface ApplierOptions {
   /** Why nothing may be applied now; asked before each transaction. */
   readonly blocked?: () => string | undefined;
   readonly events: ApplierEvents;
-  /** Where buckets go whose next part takes long; without it they are applied here like all others. */
-  readonly longWay?: LongWay;
-  /** Which parts others are not to wait for; by default isLargePart. */
-  readonly isLarge?: (part: LogPart) => boolean;
-  /** How it comes by its buckets; by default it shares them out with all appliers there are. */
-  readonly shifts?: (session: SharingSession, ownership: Ownership) => Shifts;
+  /** By default weighPart. */
+  readonly weigh?: (part: LogPart) => PartWeight;
+  /** Gets the leases given up of buckets whose next part is bulk; without it they are applied here like all others. */
+  readonly handOverBulk?: (free: readonly Lease[]) => void;
+  /** How it comes by its buckets; by default it has its fair share among all appliers there are. */
+  readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;
 }
 
 function bucketsOf(parts: readonly LogPart[]): readonly number[] {
   return [...new Set(parts.map(({ bucket }) => bucket))];
 }
 
-/** Whose turn it was, and whether all buckets were read, so that what is left of them needs another poll. */
-interface Turn {
-  readonly buckets: readonly number[];
-  readonly polled: boolean;
-}
-
 /** What one transaction applies: batches with their records, or (without `read`) one resolution. Nothing, if no parts. */
 interface Run extends Turn {
   readonly parts: readonly LogPart[];
   readonly read: readonly ReadPart[];
-  /** Buckets whose next part is not for this applier. */
-  readonly long: readonly number[];
+  /** Buckets whose next part is for the bulk applier. */
+  readonly bulk: readonly number[];
 }
 
 function recordsOf(read: readonly ReadPart[]): number {
@@ -93,24 +79,22 @@ function shortened(run: Run): Run {
 /** What an applier holds by one session; all of it ends with that. */
 interface Holding {
   readonly session: ApplySession;
-  readonly ownership: Ownership;
-  readonly sharing: Shifts;
-  readonly runSize: RunSize;
-  lookAt: number;
+  readonly leases: Leases;
+  readonly rebalancer: Rebalancer;
+  rebalanceAt: number;
   retireAt: number;
   pollAt: number;
 }
 
 /**
- * Applies the buckets it owns (its share of all, see Sharing), one transaction after another, on one connection. `wake` names buckets with something
+ * Applies the buckets whose leases it holds (see FairShare), one transaction after another, on one connection. `wake` names buckets with something
  * new; what others accepted is found by polling. Every failure but a record's own is retried, with growing delays.
  */
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #time: Time;
-  readonly #turns = new BucketTurns();
-  readonly #stalls: Stalls;
-  readonly #partsInTurn: PartsInTurn;
+  readonly #scheduler: Scheduler;
+  readonly #delays: EventLoopDelays;
   #holding: Holding | undefined;
   #stopped = false;
   #wakeUp: (() => void) | undefined;
@@ -119,8 +103,9 @@ export class Applier {
   constructor(options: ApplierOptions) {
     this.#options = options;
     this.#time = options.time ?? machineTime;
-    this.#stalls = new Stalls(this.#time);
-    this.#partsInTurn = new PartsInTurn(options.isLarge);
+    this.#delays = new EventLoopDelays(this.#time);
+    const { weigh, handOverBulk } = options;
+    this.#scheduler = new Scheduler({ weigh, handsOverBulk: handOverBulk !== undefined });
   }
 
   start(): void {
@@ -133,13 +118,13 @@ export class Applier {
   }
 
   wake(buckets: Iterable<number>): void {
-    this.#turns.hint(buckets);
-    if (this.#turns.waiting) this.#wakeUp?.();
+    this.#scheduler.hint(buckets);
+    if (this.#scheduler.hasWork) this.#wakeUp?.();
   }
 
-  /** Has it look at once whose buckets are whose. */
-  lookNow(): void {
-    if (this.#holding !== undefined) this.#holding.lookAt = 0;
+  /** Has it rebalance at once. */
+  rebalanceNow(): void {
+    if (this.#holding !== undefined) this.#holding.rebalanceAt = 0;
     this.#wakeUp?.();
   }
 
@@ -152,7 +137,7 @@ export class Applier {
 
   async #run(): Promise<void> {
     let failures = 0;
-    const watch = this.#stalls.watch();
+    const watch = this.#delays.watch();
     while (!this.#stopped) {
       const holding = await this.#connect().catch((error) => {
         this.#options.events.failed?.(error);
@@ -173,7 +158,7 @@ export class Applier {
         }
       }
       failures += 1;
-      this.#turns.poll();
+      this.#scheduler.poll();
       if (!this.#stopped) await this.#sleep(Math.min(RETRY_MS_MAX, 100 * 2 ** Math.min(failures, 4)));
     }
     watch.stop();
@@ -182,41 +167,41 @@ export class Applier {
   async #connect(): Promise<Holding> {
     const { openSession, owner, events } = this.#options;
     const session = await openSession(owner, (error) => events.failed?.(error));
-    const ownership = new Ownership(session, owner);
-    const sharing =
-      this.#options.shifts?.(session, ownership) ??
-      new Sharing(session, ownership, session.presenceId, this.#stalls);
-    const runSize = new RunSize();
-    return { session, ownership, sharing, runSize, lookAt: 0, retireAt: 0, pollAt: 0 };
+    const leases = new Leases(session, owner);
+    const rebalancer =
+      this.#options.rebalancer?.(session, leases) ??
+      new FairShare(session, leases, session.presenceId, this.#delays);
+    this.#scheduler.beginSession();
+    return { session, leases, rebalancer, rebalanceAt: 0, retireAt: 0, pollAt: 0 };
   }
 
   async #applyUntilStopped(holding: Holding, succeeded: () => void): Promise<void> {
     let ahead: Run | undefined;
     while (!this.#stopped) {
-      const hasShifted = await this.#upkeep(holding);
-      if (hasShifted && ahead !== undefined) {
-        this.#giveBack(ahead);
+      const hasRebalanced = await this.#upkeep(holding);
+      if (hasRebalanced && ahead !== undefined) {
+        this.#scheduler.readAgain(ahead);
         ahead = undefined;
       }
       if (this.#options.blocked?.() !== undefined) {
-        if (ahead !== undefined) this.#giveBack(ahead);
+        if (ahead !== undefined) this.#scheduler.readAgain(ahead);
         ahead = undefined;
-        await this.#sleep(this.#untilNextLook(holding));
+        await this.#sleep(this.#untilRebalance(holding));
         continue;
       }
       const run = ahead ?? (await this.#readRun(holding));
       ahead = undefined;
-      if (run !== undefined && run.long.length > 0) await this.#sendTheLongWay(holding, run);
+      if (run !== undefined && run.bulk.length > 0) await this.#handOverBulk(holding, run);
       if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
-      else if (run !== undefined) this.#turns.succeeded(run.buckets);
+      else if (run !== undefined) this.#scheduler.succeeded(run.buckets);
       succeeded();
-      if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#turns.waiting)
-        await this.#sleep(this.#untilNextLook(holding));
+      if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#scheduler.hasWork)
+        await this.#sleep(this.#untilRebalance(holding));
     }
   }
 
-  #untilNextLook({ pollAt, lookAt }: Holding): number {
-    return Math.min(pollAt, lookAt) - this.#time.now();
+  #untilRebalance({ pollAt, rebalanceAt }: Holding): number {
+    return Math.min(pollAt, rebalanceAt) - this.#time.now();
   }
 
   /** Answers whether buckets were taken or given up. */
@@ -225,67 +210,58 @@ export class Applier {
     // By the clock, or what other nodes accepted would wait for as long as this one is kept busy by what it is told of.
     if (now >= holding.pollAt) {
       holding.pollAt = now + this.#options.pollMs;
-      this.#turns.poll();
+      this.#scheduler.poll();
     }
     if (now >= holding.retireAt) {
       holding.retireAt = now + RETIRE_MS;
       await holding.session.retireLogWriters();
     }
-    if (now < holding.lookAt && !holding.sharing.isDue) return false;
-    holding.lookAt = now + LOOK_MS * (0.8 + 0.4 * this.#time.chance());
-    return this.#shift(holding, await holding.sharing.shift(now));
+    if (now < holding.rebalanceAt && !holding.rebalancer.isDue) return false;
+    holding.rebalanceAt = now + REBALANCE_MS * (0.8 + 0.4 * this.#time.chance());
+    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now));
   }
 
-  #shift({ ownership }: Holding, { taken, givenUp, ended }: Shift): boolean {
+  #rebalanced({ leases }: Holding, { taken, givenUp, ended }: Rebalanced): boolean {
     const { events } = this.#options;
     for (const session of ended) events.ended?.(session);
-    // Told first: what is accepted after the poll that finds the rest is then told to this one.
-    events.owns?.(ownership.buckets);
-    if (taken.length > 0) this.#turns.poll();
+    // Before the poll, so that hints of what is accepted after it come to this applier.
+    events.owns?.(leases.buckets);
+    if (taken.length > 0) this.#scheduler.poll();
     return taken.length + givenUp.length > 0;
-  }
-
-  /** There may be more of these buckets, whether or not what was read of them is applied. */
-  #giveBack({ buckets, polled }: Turn): void {
-    this.#turns.hint(buckets);
-    if (polled) this.#turns.poll();
   }
 
   /**
    * Reads what is next, from the cursors on: the batches before the first resolution, as many as one transaction may take,
-   * or that resolution. Undefined when a part cannot be read: its bucket is then tried again by itself.
+   * or that resolution. Undefined when a part cannot be read: its bucket is then tried again on its own.
    */
   async #readRun(holding: Holding): Promise<Run | undefined> {
-    const turn = this.#turns.next(holding.ownership.buckets, this.#time.now());
-    const { session, runSize } = holding;
-    const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, runSize.records);
-    holding.sharing.saw(turn.buckets, next);
-    const { longWay } = this.#options;
-    const { near, long } =
-      longWay === undefined ? { near: next, long: [] } : withoutLong(next, longWay.isLong);
-    const parts = this.#partsInTurn.choose(near);
+    const { session, leases, rebalancer } = holding;
+    const turn = this.#scheduler.next(leases.buckets, this.#time.now());
+    const { recordsMax } = this.#scheduler;
+    const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, recordsMax);
+    rebalancer.saw(turn.buckets, next);
+    const { parts, bulk } = this.#scheduler.choose(next);
     try {
       const read = await this.#readParts(holding, parts);
       return {
         ...turn,
         parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1),
         read,
-        long,
+        bulk,
       };
     } catch (error) {
       this.#options.events.failed?.(error);
-      this.#turns.failed(bucketsOf(parts), this.#time.now());
-      this.#giveBack(turn);
+      this.#scheduler.failed(bucketsOf(parts), this.#time.now());
+      this.#scheduler.readAgain(turn);
       return undefined;
     }
   }
 
   /** Between two transactions: a bucket cannot be given up by one that has locked it. */
-  async #sendTheLongWay({ ownership }: Holding, run: Run): Promise<void> {
-    const free = await ownership.giveUp(run.long);
-    this.#options.longWay?.offer(free);
-    // What is long may have hidden what else there is.
-    this.#giveBack(run);
+  async #handOverBulk({ leases }: Holding, run: Run): Promise<void> {
+    this.#options.handOverBulk?.(await leases.giveUp(run.bulk));
+    // A bulk part may have hidden what else there is.
+    this.#scheduler.readAgain(run);
   }
 
   async #readParts({ session }: Holding, parts: readonly LogPart[]): Promise<ReadPart[]> {
@@ -314,23 +290,23 @@ export class Applier {
     let ahead: Promise<Run | undefined> | undefined;
     try {
       await this.#applyTransaction(holding, run, () => {
-        this.#giveBack(run);
+        this.#scheduler.readAgain(run);
         ahead = this.#readRun(holding);
         // Its failure is that of the transaction that it is a statement of.
         ahead.catch(() => undefined);
       });
-      this.#turns.succeeded(bucketsOf(run.parts));
-      if (ahead === undefined) this.#giveBack(run);
+      this.#scheduler.succeeded(bucketsOf(run.parts));
+      if (ahead === undefined) this.#scheduler.readAgain(run);
       return await ahead;
     } catch (error) {
       this.#options.events.failed?.(error);
-      if (!(error instanceof OwnershipLost)) this.#turns.failed(bucketsOf(run.parts), this.#time.now());
-      this.#giveBack(run);
+      if (!(error instanceof LeaseLost)) this.#scheduler.failed(bucketsOf(run.parts), this.#time.now());
+      this.#scheduler.readAgain(run);
       const forgotten = await ahead?.catch((cause) => {
         this.#options.events.failed?.(cause);
         return undefined;
       });
-      if (forgotten !== undefined) this.#giveBack(forgotten);
+      if (forgotten !== undefined) this.#scheduler.readAgain(forgotten);
       // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
       await holding.session.rollback();
       return undefined;
@@ -344,10 +320,10 @@ export class Applier {
    */
   async #applyTransaction(holding: Holding, whole: Run, readAhead: () => void): Promise<void> {
     const startedAt = this.#time.now();
-    const { session, ownership, runSize } = holding;
+    const { session, leases } = holding;
     const first = whole.parts[0] as LogPart;
     const run = (await session.begin()) ? shortened(whole) : whole;
-    const counters = await ownership.lock(bucketsOf(run.parts));
+    const counters = await leases.lock(bucketsOf(run.parts));
     let counts: OutcomeCounts;
     if (run.read.length > 0) {
       await session.advanceCursors(run.parts);
@@ -360,7 +336,7 @@ export class Applier {
     // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
     if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
     const durationMs = this.#time.now() - startedAt;
-    runSize.committed(durationMs);
+    this.#scheduler.committed(durationMs);
     this.#options.events.applied?.(counts, first.receivedAt, durationMs, run.parts);
   }
 

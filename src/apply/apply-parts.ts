@@ -6,7 +6,7 @@ import type { ApplyMemory } from "./apply-memory.ts";
 import type { AppliedRecord } from "./apply-records.ts";
 import type { LogPart } from "./backlog.ts";
 import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
-import type { ChangeCounters } from "./ownership.ts";
+import type { ChangeCounters } from "./leases.ts";
 import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
 import type { RecordKey } from "./state/record-state.ts";

@@ -6,7 +6,7 @@ import { advanceCursors, recordOutcomes } from "./apply-parts.ts";
 import type { NextChange } from "./apply-records.ts";
 import { type LogPart, type LogRow, partOf } from "./backlog.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
-import type { ChangeCounters } from "./ownership.ts";
+import type { ChangeCounters } from "./leases.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { readReleasedRecord } from "./read-part.ts";
 import type { OutcomeLetter } from "./record.ts";

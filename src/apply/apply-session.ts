@@ -1,15 +1,15 @@
 import type { OutcomeCounts } from "./apply-parts.ts";
 import type { LogPart } from "./backlog.ts";
-import type { ChangeCounters, LeaseSession } from "./ownership.ts";
+import type { ChangeCounters, LeaseSession } from "./leases.ts";
 import type { ReadPart } from "./read-part.ts";
-import type { SharingSession } from "./sharing.ts";
+import type { ClusterSession } from "./rebalance.ts";
 
 /**
  * What an applier asks of the database: one connection, statement by statement, in the order they are asked. Every promise
  * rejects with what the database answered (with its SQLSTATE as `code`), or with another error when there was no answer.
  * PostgreSQL's is in postgres-apply-session.ts, that of a simulation in test/simulation.
  */
-export interface ApplySession extends LeaseSession, SharingSession {
+export interface ApplySession extends LeaseSession, ClusterSession {
   /** By which others count this session as present. */
   readonly presenceId: string;
   /** Seals log writers whose backend is gone, retires those of which all is applied. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { isDistributed } from "../platform/db/distribution.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
-import type { Lease, LeaseSession, LockedLease } from "./ownership.ts";
+import type { Lease, LeaseSession, LockedLease } from "./leases.ts";
 
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
 const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));

@@ -5,7 +5,7 @@ import { namedStatement } from "../platform/db/statement.ts";
 import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../platform/db/workers.ts";
 import { monotonicNow } from "../platform/runtime/clock.ts";
 import { SHORT } from "./answer-bounds.ts";
-import type { Lease } from "./ownership.ts";
+import type { Lease } from "./leases.ts";
 
 /** The leases of the buckets $1, from the workers that have them. */
 const readLeases = namedStatement(
@@ -18,7 +18,7 @@ const readLeases = namedStatement(
 /** A worker that did not answer is asked again after so many times as long as it was waited for: nothing is applied meanwhile. */
 const PAUSE_TIMES = 5;
 
-/** A lease as look-around.sql takes it. */
+/** A lease as read-cluster-view.sql takes it. */
 export interface LeaseRow {
   readonly bucket: number;
   readonly epoch: string;

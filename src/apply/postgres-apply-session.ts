@@ -17,13 +17,14 @@ import { applyResolution } from "./apply-resolution.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import { type LogPart, readBacklog } from "./backlog.ts";
 import { LeaseStatements } from "./lease-statements.ts";
+import type { ChangeCounters, Lease } from "./leases.ts";
 import { type LeaseReader, type LeaseRow, LeasesOfWorkers } from "./leases-of-workers.ts";
-import type { ChangeCounters, Lease } from "./ownership.ts";
 import type { PropertyDirectory } from "./property-directory.ts";
 import { type ReadPart, readPart } from "./read-part.ts";
-import type { Around, WaitingSession } from "./sharing.ts";
+import type { ClusterView } from "./rebalance.ts";
 import { STATE_SCHEMA } from "./state/state-schema.ts";
 import { openStateSession, planByKeys } from "./state/state-session.ts";
+import type { WaitingSession } from "./unresponsive-sessions.ts";
 
 const retireLogWritersStatement = readStatement(new URL("./sql/retire-log-writers.sql", import.meta.url));
 /** The log writers whose backend is gone, as in retire-log writers, and whose end nobody has noted. */
@@ -115,12 +116,12 @@ async function retireSealed(client: pg.ClientBase): Promise<void> {
   });
 }
 
-const lookAroundStatement = readStatement(new URL("./sql/look-around.sql", import.meta.url));
+const readClusterViewStatement = readStatement(new URL("./sql/read-cluster-view.sql", import.meta.url));
 
 const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
-const aroundLeases = {
-  name: "look-around-leases",
-  text: lookAroundStatement.text.replace(
+const viewOfLeases = {
+  name: "cluster-view-of-leases",
+  text: readClusterViewStatement.text.replace(
     LEASES,
     `select * from json_to_recordset($2::json) as lease (
       bucket smallint, epoch bigint, owner text, backend_pid integer, backend_start timestamptz
@@ -133,21 +134,21 @@ const aroundLeases = {
  * the sessions of the coordinator: in one statement Citus might ask a worker who its sessions are. A lease that has changed in
  * between has another epoch, at which nobody takes it.
  */
-async function lookAround(
+async function readClusterView(
   client: pg.ClientBase,
   silenceSecondsMax: number,
   readLeases: () => Promise<readonly LeaseRow[]>,
-): Promise<Around> {
-  if (!(await isDistributed(client))) return around(client, lookAroundStatement, [silenceSecondsMax]);
-  return around(client, aroundLeases, [silenceSecondsMax, JSON.stringify(await readLeases())]);
+): Promise<ClusterView> {
+  if (!(await isDistributed(client))) return around(client, readClusterViewStatement, [silenceSecondsMax]);
+  return around(client, viewOfLeases, [silenceSecondsMax, JSON.stringify(await readLeases())]);
 }
 
 async function around(
   client: pg.ClientBase,
   statement: { readonly name: string; readonly text: string },
   values: unknown[],
-): Promise<Around> {
-  const { rows } = await client.query<Around>({ ...statement, ...SHORT, values });
+): Promise<ClusterView> {
+  const { rows } = await client.query<ClusterView>({ ...statement, ...SHORT, values });
   if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
   return rows[0];
 }
@@ -174,11 +175,11 @@ async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]):
   }
 }
 
-const endSilentSession = readStatement(new URL("./sql/end-silent-session.sql", import.meta.url));
+const endUnresponsiveSession = readStatement(new URL("./sql/end-unresponsive-session.sql", import.meta.url));
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** Some 5 ms of a thread's time, for which whoever else applies on it waits. */
-const LONG_WAY_RECORDS_AT_ONCE = 500;
+const BULK_RECORDS_AT_ONCE = 500;
 
 /** What sessions of an applier are made of. */
 export interface ApplySessionParts {
@@ -187,7 +188,7 @@ export interface ApplySessionParts {
   readonly pool: pg.Pool;
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
-  readonly isLongWay?: boolean;
+  readonly isBulk?: boolean;
   /** On Citus, of the sessions of one thread; by default of these alone. */
   readonly leases?: LeasesOfWorkers;
   /** Hears of slow statements. */
@@ -220,7 +221,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   constructor(
     client: pg.Client,
     presenceId: string,
-    { pool, properties, isLongWay, leases, failed }: OpenedParts,
+    { pool, properties, isBulk, leases, failed }: OpenedParts,
   ) {
     super(client);
     this.#client = client;
@@ -230,7 +231,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#properties = properties;
     this.#pool = pool;
     this.#memory = new ApplyMemory(pool, client);
-    this.#recordsAtOnce = isLongWay === true ? LONG_WAY_RECORDS_AT_ONCE : undefined;
+    this.#recordsAtOnce = isBulk === true ? BULK_RECORDS_AT_ONCE : undefined;
   }
 
   override async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
@@ -243,12 +244,14 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return taken;
   }
 
-  lookAround(silenceSecondsMax: number): Promise<Around> {
-    return lookAround(this.#client, silenceSecondsMax, () => this.#leases.read(this.#leaseReader));
+  readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
+    return readClusterView(this.#client, silenceSecondsMax, () => this.#leases.read(this.#leaseReader));
   }
 
-  async endSilent({ pid, spoke }: WaitingSession): Promise<boolean> {
-    return (await this.#client.query({ ...endSilentSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0;
+  async endUnresponsive({ pid, spoke }: WaitingSession): Promise<boolean> {
+    return (
+      (await this.#client.query({ ...endUnresponsiveSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0
+    );
   }
 
   async retireLogWriters(): Promise<unknown> {
@@ -330,7 +333,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
   return async (owner, failed) => {
     const client = new pg.Client({
       ...parts.clientConfig,
-      application_name: parts.isLongWay === true ? "bellhop apply long" : "bellhop apply",
+      application_name: parts.isBulk === true ? "bellhop apply long" : "bellhop apply",
       query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
       statement_timeout: STATEMENT_TIMEOUT_MS,
     });
@@ -342,7 +345,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
       await openStateSession(client, STATE_SCHEMA);
       await endWithClient(client);
       await planByKeys(client, true);
-      const isCounted = parts.isLongWay !== true;
+      const isCounted = parts.isBulk !== true;
       const [presenceId = ""] = isCounted ? await enterPresence(client, ["apply"], owner) : [];
       return new PostgresApplySession(client, presenceId, { ...parts, leases, failed });
     } catch (error) {

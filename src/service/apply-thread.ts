@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { SpanKind } from "@opentelemetry/api";
 import type { LogPart } from "../apply/backlog.ts";
+import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { LeasesOfWorkers } from "../apply/leases-of-workers.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../apply/property-directory.ts";
-import { TwoWays } from "../apply/two-ways.ts";
 import { createSealer } from "../identity/seal.ts";
 import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
@@ -108,10 +108,10 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
       if (order.embedded) letLowerPriority(processId);
     },
   };
-  const applier = new TwoWays({
+  const applier = new ThreadAppliers({
     blocked: () => diskWatch.blocked,
     openSession: applySessions(sessions),
-    openLongSession: applySessions({ ...sessions, isLongWay: true }),
+    openBulkSession: applySessions({ ...sessions, isBulk: true }),
     owner: `${hostname()}/${process.pid}/${writer + 1}`,
     pollMs: order.applyPollMs,
     events: {

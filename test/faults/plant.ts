@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
-import { ChangeCounters, type LockedLease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { ChangeCounters, LeaseLost, Leases, type LockedLease } from "../../src/apply/leases.ts";
 import { AcceptLog, type FlushResult, LogWriter } from "../../src/ingest/log/accept-log.ts";
 import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
@@ -114,10 +114,10 @@ function applyAllBuckets(): void {
     found = leases;
     return leases;
   };
-  const lock = Ownership.prototype.lock;
-  Ownership.prototype.lock = async function (this: Ownership, buckets) {
+  const lock = Leases.prototype.lock;
+  Leases.prototype.lock = async function (this: Leases, buckets) {
     await lock.call(this, buckets).catch((error: unknown) => {
-      if (!(error instanceof OwnershipLost)) throw error;
+      if (!(error instanceof LeaseLost)) throw error;
     });
     // One applier a thread, so these are what it has just read.
     return new ChangeCounters(new Map(found.map((lease) => [lease.bucket, Number(lease.next_change)])));

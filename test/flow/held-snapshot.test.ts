@@ -4,7 +4,7 @@ import pg from "pg";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
-import { Ownership } from "../../src/apply/ownership.ts";
+import { Leases } from "../../src/apply/leases.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/state-session.ts";
 import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
 import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
@@ -71,7 +71,7 @@ describe("while a snapshot is held", () => {
       `insert into bellhop.log_writer (backend_pid, backend_start) values (pg_backend_pid(), now()) returning log_writer_id::text as id`,
     );
     const logWriterId = logWriter.rows[0]?.id ?? "";
-    const ownership = new Ownership(new LeaseStatements(client), "tester");
+    const ownership = new Leases(new LeaseStatements(client), "tester");
     await ownership.take([{ bucket: 5, epoch: "0" }]);
     const transaction = async (at: number) => {
       const requestId = `019a0000-0000-7000-8000-${at.toString(16).padStart(12, "0")}`;

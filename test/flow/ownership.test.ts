@@ -3,10 +3,11 @@ import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import type { Applier } from "../../src/apply/applier.ts";
 import { LeaseStatements } from "../../src/apply/lease-statements.ts";
-import { type Lease, Ownership, OwnershipLost } from "../../src/apply/ownership.ts";
+import { type Lease, LeaseLost, Leases } from "../../src/apply/leases.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
-import { Sharing, Stalls } from "../../src/apply/sharing.ts";
+import { FairShare } from "../../src/apply/rebalance.ts";
+import { EventLoopDelays } from "../../src/apply/unresponsive-sessions.ts";
 import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import { enterPresence } from "../../src/platform/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
@@ -49,10 +50,10 @@ describe("a bucket has one owner", () => {
     return client;
   };
   /** A session that is present, has taken the free buckets, and says nothing more, as that of a node that hangs. */
-  const hang = async (): Promise<{ client: pg.Client; ownership: Ownership }> => {
+  const hang = async (): Promise<{ client: pg.Client; ownership: Leases }> => {
     const client = await connect();
     await enterPresence(client, ["apply"], "hung");
-    const ownership = new Ownership(new LeaseStatements(client), "hung");
+    const ownership = new Leases(new LeaseStatements(client), "hung");
     assert.equal((await ownership.take(await freeBuckets())).length, 64);
     return { client, ownership };
   };
@@ -86,20 +87,20 @@ describe("a bucket has one owner", () => {
     const openSession = applySessions({ clientConfig, pool, properties: new PropertyDirectory(pool) });
     const session = await openSession("robbed", () => undefined);
     opened.push({ stop: () => session.close() });
-    const ownership = new Ownership(session, "robbed");
-    const sharing = new Sharing(session, ownership, session.presenceId, new Stalls());
-    await sharing.shift(0);
+    const ownership = new Leases(session, "robbed");
+    const sharing = new FairShare(session, ownership, session.presenceId, new EventLoopDelays());
+    await sharing.rebalance(0);
     assert.equal(ownership.buckets.length, 64);
     // As a replay does, and another applier that looks sooner.
     await bench.rows(
       "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null where bucket < 2",
     );
-    const other = new Ownership(new LeaseStatements(await connect()), "other");
+    const other = new Leases(new LeaseStatements(await connect()), "other");
     const [lost] = await bench.rows<Lease>(
       "select bucket, epoch::text from bellhop.bucket_lease where bucket = 1",
     );
     assert.deepEqual(await other.take([lost as Lease]), [1]);
-    await sharing.shift(1_000);
+    await sharing.rebalance(1_000);
     assert.deepEqual(ownership.buckets.toSorted(byNumber).slice(0, 2), [0, 2]);
   });
 
@@ -114,15 +115,15 @@ describe("a bucket has one owner", () => {
 
   test("a former owner cannot go on: its epoch is past", async () => {
     const [one, two] = [await connect(), await connect()];
-    const former = new Ownership(new LeaseStatements(one), "former");
+    const former = new Leases(new LeaseStatements(one), "former");
     const seen = await freeBuckets();
     assert.equal((await former.take(seen)).length, 64);
     // Seen free by both, and taken by one of them.
-    assert.deepEqual(await new Ownership(new LeaseStatements(two), "other").take(seen), []);
+    assert.deepEqual(await new Leases(new LeaseStatements(two), "other").take(seen), []);
     const bucket = bucketOf("ACME", "LON01");
     await bench.rows("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = $1", [bucket]);
     await one.query("begin");
-    await assert.rejects(former.lock([bucket]), OwnershipLost);
+    await assert.rejects(former.lock([bucket]), LeaseLost);
     await one.query("rollback");
     assert.ok(!former.buckets.includes(bucket));
     await one.end();
@@ -131,7 +132,7 @@ describe("a bucket has one owner", () => {
 
   test("who gives buckets up holds the others on, and none that another has taken meanwhile", async () => {
     const client = await connect();
-    const ownership = new Ownership(new LeaseStatements(client), "generous");
+    const ownership = new Leases(new LeaseStatements(client), "generous");
     await ownership.take(await freeBuckets());
     await bench.rows("update bellhop.bucket_lease set owner = 'thief', backend_pid = 1 where bucket = 3");
     await ownership.giveUp([3, 4, 5]);
@@ -146,7 +147,7 @@ describe("a bucket has one owner", () => {
 
   test("a taker waits for the running transaction of the one it takes over from", async () => {
     const [one, two] = [await connect(), await connect()];
-    const holder = new Ownership(new LeaseStatements(one), "holder");
+    const holder = new Leases(new LeaseStatements(one), "holder");
     await holder.take(await freeBuckets());
     await one.query("begin");
     await holder.lock([7]);

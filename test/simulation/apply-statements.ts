@@ -1,7 +1,8 @@
 import type { LogPart } from "../../src/apply/backlog.ts";
-import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/ownership.ts";
+import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/leases.ts";
 import type { ReadPart } from "../../src/apply/read-part.ts";
-import type { Around, WaitingSession } from "../../src/apply/sharing.ts";
+import type { ClusterView } from "../../src/apply/rebalance.ts";
+import type { WaitingSession } from "../../src/apply/unresponsive-sessions.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import {
@@ -83,8 +84,8 @@ export function enterPresence(database: SimulatedDatabase) {
   };
 }
 
-/** src/apply/sql/look-around.sql: rows as committed, backends as they are at that moment. */
-export function lookAround(database: SimulatedDatabase, silenceSecondsMax: number) {
+/** src/apply/sql/read-cluster-view.sql: rows as committed, backends as they are at that moment. */
+export function readClusterView(database: SimulatedDatabase, silenceSecondsMax: number) {
   const { plants } = database.conditions;
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();
@@ -116,13 +117,13 @@ export function lookAround(database: SimulatedDatabase, silenceSecondsMax: numbe
       const silent_seconds = (database.clockMs - spokeAt) / 1_000;
       waiting.push({ pid, spoke: String(spokeAt), owner: holder.name, idle: true, silent_seconds });
     }
-    const around: Around = { appliers, free, held, waiting };
+    const around: ClusterView = { appliers, free, held, waiting };
     return around;
   };
 }
 
-/** src/apply/sql/end-silent-session.sql */
-export function endSilent(database: SimulatedDatabase, { pid, spoke }: WaitingSession) {
+/** src/apply/sql/end-unresponsive-session.sql */
+export function endUnresponsive(database: SimulatedDatabase, { pid, spoke }: WaitingSession) {
   return function* (): Work {
     yield database.conditions.thinkMs();
     const silent = database.backends.get(pid);

@@ -36,7 +36,7 @@ export class Conditions {
   readonly partsMax: number;
   readonly recordsTarget: number;
   /** The share of parts that go the long way, to the second applier. */
-  readonly longShare: number;
+  readonly bulkShare: number;
   /** How long senders send, and then single statements and whole machines fail (ms). */
   readonly busyMs: number;
   readonly #timing: SeededRandom;
@@ -73,7 +73,7 @@ export class Conditions {
     this.#refuseRecordChance = world.chance(0.6) ? 0 : world.pick([0.02, 0.2]);
     this.#refuseReadingChance = world.chance(0.7) ? 0 : world.pick([0.02, 0.2]);
     this.#readsSlowly = world.chance(0.4);
-    this.longShare = world.pick([0, 0.1, 0.6]);
+    this.bulkShare = world.pick([0, 0.1, 0.6]);
   }
 
   /** Nothing but what is told to fail does, and nothing takes long. */

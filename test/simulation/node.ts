@@ -1,4 +1,4 @@
-import { TwoWays } from "../../src/apply/two-ways.ts";
+import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
 import type { Acceptance } from "../../src/ingest/log/submission.ts";
@@ -53,7 +53,7 @@ export class SimulatedNode {
   readonly #requests = new Set<Request>();
   readonly #died: () => void;
   #log: AcceptLog | undefined;
-  #appliers: TwoWays[] = [];
+  #appliers: ThreadAppliers[] = [];
 
   /** `died` is called once, when the process is gone, for whatever reason. */
   constructor(host: Host, database: SimulatedDatabase, random: SeededRandom, died: () => void) {
@@ -94,7 +94,7 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { logWriters, appliers, pollMs, longShare } = this.database.conditions;
+    const { logWriters, appliers, pollMs, bulkShare } = this.database.conditions;
     const ground = { openSession: simulatedLogWriterSessions(this), time: this.time };
     const stamp = new RequestIdStamp(undefined, {
       now: this.time.now,
@@ -113,12 +113,14 @@ export class SimulatedNode {
       return this.exit();
     }
     this.#appliers = Array.from({ length: appliers }, (_, writer) => {
-      return new TwoWays({
+      return new ThreadAppliers({
         openSession: simulatedApplySessions(this),
-        openLongSession: simulatedApplySessions(this, { isCounted: false }),
-        // What a part holds is left out here: by its id, as many are long as the world of the seed says.
-        isLong: ({ requestId }) => Number.parseInt(requestId.slice(-2), 16) < 256 * longShare,
-        isLarge: ({ requestId }) => Number.parseInt(requestId.slice(-4, -2), 16) < 256 * longShare,
+        openBulkSession: simulatedApplySessions(this, { isCounted: false }),
+        // What a part holds is left out here: by its id, as many are bulk, and large, as the world of the seed says.
+        weigh: ({ requestId }) => ({
+          isBulk: Number.parseInt(requestId.slice(-2), 16) < 256 * bulkShare,
+          isLarge: Number.parseInt(requestId.slice(-4, -2), 16) < 256 * bulkShare,
+        }),
         time: this.time,
         owner: `${this.name}/${writer}`,
         pollMs,

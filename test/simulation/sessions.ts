@@ -1,9 +1,10 @@
 import type { OutcomeCounts } from "../../src/apply/apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "../../src/apply/apply-session.ts";
 import type { LogPart } from "../../src/apply/backlog.ts";
-import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/ownership.ts";
+import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/leases.ts";
 import type { PartRecord, ReadPart } from "../../src/apply/read-part.ts";
-import type { Around, WaitingSession } from "../../src/apply/sharing.ts";
+import type { ClusterView } from "../../src/apply/rebalance.ts";
+import type { WaitingSession } from "../../src/apply/unresponsive-sessions.ts";
 import type {
   AppendedRow,
   HeldKey,
@@ -16,12 +17,12 @@ import { append, makePartitions, readHeldKeys, registerLogWriter } from "./accep
 import {
   advanceCursors,
   applyParts,
-  endSilent,
+  endUnresponsive,
   enterPresence,
   giveUpBuckets,
   lockBuckets,
-  lookAround,
   readBacklog,
+  readClusterView,
   retireLogWriters,
   takeBuckets,
 } from "./apply-statements.ts";
@@ -150,17 +151,17 @@ class SimulatedApplySession implements ApplySession {
     this.presenceId = presenceId;
   }
 
-  async lookAround(silenceSecondsMax: number): Promise<Around> {
+  async readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
     const { database } = this.#connection.node;
-    const work = lookAround(database, silenceSecondsMax);
-    const around = (await this.#connection.query("look around", work)) as Around;
+    const work = readClusterView(database, silenceSecondsMax);
+    const around = (await this.#connection.query("look around", work)) as ClusterView;
     if (!database.conditions.plants.has("two-owners")) return around;
     return { ...around, held: [...this.#epochs].map(([bucket, epoch]) => ({ bucket, epoch })) };
   }
 
-  endSilent(session: WaitingSession): Promise<boolean> {
+  endUnresponsive(session: WaitingSession): Promise<boolean> {
     const { database } = this.#connection.node;
-    return this.#connection.query("end silent", endSilent(database, session)) as Promise<boolean>;
+    return this.#connection.query("end silent", endUnresponsive(database, session)) as Promise<boolean>;
   }
 
   giveUpBuckets(buckets: readonly number[]): Promise<unknown> {

@@ -15,7 +15,7 @@ import { Trace } from "./trace.ts";
  * waited for an answer hears nothing before its statement times out (65 s), and tries again within 5 s.
  */
 const DRAIN_MS_MAX = 90_000;
-/** A node that hangs is silent for 3 s, and each of the others looks every 1.2 s at the latest (src/apply/sharing.ts). */
+/** A node that hangs is silent for 3 s, and each of the others looks every 1.2 s at the latest (src/apply/rebalance.ts). */
 const TAKEOVER_MS_MAX = 5_000;
 /** Between two looks at whether everything is done. */
 const LOOK_MS = 100;
@@ -149,7 +149,7 @@ class World {
 
   #undone(): string | undefined {
     const { store, backends } = this.#database;
-    const { logWriters, appliers, longShare } = this.#conditions;
+    const { logWriters, appliers, bulkShare } = this.#conditions;
     for (const { name, node } of this.#hosts) if (node?.isReady !== true) return `${name} is not ready`;
     if (this.#senders.pending > 0) return `${this.#senders.pending} clients still have no answer`;
     const { stored, applied } = this.#checker;
@@ -177,7 +177,7 @@ class World {
       for (const connection of node?.connections ?? [])
         if (connection.isForsaken) return `${name} has not noticed that a session of it is gone`;
     }
-    const sessions = this.#hosts.length * (logWriters + appliers * (longShare > 0 ? 2 : 1));
+    const sessions = this.#hosts.length * (logWriters + appliers * (bulkShare > 0 ? 2 : 1));
     if (backends.size > sessions) return `there are ${backends.size} sessions instead of ${sessions}`;
     return undefined;
   }

@@ -1,8 +1,8 @@
 import { Applier } from "../../src/apply/applier.ts";
-import { OwnershipLost } from "../../src/apply/ownership.ts";
+import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
+import { LeaseLost } from "../../src/apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { PropertyDirectory } from "../../src/apply/property-directory.ts";
-import { TwoWays } from "../../src/apply/two-ways.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import type { Submission } from "../../src/ingest/log/submission.ts";
@@ -63,7 +63,7 @@ export class ApplyBench {
   readonly log: AcceptLog;
   readonly properties: PropertyRegister;
   readonly failures: unknown[] = [];
-  #applier: TwoWays | undefined;
+  #applier: ThreadAppliers | undefined;
 
   private constructor(database: TestDatabase, log: AcceptLog) {
     this.database = database;
@@ -89,10 +89,10 @@ export class ApplyBench {
   /** As a thread of the service does it. */
   startApplier(): void {
     const sessions = this.#sessions();
-    this.#applier = new TwoWays({
+    this.#applier = new ThreadAppliers({
       ...this.#options("bench"),
       openSession: applySessions(sessions),
-      openLongSession: applySessions({ ...sessions, isLongWay: true }),
+      openBulkSession: applySessions({ ...sessions, isBulk: true }),
     });
     this.#applier.start();
   }
@@ -112,7 +112,7 @@ export class ApplyBench {
 
   /** But for an applier that noticed only when it next applied that a swap, an erasure or an import had ended its lease. */
   get failuresWithinLeases(): readonly unknown[] {
-    return this.failures.filter((failure) => !(failure instanceof OwnershipLost));
+    return this.failures.filter((failure) => !(failure instanceof LeaseLost));
   }
 
   async stopApplier(): Promise<void> {

@@ -8,7 +8,7 @@ const readLeases = namedStatement(
 );
 /**
  * Of the leases $1 how many nobody holds: never held, given up, or held by a backend that is gone. One whose start is hidden
- * (another role's) counts as the holder, as in src/apply/sql/look-around.sql.
+ * (another role's) counts as the holder, as in src/apply/sql/read-cluster-view.sql.
  */
 const countUnowned = namedStatement(
   "count-unowned-buckets",

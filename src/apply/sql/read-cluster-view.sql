@@ -6,7 +6,7 @@
 -- held: the buckets that it holds itself.
 -- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
--- On Citus the leases lie on the workers and come as the parameter $2 (src/apply/look-around.ts).
+-- On Citus the leases lie on the workers and come as the parameter $2 (src/apply/postgres-apply-session.ts).
 with lease as materialized (
   select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease
 ),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fairShare } from "./sharing.ts";
+import { fairShare } from "./rebalance.ts";
 
 test("all buckets are shared out, evenly to within one, however many appliers there are", () => {
   for (let count = 1; count <= 100; count += 1) {

@@ -16,7 +16,7 @@ const writeChangeCounter = namedStatement(
 );
 
 /** Another applier has taken a bucket over: this one's transaction must not go on. */
-export class OwnershipLost extends Error {
+export class LeaseLost extends Error {
   readonly buckets: readonly number[];
 
   constructor(buckets: readonly number[]) {
@@ -36,7 +36,7 @@ export interface LockedLease extends Lease {
   readonly next_change: string;
 }
 
-/** What ownership asks of the database, on the connection that applies. */
+/** What leases ask of the database, on the connection that applies. */
 export interface LeaseSession {
   /** Takes those of `free` that still have the epoch at which nobody held them; answers their new ones. */
   takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]>;
@@ -49,7 +49,7 @@ export interface LeaseSession {
  * Which buckets this connection may apply. A lease names the backend that holds it and its epoch; it ends with that
  * backend. Lease and writes share one session, so whoever lost a bucket cannot commit to it.
  */
-export class Ownership {
+export class Leases {
   readonly #session: LeaseSession;
   readonly #owner: string;
   readonly #epochs = new Map<number, string>();
@@ -96,7 +96,7 @@ export class Ownership {
 
   /**
    * Holds the leases of `buckets` until the running transaction ends, and hands out their change numbers.
-   * Throws OwnershipLost when one has been taken over; it is then no longer among `buckets`.
+   * Throws LeaseLost when one has been taken over; it is then no longer among `buckets`.
    */
   async lock(buckets: readonly number[]): Promise<ChangeCounters> {
     const leases = await this.#session.lockBuckets(buckets);
@@ -104,7 +104,7 @@ export class Ownership {
       .filter(({ bucket, epoch }) => this.#epochs.get(bucket) !== epoch)
       .map(({ bucket }) => bucket);
     for (const bucket of lost) this.#epochs.delete(bucket);
-    if (lost.length > 0) throw new OwnershipLost(lost);
+    if (lost.length > 0) throw new LeaseLost(lost);
     return new ChangeCounters(new Map(leases.map((lease) => [lease.bucket, Number(lease.next_change)])));
   }
 }
