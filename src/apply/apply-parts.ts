@@ -270,7 +270,7 @@ function addHeld(rows: RowWriter, { of, requestId, index, code, message }: HeldR
 }
 
 async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
-  await writeItems(client, QUARANTINE, held, ({ of }) => of, addHeld);
+  await writeItems(client, QUARANTINE, held, addHeld);
 }
 
 function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {

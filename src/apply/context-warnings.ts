@@ -1,38 +1,24 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import { type Warning, WarningList } from "#contract/warning.ts";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../platform/db/distribution.ts";
-import { namedStatement } from "../platform/db/statement.ts";
+import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
+import { insertRows } from "../platform/db/write-rows.ts";
 import type { ApplicableRecord } from "./record.ts";
 import type { RecordKey } from "./state/record-state.ts";
 import type { ResourceLetter } from "./state/version-tables.ts";
 import type { WarningFree } from "./state/warning-free.ts";
-import { writeRows } from "./write-rows.ts";
 
-const writeRoomTypes = namedStatement(
-  "write-room-types",
-  `insert into known_room_type (bucket, property_id, room_type_code)
-  select bucket, property_id, room_type_code
-  from json_to_recordset($1::json) as named (bucket smallint, property_id integer, room_type_code text)
-  on conflict do nothing`,
-);
-/** As write-room-types, in the bucket $2. Made from the bucket's own row, so that Citus hands it whole to the worker. */
-const writeRoomTypesOfBucket = namedStatement(
-  "write-room-types-distributed",
-  `insert into known_room_type (bucket, property_id, room_type_code)
-  select home.bucket, named.property_id, named.room_type_code
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as named (property_id integer, room_type_code text)
-  where home.bucket = $2
-  on conflict do nothing`,
-);
+const INTO = {
+  table: "known_room_type",
+  columns: { bucket: "smallint", property_id: "integer", room_type_code: "text" },
+  skipsExisting: true,
+} as const;
 const KNOWN_ROOM_TYPES = {
   name: "known-room-types",
   text: `select t.property_id, t.room_type_code from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
     join known_room_type as t using (bucket, property_id)
     where true ${BUCKET_TERM}`,
 };
-const KNOWN_ROOM_TYPES_OF_BUCKET = ofOneBucket(KNOWN_ROOM_TYPES, 3);
 
 /** Mappings change rarely and by hand; a new one is honoured within this time. */
 const MAPPING_AGE_MS_MAX = 5_000;
@@ -159,8 +145,7 @@ export class ContextWarnings {
 
   /** Writes the room types that this transaction named first. */
   async write(client: pg.ClientBase): Promise<void> {
-    if (this.#named.length === 0) return;
-    await writeRows(client, this.#named, writeRoomTypes, writeRoomTypesOfBucket);
+    await insertRows(client, INTO, this.#named);
     this.#named = [];
   }
 
@@ -176,15 +161,12 @@ export class ContextWarnings {
       this.#roomTypes.clear();
       missing = [...properties.values()];
     }
-    const isRouted = await isDistributed(this.#client);
-    const { rows } = await this.#client.query<{ property_id: number; room_type_code: string }>({
-      ...(isRouted ? KNOWN_ROOM_TYPES_OF_BUCKET : KNOWN_ROOM_TYPES),
-      values: [
-        missing.map(({ bucket }) => bucket),
-        missing.map(({ propertyId }) => propertyId),
-        ...(isRouted ? [oneBucketOf(missing)] : []),
-      ],
-    });
+    const { rows } = await queryOfBucket<{ property_id: number; room_type_code: string }>(
+      this.#client,
+      KNOWN_ROOM_TYPES,
+      [missing.map(({ bucket }) => bucket), missing.map(({ propertyId }) => propertyId)],
+      missing,
+    );
     for (const { propertyId } of missing) this.#roomTypes.set(propertyId, new Set());
     for (const { property_id, room_type_code } of rows) this.#roomTypes.get(property_id)?.add(room_type_code);
   }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDistributed, ofOneBucket } from "../platform/db/distribution.ts";
+import { statementOfBucket } from "../platform/db/dialect.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { BY, CLOCKS, type Clock, type Grouping } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
@@ -22,7 +22,7 @@ const CLOCK_MARK = "source_time /* clock */";
 /** The first parameter of every statement of this folder that reads entries. */
 const BUCKET_PLACE = 1;
 
-/** A statement for each grouping and clock, and each of them for a database that is distributed. */
+/** The statement for a grouping and clock. */
 export type Variants = (on: pg.ClientBase, by: Grouping, clock: Clock) => Promise<Statement>;
 
 function variantOf({ name, text }: Statement, by: Grouping, clock: Clock): Statement {
@@ -38,17 +38,10 @@ export function readVariants(url: URL): Variants {
   const statement = readWithParts(url);
   if (!statement.text.includes(CLOCK_MARK))
     throw new Error(`The statement ${statement.name} does not say where its clock is.`);
-  const here = new Map<string, Statement>();
-  const distributed = new Map<string, Statement>();
-  for (const by of BY) {
-    for (const clock of CLOCKS) {
-      const variant = variantOf(statement, by, clock);
-      here.set(`${by}/${clock}`, variant);
-      distributed.set(`${by}/${clock}`, ofOneBucket(variant, BUCKET_PLACE));
-    }
-  }
-  return async (on, by, clock) =>
-    ((await isDistributed(on)) ? distributed : here).get(`${by}/${clock}`) as Statement;
+  const variants = new Map<string, Statement>();
+  for (const by of BY)
+    for (const clock of CLOCKS) variants.set(`${by}/${clock}`, variantOf(statement, by, clock));
+  return (on, by, clock) => statementOfBucket(on, variants.get(`${by}/${clock}`) as Statement, BUCKET_PLACE);
 }
 
 /** A statement for each grouping, of one that reads no entries. */

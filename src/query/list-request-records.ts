@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { BodyLayout } from "../ingest/log/body-layout.ts";
-import { isDistributed, ofOneBucket } from "../platform/db/distribution.ts";
+import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
 import { loadRecords } from "./load-records.ts";
@@ -78,7 +78,6 @@ export async function findRecordsOf(
 }
 
 const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
-const readDetailsOfBucket = ofOneBucket(readDetails, 5);
 
 /** Index of the last record told of. */
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
@@ -172,18 +171,13 @@ async function detailsOf(
   requestId: string,
   records: readonly RecordOfRequest[],
 ): Promise<Map<number, DetailRow>> {
-  const buckets = [...new Set(records.map(({ bucket }) => bucket))];
-  const indexes = records.map(({ index }) => index);
-  const asked = (await isDistributed(pool))
-    ? buckets.map((bucket) => ({
-        ...readDetailsOfBucket,
-        values: [clientId, requestId, [bucket], indexes, bucket],
-      }))
-    : [{ ...readDetails, values: [clientId, requestId, buckets, indexes] }];
-  const details = new Map<number, DetailRow>();
-  for (const one of asked)
-    for (const row of (await pool.query<DetailRow>(one)).rows) details.set(row.record_index, row);
-  return details;
+  const { rows } = await queryEachBucket<DetailRow, RecordOfRequest>(pool, readDetails, records, (some) => [
+    clientId,
+    requestId,
+    [...new Set(some.map(({ bucket }) => bucket))],
+    some.map(({ index }) => index),
+  ]);
+  return new Map(rows.map((row) => [row.record_index, row]));
 }
 
 async function* tell(

@@ -1,7 +1,7 @@
 import type { BodyLayout } from "../ingest/log/body-layout.ts";
 import { openLayout } from "../ingest/log/open-layout.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { query } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
@@ -83,28 +83,6 @@ const readParts = namedStatement(
   ) as log`,
 );
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
-/**
- * As read-parts: a join in place of a lookup for each part, which Citus cannot send to the workers. $4 are the buckets again,
- * each once: only their shards are asked.
- */
-const readPartsDistributed = namedStatement(
-  "read-parts-distributed",
-  `select log.bucket, log.request_id, log.layout, case when octet_length(log.body) <= $3::integer then log.body end as body
-  from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
-  join bellhop.accept_log as log on log.request_id = part.request_id and log.bucket = part.bucket
-  where log.kind in ('b', 'c') and log.bucket = any ($4::smallint[]) and log.request_id = any ($2::uuid[])`,
-);
-/** As read-chunks: a join in place of a lookup for each chunk. $5 are the buckets again, each once. */
-const readChunksDistributed = namedStatement(
-  "read-chunks-distributed",
-  `select substring(log.body from chunk.from_byte + 1 for chunk.bytes) as stored
-  from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[])
-    with ordinality as chunk (bucket, request_id, from_byte, bytes, place)
-  join bellhop.accept_log as log on log.request_id = chunk.request_id and log.bucket = chunk.bucket
-  where log.kind in ('b', 'c') and log.bucket = any ($5::smallint[]) and log.request_id = any ($2::uuid[])
-  order by chunk.place`,
-);
-
 /** In milliseconds since 1970: what was received before that may be past its retention. */
 const readLogHorizon = namedStatement(
   "read-log-horizon",
@@ -164,18 +142,17 @@ async function loadParts(
   wholeBodyBytesMax: number,
 ): Promise<Map<string, Part>> {
   const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
-  const buckets = parts.map(({ bucket }) => bucket);
-  const values = [buckets, parts.map(({ requestId }) => requestId), wholeBodyBytesMax];
-  const { rows } = await pool.query<{
+  const values = [
+    parts.map(({ bucket }) => bucket),
+    parts.map(({ requestId }) => requestId),
+    wholeBodyBytesMax,
+  ];
+  const { rows } = await query<{
     bucket: number;
     request_id: string;
     layout: Buffer;
     body: Buffer | null;
-  }>(
-    (await isDistributed(pool))
-      ? { ...readPartsDistributed, values: [...values, [...new Set(buckets)]] }
-      : { ...readParts, values },
-  );
+  }>(pool, readParts, values);
   const loaded = new Map<string, Part>();
   for (const { bucket, request_id: requestId, layout, body } of rows) {
     const opened = openLayout({ bucket, requestId }, layout);
@@ -260,18 +237,12 @@ async function fetchChunks(
   chunks: ReadonlyMap<string, Place>,
 ): Promise<Map<string, Buffer>> {
   const wanted = [...chunks.values()];
-  const buckets = wanted.map(({ pointer }) => pointer.bucket);
-  const values = [
-    buckets,
+  const { rows } = await query<{ stored: Buffer }>(pool, readChunks, [
+    wanted.map(({ pointer }) => pointer.bucket),
     wanted.map(({ pointer }) => pointer.requestId),
     wanted.map(({ from }) => from),
     wanted.map(({ bytes }) => bytes),
-  ];
-  const { rows } = await pool.query<{ stored: Buffer }>(
-    (await isDistributed(pool))
-      ? { ...readChunksDistributed, values: [...values, [...new Set(buckets)]] }
-      : { ...readChunks, values },
-  );
+  ]);
   if (rows.length !== wanted.length) throw new Error("A part of the log went missing while it was read.");
   return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
 }

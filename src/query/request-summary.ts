@@ -1,13 +1,10 @@
 import type pg from "pg";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/request-id.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { query } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 
 const readSummaries = readStatement(new URL("./sql/read-request-summaries.sql", import.meta.url));
-const readSummariesDistributed = readStatement(
-  new URL("./sql/read-request-summaries-distributed.sql", import.meta.url),
-);
 
 /** How many records of a batch had each outcome so far. All but `records` and `warned` add up to `records`. */
 export interface RequestCounts {
@@ -93,14 +90,10 @@ export async function readSummariesOf(
   bucket: number | null,
 ): Promise<FoundRequest[]> {
   const requestIds = requests.map(({ requestId }) => requestId);
-  const isJoined = await isDistributed(pool);
-  const statement = isJoined ? readSummariesDistributed : readSummaries;
   const clientIds = requests.map(({ clientId }) => clientId);
-  const { rows } = await pool.query<Row>({ ...statement, values: [clientIds, requestIds, bucket] });
-  if (isJoined) {
-    const places = new Map(requestIds.map((id, place) => [id, place]));
-    rows.sort((left, right) => (places.get(left.request_id) ?? 0) - (places.get(right.request_id) ?? 0));
-  }
+  const { rows } = await query<Row>(pool, readSummaries, [clientIds, requestIds, bucket]);
+  const places = new Map(requestIds.map((id, place) => [id, place]));
+  rows.sort((left, right) => (places.get(left.request_id) ?? 0) - (places.get(right.request_id) ?? 0));
   return rows.map((row) => ({
     clientId: row.client_id,
     inBucket: row.in_bucket,

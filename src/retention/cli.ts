@@ -3,7 +3,7 @@ import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-ta
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { limitationOf } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
@@ -117,8 +117,9 @@ const set = verb({
       );
     return session.database(async ({ pool, who }) => {
       // A stored term that nothing carries out would be a false promise.
-      if (ms !== Number.POSITIVE_INFINITY && (await isDistributed(pool)))
-        return output.failure("Retention is not available on Citus: no term can be set (docs/retention.md).");
+      const limitation = ms === Number.POSITIVE_INFINITY ? undefined : await limitationOf(pool, "retention");
+      if (limitation !== undefined)
+        return output.failure(`${limitation}: no term can be set (docs/retention.md).`);
       const term = writeTerm(ms);
       await withTransaction(pool, async (client) => {
         await setTerm(client, of, ms);

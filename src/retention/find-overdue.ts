@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { VERSION_WINDOWS } from "../apply/state/version-windows.ts";
 import { REQUEST_OUTCOME } from "../ingest/log/partitions.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { limitationOf } from "../platform/db/dialect.ts";
 import { isWindowed } from "../platform/db/time-windows.ts";
 import { listDue, type RetentionRun, readRules } from "./run-retention.ts";
 import { RETAINED } from "./terms.ts";
@@ -10,8 +10,8 @@ import { RETAINED } from "./terms.ts";
 export interface Overdue {
   /** Whether anything has a term at all. */
   readonly isAnyTerm: boolean;
-  /** On Citus windows are not replaced. */
-  readonly isDistributed: boolean;
+  /** Why nothing is ever removed from this database; undefined where it is. */
+  readonly limitation: string | undefined;
   /** Windows of which something is past its term. */
   readonly windows: RetentionRun["due"];
   /** Tables with a term that have no windows. */
@@ -29,9 +29,10 @@ const LAST_CHANGE = `
 export async function findOverdue(client: pg.ClientBase, graceMs: number): Promise<Overdue> {
   const rules = await readRules(client, undefined);
   const isSet = (kind: (typeof RETAINED)[number]) => rules.terms.shortest(kind) < Number.POSITIVE_INFINITY;
-  const nothing = { isAnyTerm: RETAINED.some(isSet), isDistributed: false, windows: [], unopened: [] };
-  if (!nothing.isAnyTerm) return nothing;
-  if (await isDistributed(client)) return { ...nothing, isDistributed: true };
+  const isAnyTerm = RETAINED.some(isSet);
+  const limitation = isAnyTerm ? await limitationOf(client, "retention") : undefined;
+  const nothing = { isAnyTerm, limitation, windows: [], unopened: [] };
+  if (!isAnyTerm || limitation !== undefined) return nothing;
   const { rows } = await client.query<{ ms: number }>(LAST_CHANGE);
   if ((rows[0]?.ms ?? 0) < graceMs) return nothing;
   const now = await listDue(client, rules);

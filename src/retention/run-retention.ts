@@ -4,7 +4,7 @@ import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { limitationOf } from "../platform/db/dialect.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/exclusive-work.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { TimeWindow, WindowedTable } from "../platform/db/time-windows.ts";
@@ -133,7 +133,8 @@ export async function runRetention(options: RetentionOptions): Promise<Retention
   options.signal?.addEventListener("abort", ending);
   try {
     const copying = await openSession(open, options);
-    if (await isDistributed(copying)) return { state: "distributed", due: [], expired: [] };
+    if ((await limitationOf(copying, "retention")) !== undefined)
+      return { state: "distributed", due: [], expired: [] };
     return await withExclusiveWork(copying, () => runOn(copying, () => openSession(open, options), options));
   } catch (error) {
     if (error instanceof WorkUnderWay) return { state: "busy", due: [], expired: [] };

@@ -1,24 +1,26 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { isDistributed, oneBucketOf } from "../../platform/db/distribution.ts";
-import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { insertRows } from "../../platform/db/write-rows.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import type { DimensionCodes } from "./night-run.ts";
 
-const writeDimensions = namedStatement(
-  "write-dimensions",
-  `insert into night_dimension (bucket, property_id, dimension, status, room_type_code, booked_room_type_code,
-    market_segment_code, group_block_code, rate_code, channel, currency_code)
-  select bucket, property_id, dimension, status, room_type_code, booked_room_type_code,
-    market_segment_code, group_block_code, rate_code, channel, currency_code
-  from json_to_recordset($1::json) as named (bucket smallint, property_id integer, dimension bigint, status text,
-    room_type_code text, booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text,
-    channel text, currency_code text)
-  on conflict do nothing`,
-);
-const writeDimensionsOfBucket = readStatement(
-  new URL("./sql/write-dimensions-distributed.sql", import.meta.url),
-);
+const INTO = {
+  table: "night_dimension",
+  columns: {
+    bucket: "smallint",
+    property_id: "integer",
+    dimension: "bigint",
+    status: "text",
+    room_type_code: "text",
+    booked_room_type_code: "text",
+    market_segment_code: "text",
+    group_block_code: "text",
+    rate_code: "text",
+    channel: "text",
+    currency_code: "text",
+  },
+  skipsExisting: true,
+} as const;
 
 /**
  * Dimensions and maps that lead to them, of less than two hundred bytes each. A property has some thousands of dimensions: past this
@@ -115,12 +117,9 @@ export class Dimensions {
 
   /** Writes those that this transaction named first. */
   async write(client: pg.ClientBase): Promise<void> {
-    if (this.#new.length === 0) return;
     const rows = this.#new;
     this.#new = [];
-    if (await isDistributed(client))
-      await client.query({ ...writeDimensionsOfBucket, values: [JSON.stringify(rows), oneBucketOf(rows)] });
-    else await client.query({ ...writeDimensions, values: [JSON.stringify(rows)] });
+    await insertRows(client, INTO, rows);
   }
 
   forget(): void {

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { ArrayParameter } from "../../platform/db/array-parameter.ts";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
-import type { Statement } from "../../platform/db/statement.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import { VERSION_TABLES } from "../state/version-tables.ts";
 
@@ -25,9 +24,10 @@ export interface FactsOfContent {
 export class MissingContent extends Error {}
 
 // Their number is hidden from the planner, as in advance-unchanged.ts.
-function factsStatement(resource: NightResource): Statement {
+function factsStatement(resource: NightResource): Asked {
   return {
     name: `facts-of-contents-${resource}`,
+    rowMode: "array",
     text: `select wanted.at::integer, t.facts, t.status
     from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
         (select $5::bytea[]))
@@ -58,16 +58,12 @@ export async function loadContents(
     times.timestamp(factsSourceTime);
     hashes.hex(contentHash);
   }
-  const isRouted = await isDistributed(client);
-  const statement = STATEMENTS[resource];
-  const { rows } = await client.query<[at: number, facts: string | null, status: string | null]>({
-    ...(isRouted ? ofOneBucket(statement, 6) : statement),
-    rowMode: "array",
-    values: [
-      ...[buckets, properties, names, times, hashes].map((parameter) => parameter.finish()),
-      ...(isRouted ? [oneBucketOf(wanted.map(({ of }) => of))] : []),
-    ],
-  });
+  const { rows } = await queryOfBucket<[at: number, facts: string | null, status: string | null]>(
+    client,
+    STATEMENTS[resource],
+    [buckets, properties, names, times, hashes].map((parameter) => parameter.finish()),
+    wanted,
+  );
   const found: FactsOfContent[] = new Array(wanted.length);
   let count = 0;
   for (const [at, facts, status] of rows) {

@@ -1,6 +1,5 @@
 import type pg from "pg";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
-import type { Statement } from "../../platform/db/statement.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { Receipt, RecordKey } from "../state/record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "../state/state-session.ts";
 import { VERSION_TABLES } from "../state/version-tables.ts";
@@ -38,7 +37,7 @@ const TEXTS =
   "near.source_time::text, near.content_hash::text, near.request_id, near.record_index, near.facts_source_time::text";
 
 // Index scans of the primary key from the place on, backward and forward.
-function aroundStatement(resource: NightResource): Statement {
+function aroundStatement(resource: NightResource): Asked {
   const { table } = VERSION_TABLES[resource];
   const side = (comparison: string, direction: string) => `select * from (
         select ${COLUMNS} from ${table} as t
@@ -49,6 +48,7 @@ function aroundStatement(resource: NightResource): Statement {
       ) as found`;
   return {
     name: `versions-around-${resource}`,
+    rowMode: "array",
     text: `select wanted.at::integer, near.is_after, ${TEXTS}
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
       with ordinality as wanted (bucket, property_id, key, source_time, at)
@@ -60,9 +60,10 @@ function aroundStatement(resource: NightResource): Statement {
   };
 }
 
-function allStatement(resource: NightResource): Statement {
+function allStatement(resource: NightResource): Asked {
   return {
     name: `all-versions-${resource}`,
+    rowMode: "array",
     text: `select wanted.at::integer, false, ${TEXTS.replaceAll("near.", "t.")}
     from unnest($1::smallint[], $2::integer[], $3::text[]) with ordinality as wanted (bucket, property_id, key, at)
     join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key)
@@ -85,23 +86,17 @@ function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTi
 
 async function query(
   client: pg.ClientBase,
-  statement: Statement,
+  statement: Asked,
   of: readonly RecordKey[],
   more: readonly string[],
 ): Promise<Row[]> {
-  const isRouted = await isDistributed(client);
-  const { rows } = await client.query<Row>({
-    ...(isRouted ? ofOneBucket(statement, 4 + more.length) : statement),
-    rowMode: "array",
-    values: [
-      arrayOf(of.map(({ bucket }) => bucket)),
-      arrayOf(of.map(({ propertyId }) => propertyId)),
-      textArrayOf(of.map(({ key }) => key)),
-      ...more,
-      ...(isRouted ? [oneBucketOf(of)] : []),
-    ],
-  });
-  return rows;
+  const values = [
+    arrayOf(of.map(({ bucket }) => bucket)),
+    arrayOf(of.map(({ propertyId }) => propertyId)),
+    textArrayOf(of.map(({ key }) => key)),
+    ...more,
+  ];
+  return (await queryOfBucket<Row>(client, statement, values, of)).rows;
 }
 
 /** Whether a side has a version that was received before the place's, beyond which nothing matters, or ends. */

@@ -1,41 +1,35 @@
 import type pg from "pg";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
-import { namedStatement, type Statement } from "../../platform/db/statement.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { insertRows } from "../../platform/db/write-rows.ts";
 import { type RecordKey, textOfKey } from "../state/record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "../state/state-session.ts";
 import type { ResourceLetter } from "../state/version-tables.ts";
 import type { TimelineCopy } from "./timeline.ts";
 
-const writeCopies = namedStatement(
-  "write-released-copies",
-  `insert into released_copy (bucket, property_id, resource, key, source_time, content_hash, request_id, record_index,
-    counts_from)
-  select bucket, property_id, resource, key, source_time, decode(content_hash, 'hex'), request_id, record_index, counts_from
-  from json_to_recordset($1::json) as copy (bucket smallint, property_id integer, resource "char", key text,
-    source_time timestamptz, content_hash text, request_id uuid, record_index integer, counts_from uuid)
-  on conflict do nothing`,
-);
-/** As write-released-copies, in the bucket $2. Made from the bucket's own row, so that Citus hands it whole to the worker. */
-const writeCopiesOfBucket = namedStatement(
-  "write-released-copies-distributed",
-  `insert into released_copy (bucket, property_id, resource, key, source_time, content_hash, request_id, record_index,
-    counts_from)
-  select home.bucket, property_id, resource, key, source_time, decode(content_hash, 'hex'), request_id, record_index,
-    counts_from
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as copy (property_id integer, resource "char", key text,
-    source_time timestamptz, content_hash text, request_id uuid, record_index integer, counts_from uuid)
-  where home.bucket = $2
-  on conflict do nothing`,
-);
+const INTO = {
+  table: "released_copy",
+  columns: {
+    bucket: "smallint",
+    property_id: "integer",
+    resource: '"char"',
+    key: "text",
+    source_time: "timestamptz",
+    content_hash: "bytea",
+    request_id: "uuid",
+    record_index: "integer",
+    counts_from: "uuid",
+  },
+  skipsExisting: true,
+} as const;
 
-const BUCKETS_THAT_HAVE: Statement = {
+const BUCKETS_THAT_HAVE: Asked = {
   name: "buckets-with-released-copies",
   text: `select wanted.bucket from unnest($1::smallint[]) as wanted (bucket)
     where exists (select from released_copy as t where t.bucket = wanted.bucket ${BUCKET_TERM})`,
 };
-const LATEST_RELEASES: Statement = {
+const LATEST_RELEASES: Asked = {
   name: "latest-releases",
+  rowMode: "array",
   text: `select wanted.at::integer, latest.counts_from
     from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
       with ordinality as wanted (bucket, property_id, resource, key, at)
@@ -46,8 +40,9 @@ const LATEST_RELEASES: Statement = {
       order by t.counts_from desc limit 1
     ) as latest`,
 };
-const COPIES_OF_KEYS: Statement = {
+const COPIES_OF_KEYS: Asked = {
   name: "released-copies-of-keys",
+  rowMode: "array",
   text: `select wanted.at::integer, t.source_time::text, t.content_hash::text, t.request_id, t.record_index, t.counts_from
     from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
       with ordinality as wanted (bucket, property_id, resource, key, at)
@@ -57,22 +52,16 @@ const COPIES_OF_KEYS: Statement = {
 
 async function queryKeys<Row extends unknown[]>(
   client: pg.ClientBase,
-  statement: Statement,
+  statement: Asked,
   keys: readonly RecordKey[],
 ): Promise<Row[]> {
-  const isRouted = await isDistributed(client);
-  const { rows } = await client.query<Row>({
-    ...(isRouted ? ofOneBucket(statement, 5) : statement),
-    rowMode: "array",
-    values: [
-      arrayOf(keys.map(({ bucket }) => bucket)),
-      arrayOf(keys.map(({ propertyId }) => propertyId)),
-      arrayOf(keys.map(({ resource }) => resource)),
-      textArrayOf(keys.map(({ key }) => key)),
-      ...(isRouted ? [oneBucketOf(keys)] : []),
-    ],
-  });
-  return rows;
+  const values = [
+    arrayOf(keys.map(({ bucket }) => bucket)),
+    arrayOf(keys.map(({ propertyId }) => propertyId)),
+    arrayOf(keys.map(({ resource }) => resource)),
+    textArrayOf(keys.map(({ key }) => key)),
+  ];
+  return (await queryOfBucket<Row>(client, statement, values, keys)).rows;
 }
 
 /**
@@ -119,21 +108,18 @@ export class ReleasedCopies {
     client: pg.ClientBase,
     copies: readonly { readonly of: RecordKey; readonly copy: TimelineCopy }[],
   ): Promise<void> {
-    if (copies.length === 0) return;
     const rows = copies.map(({ of, copy }) => ({
       bucket: of.bucket,
       property_id: of.propertyId,
       resource: of.resource satisfies ResourceLetter,
       key: of.key,
       source_time: copy.sourceTime,
-      content_hash: copy.content,
+      content_hash: `\\x${copy.content}`,
       request_id: copy.requestId,
       record_index: copy.index,
       counts_from: copy.countsFrom,
     }));
-    if (await isDistributed(client))
-      await client.query({ ...writeCopiesOfBucket, values: [JSON.stringify(rows), oneBucketOf(rows)] });
-    else await client.query({ ...writeCopies, values: [JSON.stringify(rows)] });
+    await insertRows(client, INTO, rows);
     for (const { bucket } of rows) this.#hasSome.set(bucket, true);
   }
 
@@ -146,11 +132,7 @@ export class ReleasedCopies {
     for (const { of } of records) if (!this.#hasSome.has(of.bucket)) unknown.add(of.bucket);
     if (unknown.size === 0) return;
     const buckets = [...unknown];
-    const isRouted = await isDistributed(client);
-    const { rows } = await client.query<{ bucket: number }>({
-      ...(isRouted ? ofOneBucket(BUCKETS_THAT_HAVE, 2) : BUCKETS_THAT_HAVE),
-      values: [buckets, ...(isRouted ? [oneBucketOf(records.map(({ of }) => of))] : [])],
-    });
+    const { rows } = await queryOfBucket<{ bucket: number }>(client, BUCKETS_THAT_HAVE, [buckets], records);
     for (const bucket of buckets) this.#hasSome.set(bucket, false);
     for (const { bucket } of rows) this.#hasSome.set(bucket, true);
   }

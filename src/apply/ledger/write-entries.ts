@@ -123,10 +123,10 @@ function addBlocks(rows: RowWriter, entry: BlockEntry): void {
 
 /** Writes entries of nights, on a session of `openStateSession`, in the transaction of their bucket's owner. */
 export async function writeNights(client: pg.ClientBase, entries: readonly NightEntry[]): Promise<void> {
-  await writeItems(client, NIGHTS, entries, ({ of }) => of, addNights);
+  await writeItems(client, NIGHTS, entries, addNights);
 }
 
 /** The same of blocks. */
 export async function writeBlocks(client: pg.ClientBase, entries: readonly BlockEntry[]): Promise<void> {
-  await writeItems(client, BLOCKS, entries, ({ of }) => of, addBlocks);
+  await writeItems(client, BLOCKS, entries, addBlocks);
 }

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { ArrayParameter } from "../../platform/db/array-parameter.ts";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
-import type { Statement } from "../../platform/db/statement.ts";
+import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
 import { CURRENT_COLUMNS, type CurrentRow, type StoredCurrent, storedOf } from "./load-versions.ts";
 import type { RankedVersion, RecordKey } from "./record-state.ts";
 import { arrayOf, textArrayOf } from "./state-session.ts";
@@ -32,13 +31,11 @@ export const ADVANCED = "advanced";
  * what arrived takes its place), and (at 0) one with a letter a
  * key, `u` for those that are unchanged, and how many were advanced.
  */
-function advanceStatement(
-  resource: ResourceLetter,
-  versions = writeVersions(resource),
-  replaced = nightsOfReplaced(resource),
-): Statement {
+function advanceStatement(resource: ResourceLetter): Asked {
+  const replaced = nightsOfReplaced(resource);
   return {
     name: `advance-unchanged-${resource}`,
+    rowMode: "array",
     text: `with known as materialized (
       select wanted.at, wanted.new_time, wanted.new_request, wanted.new_index, t.ctid as place, t.source_time,
         t.content_hash, wanted.new_hash, t.bucket, t.property_id, t.key, t.request_id, t.record_index, t.facts_source_time, t.warning_free, t.status, t.from_date, t.to_date,
@@ -59,7 +56,7 @@ function advanceStatement(
       where known.letter = 'u' and t.ctid = known.place ${BUCKET_TERM}
       returning t.bucket, t.property_id, t.key, t.source_time, t.content_hash, t.request_id, t.record_index,
         t.facts_source_time, t.status, t.from_date, t.to_date
-    )${versions}
+    )${nested(writeVersions(resource))}
     select 0, string_agg(letter, '' order by at),
       (select count(*) from advanced)::text, null, null, null, null, null, null, null, null, null, null
     from known
@@ -77,22 +74,22 @@ function receivedLast(resource: ResourceLetter): string {
           and (t.request_id, t.record_index) < (wanted.new_request, wanted.new_index)`;
 }
 
-const KEPT_NIGHTS = { columns: "t.compact_nights, null", join: "" };
+const KEPT_NIGHTS = "t.compact_nights, null";
 
 /**
  * What says which nights another content takes the place of: what the current row keeps of them, or, of groups, the facts of
  * the content (on Citus these are asked for afterwards, as those of reservations are of which nothing is kept). Inventory has none.
  */
-function nightsOfReplaced(resource: ResourceLetter): typeof KEPT_NIGHTS {
-  if (resource !== "g") return KEPT_NIGHTS;
+function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string; readonly join: string } {
+  if (resource !== "g") return { columns: KEPT_NIGHTS, join: "" };
   return {
-    columns: "null, replaced.facts",
-    join: `
+    columns: nested("null, replaced.facts", KEPT_NIGHTS),
+    join: nested(`
     left join ${VERSION_TABLES[resource].table} as replaced
       on replaced.bucket = t.bucket and replaced.property_id = t.property_id and replaced.key = t.key
         and replaced.source_time = case when t.new_hash <> t.content_hash and t.new_time >= t.source_time
           then t.facts_source_time end
-        and replaced.content_hash = t.content_hash`,
+        and replaced.content_hash = t.content_hash`),
   };
 }
 
@@ -107,17 +104,14 @@ function writeVersions(resource: ResourceLetter): string {
     )`;
 }
 
-const STATEMENTS: Readonly<Record<ResourceLetter, Statement>> = {
+const STATEMENTS: Readonly<Record<ResourceLetter, Asked>> = {
   i: advanceStatement("i"),
   r: advanceStatement("r"),
   g: advanceStatement("g"),
 };
 
-/**
- * On Citus an INSERT cannot be part of another statement: the versions are a statement of their own there, made of the
- * current records that were just advanced.
- */
-function versionsOfAdvanced(resource: ResourceLetter): Statement {
+/** The nested INSERT as a statement of its own, made of the current records that were just advanced. */
+function versionsOfAdvanced(resource: ResourceLetter): Asked {
   return {
     name: `versions-of-advanced-${resource}`,
     text: `insert into ${VERSION_TABLES[resource].table} (${VERSION_COLUMNS}, outcome)
@@ -129,24 +123,22 @@ function versionsOfAdvanced(resource: ResourceLetter): Statement {
   };
 }
 
-/** Writes the versions of those that `letters` says were advanced. */
+/** Writes the versions of those that `letters` says were advanced, where that was not nested. */
 async function followAdvanced(
   client: pg.ClientBase,
   resource: ResourceLetter,
   keys: readonly ArrivedKey[],
   letters: string,
 ): Promise<void> {
-  const advanced = keys.filter((_, at) => letters[at] === "u").map(({ of }) => of);
-  if (advanced.length === 0) return;
-  const { rowCount } = await client.query({
-    ...ofOneBucket(versionsOfAdvanced(resource), 3),
-    values: [
-      arrayOf(advanced.map(({ propertyId }) => propertyId)),
-      textArrayOf(advanced.map(({ key }) => key)),
-      oneBucketOf(advanced),
-    ],
+  let expected = 0;
+  const written = await queryNested(client, versionsOfAdvanced(resource), () => {
+    const of = keys.filter((_, at) => letters[at] === "u");
+    expected = of.length;
+    const properties = arrayOf(of.map(({ of: { propertyId } }) => propertyId));
+    return { values: [properties, textArrayOf(of.map(({ of: { key } }) => key))], of };
   });
-  if (rowCount !== advanced.length) throw new CurrentRecordMoved(advanced.length - (rowCount ?? 0));
+  if (written !== undefined && written.rowCount !== expected)
+    throw new CurrentRecordMoved(expected - written.rowCount);
 }
 
 function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
@@ -186,7 +178,6 @@ export async function loadOrAdvance(
   keys: readonly ArrivedKey[],
 ): Promise<(StoredCurrent | null | typeof ADVANCED)[]> {
   const found: (StoredCurrent | null | typeof ADVANCED)[] = new Array<null>(keys.length).fill(null);
-  const isRouted = await isDistributed(client);
   for (const resource of RESOURCE_LETTERS) {
     const places: number[] = [];
     keys.forEach(({ of }, at) => {
@@ -194,17 +185,16 @@ export async function loadOrAdvance(
     });
     if (places.length === 0) continue;
     const ofResource = places.length === keys.length ? keys : places.map((at) => keys[at] as ArrivedKey);
-    const values: (Buffer | number)[] = parametersOf(ofResource);
-    let statement = STATEMENTS[resource];
-    if (isRouted) {
-      values.push(oneBucketOf(ofResource.map(({ of }) => of)));
-      statement = ofOneBucket(advanceStatement(resource, "", KEPT_NIGHTS), values.length);
-    }
-    const { rows } = await client.query<CurrentRow>({ ...statement, rowMode: "array", values });
+    const { rows } = await queryOfBucket<CurrentRow>(
+      client,
+      STATEMENTS[resource],
+      parametersOf(ofResource),
+      ofResource,
+    );
     let [expected, advanced] = [0, -1];
     for (const row of rows) {
       const [at, letters, count] = row;
-      if (at === 0 && isRouted) await followAdvanced(client, resource, ofResource, letters);
+      if (at === 0) await followAdvanced(client, resource, ofResource, letters);
       if (at > 0) {
         found[places[at - 1] as number] = storedOf(row);
         continue;

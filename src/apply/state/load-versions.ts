@@ -1,6 +1,5 @@
 import type pg from "pg";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
-import type { Statement } from "../../platform/db/statement.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { type RecordKey, textOfKey, type Version } from "./record-state.ts";
 import { arrayOf, isoOfStored, textArrayOf } from "./state-session.ts";
 import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "./version-tables.ts";
@@ -18,15 +17,15 @@ export const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash
     case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.warning_free, t.status,
     t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
 
-const LOAD_CURRENT = {
+const LOAD_CURRENT: Asked = {
   name: "load-current",
+  rowMode: "array",
   text: `select wanted.at::integer, ${CURRENT_COLUMNS}
   from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
     with ordinality as wanted (bucket, property_id, resource, key, at)
   join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)
   where true ${BUCKET_TERM}`,
 };
-const LOAD_CURRENT_OF_BUCKET = ofOneBucket(LOAD_CURRENT, 5);
 
 /** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
 export type CurrentRow = [
@@ -75,18 +74,13 @@ export async function loadCurrent(
   keys: readonly RecordKey[],
 ): Promise<(StoredCurrent | null)[]> {
   const found: (StoredCurrent | null)[] = new Array<null>(keys.length).fill(null);
-  const isRouted = await isDistributed(client);
-  const { rows } = await client.query<CurrentRow>({
-    ...(isRouted ? LOAD_CURRENT_OF_BUCKET : LOAD_CURRENT),
-    rowMode: "array",
-    values: [
-      arrayOf(keys.map(({ bucket }) => bucket)),
-      arrayOf(keys.map(({ propertyId }) => propertyId)),
-      arrayOf(keys.map(({ resource }) => resource)),
-      textArrayOf(keys.map(({ key }) => key)),
-      ...(isRouted ? [oneBucketOf(keys)] : []),
-    ],
-  });
+  const values = [
+    arrayOf(keys.map(({ bucket }) => bucket)),
+    arrayOf(keys.map(({ propertyId }) => propertyId)),
+    arrayOf(keys.map(({ resource }) => resource)),
+    textArrayOf(keys.map(({ key }) => key)),
+  ];
+  const { rows } = await queryOfBucket<CurrentRow>(client, LOAD_CURRENT, values, keys);
   for (const row of rows) found[row[0] - 1] = storedOf(row);
   return found;
 }
@@ -115,7 +109,7 @@ function versionOf(row: VersionRow): Version {
   };
 }
 
-function versionsAt(resource: ResourceLetter): Statement {
+function versionsAt(resource: ResourceLetter): Asked {
   return {
     name: `load-versions-${resource}`,
     text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
@@ -136,21 +130,16 @@ export async function loadVersionsAt(
   wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
 ): Promise<Map<string, Version[]>> {
   const found = new Map<string, Version[]>();
-  const isRouted = await isDistributed(client);
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = wanted.filter(({ of }) => of.resource === resource);
     if (ofResource.length === 0) continue;
-    const statement = versionsAt(resource);
-    const { rows } = await client.query<VersionRow>({
-      ...(isRouted ? ofOneBucket(statement, 5) : statement),
-      values: [
-        arrayOf(ofResource.map(({ of }) => of.bucket)),
-        arrayOf(ofResource.map(({ of }) => of.propertyId)),
-        textArrayOf(ofResource.map(({ of }) => of.key)),
-        arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
-        ...(isRouted ? [oneBucketOf(ofResource.map(({ of }) => of))] : []),
-      ],
-    });
+    const values = [
+      arrayOf(ofResource.map(({ of }) => of.bucket)),
+      arrayOf(ofResource.map(({ of }) => of.propertyId)),
+      textArrayOf(ofResource.map(({ of }) => of.key)),
+      arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
+    ];
+    const { rows } = await queryOfBucket<VersionRow>(client, versionsAt(resource), values, ofResource);
     for (const row of rows) {
       const text = textOfKey({ bucket: 0, propertyId: row.property_id, resource, key: row.key });
       const versions = found.get(text);

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { ArrayParameter } from "../../platform/db/array-parameter.ts";
-import { BUCKET_TERM, isDistributed, ofOneBucket, oneBucketOf } from "../../platform/db/distribution.ts";
+import { BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";
 import type { RecordKey, Version } from "./record-state.ts";
@@ -142,16 +142,9 @@ async function update(
   content: readonly Buffer[],
 ): Promise<void> {
   if (records.length === 0) return;
-  const isRouted = await isDistributed(client);
-  const { rowCount } = await client.query({
-    ...(isRouted ? ofOneBucket(statement, 5 + content.length) : statement),
-    values: [
-      ...receiptsOf(records),
-      ...content,
-      ...(isRouted ? [oneBucketOf(records.map(({ of }) => of))] : []),
-    ],
-  });
-  if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - (rowCount ?? 0));
+  const values = [...receiptsOf(records), ...content];
+  const { rowCount } = await queryOfBucket(client, statement, values, records);
+  if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - rowCount);
 }
 
 /** Writes the newest version of each key (each once); the caller has decided that it is the newest. */
@@ -171,7 +164,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
       before.warningFree === warningFree;
     (isAdvanced ? advanced : replaced).push({ ...record, before });
   }
-  await writeItems(client, { table: "current_record", columns: COLUMNS }, added, ({ of }) => of, addCurrent);
+  await writeItems(client, { table: "current_record", columns: COLUMNS }, added, addCurrent);
   await update(client, ADVANCE, advanced, []);
   await update(client, REPLACE, replaced, contentsOf(replaced));
 }

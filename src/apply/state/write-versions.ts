@@ -53,7 +53,7 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = versions.filter(({ of }) => of.resource === resource);
     const into = { table: VERSION_TABLES[resource].table, columns: COLUMNS };
-    await writeItems(client, into, ofResource, ({ of }) => of, addVersion);
+    await writeItems(client, into, ofResource, addVersion);
   }
 }
 

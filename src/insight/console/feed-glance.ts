@@ -2,14 +2,11 @@ import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { FeedGlance } from "../../console/answers.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { settingsOfClient } from "../../settings/property-settings.ts";
 
 const readArrivals = readStatement(new URL("../../console/sql/read-newest-arrivals.sql", import.meta.url));
-const readArrivalsOfBucket = readStatement(
-  new URL("../../console/sql/read-newest-arrivals-of-bucket.sql", import.meta.url),
-);
 const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;
@@ -39,30 +36,27 @@ function glance(
 }
 
 interface ArrivalRow {
+  readonly propertyId: number;
   readonly resource: ResourceLetter;
   readonly requestId: string;
 }
 
-const placeOf = (at: number, resource: Resource): string => `${at} ${resource}`;
+const feedOf = (propertyId: number, resource: Resource): string => `${propertyId} ${resource}`;
 
-/** The newest request of each property's feeds, by `placeOf`. On Citus a statement a property: each lies on one worker. */
+/** The newest request of each property's feeds, by `feedOf`. */
 async function newestArrivals(
   pool: pg.Pool,
   properties: readonly GlancedProperty[],
 ): Promise<Map<string, string>> {
-  const newest = new Map<string, string>();
-  if (!(await isDistributed(pool))) {
-    const values = [properties.map(({ bucket }) => bucket), properties.map(({ propertyId }) => propertyId)];
-    const { rows } = await pool.query<ArrivalRow & { place: number }>({ ...readArrivals, values });
-    for (const { place, resource, requestId } of rows)
-      newest.set(placeOf(place - 1, resourceOf(resource)), requestId);
-    return newest;
-  }
-  for (const [at, { bucket, propertyId }] of properties.entries()) {
-    const { rows } = await pool.query<ArrivalRow>({ ...readArrivalsOfBucket, values: [bucket, propertyId] });
-    for (const { resource, requestId } of rows) newest.set(placeOf(at, resourceOf(resource)), requestId);
-  }
-  return newest;
+  const { rows } = await queryEachBucket<ArrivalRow, GlancedProperty>(
+    pool,
+    readArrivals,
+    properties,
+    (some) => [some.map(({ bucket }) => bucket), some.map(({ propertyId }) => propertyId)],
+  );
+  return new Map(
+    rows.map(({ propertyId, resource, requestId }) => [feedOf(propertyId, resourceOf(resource)), requestId]),
+  );
 }
 
 /** The feeds of each property, in the order of the properties; the caller has bounded how many. */
@@ -77,10 +71,10 @@ export async function glanceAtFeeds(
   const settings = new Map(
     await Promise.all(codes.map(async (code) => [code, await settingsOfClient(pool, code)] as const)),
   );
-  return properties.map(({ clientCode, propertyCode }, at) => {
+  return properties.map(({ clientCode, propertyCode, propertyId }) => {
     const cadence = settings.get(clientCode)?.of(propertyCode).cadence;
     return RESOURCES.map((resource) =>
-      glance(resource, newest.get(placeOf(at, resource)), cadence?.[resource] ?? null, nowUs),
+      glance(resource, newest.get(feedOf(propertyId, resource)), cadence?.[resource] ?? null, nowUs),
     );
   });
 }

@@ -7,7 +7,7 @@ import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import { CODE_VERSION } from "../../platform/db/code-version.ts";
 import { endWithClient } from "../../platform/db/connection.ts";
 import { copyOut } from "../../platform/db/copy-out.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { limitationOf } from "../../platform/db/dialect.ts";
 import { holdOffExclusiveWork } from "../../platform/db/exclusive-work.ts";
 import { readRecords } from "../../platform/db/migration-records.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
@@ -35,13 +35,10 @@ interface Snapshot {
   readonly tables: readonly TableDescription[];
 }
 
-const DISTRIBUTED =
-  "The tables are distributed over workers of Citus, which have no snapshot in common: back up coordinator and workers with PostgreSQL's own tools (docs/backup.md).";
-
 /**
  * Opens one snapshot of these tables for `work`, by a session of its own. The tables are locked, against changes of their shape only, before the
  * snapshot is taken: whoever put others in their place in between (retention, a replay's swap) would leave the snapshot with
- * tables that are empty in it. Throws BackupError where the tables are distributed, and
+ * tables that are empty in it. Throws BackupError where the database cannot be backed up by us, and
  * WorkUnderWay where somebody rewrites or replays the log.
  */
 export async function withSnapshot<Result>(
@@ -53,7 +50,8 @@ export async function withSnapshot<Result>(
   client.on("error", () => undefined);
   await client.connect();
   try {
-    if (await isDistributed(client)) throw new BackupError(DISTRIBUTED);
+    const limitation = await limitationOf(client, "backup");
+    if (limitation !== undefined) throw new BackupError(limitation);
     await endWithClient(client);
     await holdOffExclusiveWork(client);
     // Between two tables, and while the disk of the backup is slow, it is this session that waits.

@@ -427,13 +427,13 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
 /** A service runs retention once an hour at least (keep-retention.ts), and waits where other work has the log. */
 const RETENTION_GRACE_MS = 3 * 3_600_000;
 
-function overdueFinding({ isAnyTerm, isDistributed, windows, unopened }: Overdue): Finding {
+function overdueFinding({ isAnyTerm, limitation, windows, unopened }: Overdue): Finding {
   const id = "retention.expired";
   if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
-  if (isDistributed)
+  if (limitation !== undefined)
     return warning(
       id,
-      "Terms are set, and the tables are distributed: windows are not replaced on Citus.",
+      `Terms are set. ${limitation}.`,
       "Nothing expires, whatever its term.",
       "Remove the terms (bellhop retention unset), so that nobody relies on them.",
     );

@@ -1,14 +1,13 @@
 import type pg from "pg";
 import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import type { Config } from "../../config.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
 import { readMigrations } from "../../platform/db/migration-files.ts";
 import { findRecords } from "../../platform/db/migration-records.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/pool.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { readUnfinished } from "../../platform/db/unfinished.ts";
-import { durabilityGapsOf, readWorkers } from "../../platform/db/workers.ts";
+import { findDurabilityGaps } from "../../platform/db/workers.ts";
 import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
 
 const READ_SERVER = readStatement(new URL("./sql/read-server.sql", import.meta.url));
@@ -135,7 +134,7 @@ const server: Check = {
   run: async ({ database: { pool } }) => {
     const [found] = (await pool.query<Server>(READ_SERVER)).rows;
     if (found === undefined) throw new Error("The statement read-server returned no row.");
-    const workers = (await isDistributed(pool)) ? (await readWorkers(pool)).flatMap(durabilityGapsOf) : [];
+    const workers = await findDurabilityGaps(pool);
     return [
       versionFinding(found),
       durabilityFinding(found, workers),

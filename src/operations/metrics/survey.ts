@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { type Asked, query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -99,8 +99,6 @@ const RETENTION = statement("retention");
 const CHECKPOINT = statement("checkpoint");
 const WAL_FILES = statement("wal-files");
 const FEEDS = statement("feeds");
-const FEEDS_DISTRIBUTED = statement("feeds-distributed");
-const SIZES_DISTRIBUTED = statement("sizes-distributed");
 
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
 const HELD_MAX = 100_000;
@@ -118,9 +116,10 @@ type Look = (surveyed: Surveyed) => Promise<void>;
 
 const firstOf = async <Row extends object>(
   on: Queryable,
-  ask: { readonly name: string; readonly text: string; readonly values?: unknown[] },
+  ask: Asked,
+  values: readonly unknown[] = [],
 ): Promise<Row> => {
-  const [row] = (await on.query<Row>(ask)).rows;
+  const [row] = (await query<Row>(on, ask, values)).rows;
   if (row === undefined) throw new Error(`${ask.name} has no answer.`);
   return row;
 };
@@ -131,7 +130,7 @@ async function lookAtBacklog({ on, metrics }: Surveyed): Promise<void> {
   metrics.logWriters.set({ state: "open" }, logWriters.length - sealed);
   metrics.logWriters.set({ state: "sealed" }, sealed);
   const values = [logWriters.map(({ log_writer_id }) => log_writer_id)];
-  const backlog = await firstOf<{ buckets: number; oldest_seconds: number }>(on, { ...BACKLOG, values });
+  const backlog = await firstOf<{ buckets: number; oldest_seconds: number }>(on, BACKLOG, values);
   metrics.bucketsBehind.set(backlog.buckets);
   metrics.oldestUnapplied.set(Math.max(0, backlog.oldest_seconds));
 }
@@ -149,24 +148,21 @@ async function lookAtDisk({ metrics, dataDirectory }: Surveyed): Promise<void> {
 }
 
 async function lookAtQuarantine({ on, metrics }: Surveyed): Promise<void> {
-  metrics.held.set((await firstOf<{ held: number }>(on, { ...QUARANTINE, values: [HELD_MAX] })).held);
+  metrics.held.set((await firstOf<{ held: number }>(on, QUARANTINE, [HELD_MAX])).held);
 }
 
 async function lookAtFeeds({ on, metrics }: Surveyed): Promise<void> {
   const settings = RESOURCES.map((resource) => settingNamed(`cadence.${resource}`));
-  const { rows } = await on.query<{
+  const { rows } = await query<{
     resource: ResourceLetter;
     feeds: number;
     silent: number;
     longest_seconds: number;
-  }>({
-    ...((await isDistributed(on)) ? FEEDS_DISTRIBUTED : FEEDS),
-    values: [
-      RESOURCES.map(letterOf),
-      settings.map(({ name }) => name),
-      settings.map(({ fallback }) => fallback),
-    ],
-  });
+  }>(on, FEEDS, [
+    RESOURCES.map(letterOf),
+    settings.map(({ name }) => name),
+    settings.map(({ fallback }) => fallback),
+  ]);
   for (const resource of RESOURCES) {
     const found = rows.find((row) => resourceOf(row.resource) === resource);
     metrics.feeds.set({ resource }, found?.feeds ?? 0);
@@ -178,7 +174,7 @@ async function lookAtFeeds({ on, metrics }: Surveyed): Promise<void> {
 async function lookAtSizes({ on, metrics }: Surveyed): Promise<void> {
   const sizes = await firstOf<{ database_bytes: number; log_partitions: number; log_bytes: number }>(
     on,
-    (await isDistributed(on)) ? SIZES_DISTRIBUTED : SIZES,
+    SIZES,
   );
   metrics.databaseBytes.set(sizes.database_bytes);
   metrics.logBytes.set(sizes.log_bytes);

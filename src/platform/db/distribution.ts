@@ -26,30 +26,17 @@ async function askWhetherDistributed(on: Queryable): Promise<boolean> {
   return log.rowCount === 1;
 }
 
-/**
- * A statement over a table `t` for a database that is distributed: it names its one bucket as parameter `place`, so that
- * Citus sends it whole to the shard that holds the bucket, whatever it is made of. The text says where by BUCKET_TERM,
- * which a database that is not distributed reads as a comment.
- */
-export function ofOneBucket(
-  { name, text }: { readonly name: string; readonly text: string },
-  place: number,
-): { readonly name: string; readonly text: string } {
-  if (!text.includes(BUCKET_TERM))
-    throw new Error(`The statement ${name} does not say where its bucket goes.`);
-  return {
-    name: `${name}-of-bucket`,
-    text: text.replaceAll(BUCKET_TERM, `and t.bucket = $${place}::smallint`),
-  };
-}
+/** What lies in a bucket. */
+export type Placed = { readonly bucket: number } | { readonly of: { readonly bucket: number } };
 
-/** Where `ofOneBucket` puts the term; after another term of a condition. */
-export const BUCKET_TERM = "/* and its bucket */";
+const bucketOf = (placed: Placed): number => ("of" in placed ? placed.of.bucket : placed.bucket);
 
 /** The one bucket that all of them lie in. Throws where there is more than one: on Citus a transaction has one. */
-export function oneBucketOf(of: readonly { readonly bucket: number }[]): number {
-  const bucket = of[0]?.bucket ?? 0;
-  for (const other of of)
-    if (other.bucket !== bucket) throw new Error(`Buckets ${bucket} and ${other.bucket} in one statement.`);
+export function oneBucketOf(all: readonly Placed[]): number {
+  const bucket = all[0] === undefined ? 0 : bucketOf(all[0]);
+  for (const placed of all) {
+    const other = bucketOf(placed);
+    if (other !== bucket) throw new Error(`Buckets ${bucket} and ${other} in one statement.`);
+  }
   return bucket;
 }

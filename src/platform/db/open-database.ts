@@ -12,7 +12,7 @@ import { findRecords } from "./migration-records.ts";
 import { createPool } from "./pool.ts";
 import { readUnfinished } from "./unfinished.ts";
 import type { StatementWatch } from "./watch-statements.ts";
-import { durabilityGapsOf, readWorkers } from "./workers.ts";
+import { findDurabilityGaps } from "./workers.ts";
 
 /** The database cannot be used as it is; the message says why and what to do, in one line. */
 class UnusableDatabaseError extends OperatorError {}
@@ -271,8 +271,8 @@ async function openServer(
 
 /** Where the tables are distributed, a batch is on the disks of workers: what holds for the coordinator has to hold there. */
 async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Promise<void> {
-  if (allowUnsafeDurability || !(await isDistributed(pool))) return;
-  const gaps = (await readWorkers(pool)).flatMap(durabilityGapsOf);
+  if (allowUnsafeDurability) return;
+  const gaps = await findDurabilityGaps(pool);
   if (gaps.length > 0) {
     throw new UnusableDatabaseError(
       `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,

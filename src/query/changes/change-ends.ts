@@ -1,4 +1,4 @@
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { query } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import type { Positions } from "./positions.ts";
@@ -17,21 +17,8 @@ const readEnds = namedStatement(
     order by any_version.next_change desc limit 1
   ) as counter`,
 );
-/** As read-change-ends: of all the buckets by one scan on each worker, in the place of a lookup for each. */
-const readEndsDistributed = namedStatement(
-  "read-change-ends-distributed",
-  `select bucket, (max(next_change) - 1)::float8 as last_change
-  from bellhop.change_counter
-  where bucket = any ($1::smallint[])
-  group by bucket`,
-);
-
 /** The number of the last change of each of these buckets: 0 where there was none. All up to it can be read from now on. */
 export async function readChangeEnds(on: Queryable, buckets: readonly number[]): Promise<Positions> {
-  const statement = (await isDistributed(on)) ? readEndsDistributed : readEnds;
-  const { rows } = await on.query<{ bucket: number; last_change: number }>({
-    ...statement,
-    values: [buckets],
-  });
+  const { rows } = await query<{ bucket: number; last_change: number }>(on, readEnds, [buckets]);
   return new Map(rows.map(({ bucket, last_change }) => [bucket, last_change]));
 }

@@ -1,6 +1,6 @@
 import type { ResourceLetter } from "../../apply/state/version-tables.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -123,7 +123,6 @@ export function shareOut(wanted: readonly number[], total: number, least = 1): n
 }
 
 const readOfBuckets = readStatement(new URL("./sql/read-changes.sql", import.meta.url));
-const readOfBucket = readStatement(new URL("./sql/read-changes-distributed.sql", import.meta.url));
 
 const EVERY_RESOURCE: readonly ResourceLetter[] = ["i", "r", "g"];
 /** Numbers passed in one call, at most: what a filter that matches little can cost, at some 3 µs each. */
@@ -206,23 +205,16 @@ async function readRows(
   properties: readonly number[],
   resources: string,
 ): Promise<ChangeRow[]> {
-  if (await isDistributed(on)) {
-    const rows: ChangeRow[] = [];
-    for (const { bucket, behind, until, most } of stretches) {
-      const values = [bucket, behind, until, most, properties, resources];
-      rows.push(...(await on.query<ChangeRow>({ text: readOfBucket.text, values })).rows);
-    }
-    return rows;
-  }
-  const values = [
-    stretches.map(({ bucket }) => bucket),
-    stretches.map(({ behind }) => behind),
-    stretches.map(({ until }) => until),
-    stretches.map(({ most }) => most),
+  const { text } = readOfBuckets;
+  const { rows } = await queryEachBucket<ChangeRow, Stretch>(on, { text }, stretches, (some) => [
+    some.map(({ bucket }) => bucket),
+    some.map(({ behind }) => behind),
+    some.map(({ until }) => until),
+    some.map(({ most }) => most),
     properties,
     resources,
-  ];
-  return (await on.query<ChangeRow>({ text: readOfBuckets.text, values })).rows;
+  ]);
+  return rows;
 }
 
 function changeOf(row: ChangeRow, properties: ReadonlyMap<number, FeedProperty>): Change {

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+
+const file = (name: string): readonly [string] => [
+  readFileSync(new URL(`./${name}.sql`, import.meta.url), "utf8"),
+];
+
+/** What stands on Citus for the statement of a name, with the same parameters and columns, and why. */
+export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
+  // A lookup for each part is not sent to workers, a join is. The second mention of the buckets names the shards to ask.
+  "read-parts": [
+    `select log.bucket, log.request_id, log.layout, case when octet_length(log.body) <= $3::integer then log.body end as body
+    from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
+    join bellhop.accept_log as log on log.request_id = part.request_id and log.bucket = part.bucket
+    where log.kind in ('b', 'c') and log.bucket = any ($1::smallint[]) and log.request_id = any ($2::uuid[])`,
+  ],
+  // As read-parts.
+  "read-chunks": [
+    `select substring(log.body from chunk.from_byte + 1 for chunk.bytes) as stored
+    from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[])
+      with ordinality as chunk (bucket, request_id, from_byte, bytes, place)
+    join bellhop.accept_log as log on log.request_id = chunk.request_id and log.bucket = chunk.bucket
+    where log.kind in ('b', 'c') and log.bucket = any ($1::smallint[]) and log.request_id = any ($2::uuid[])
+    order by chunk.place`,
+  ],
+  // One join of all requests, which each worker makes of its buckets, in the place of a lookup for each request.
+  "read-request-summaries": file("read-request-summaries"),
+  // One scan on each worker in the place of a lookup for each bucket.
+  "read-change-ends": [
+    `select bucket, (max(next_change) - 1)::float8 as last_change
+    from bellhop.change_counter
+    where bucket = any ($1::smallint[])
+    group by bucket`,
+  ],
+  // What a session began may go on at a worker when the session is gone, until its log writer is sealed.
+  "find-appending": [
+    `select log_writer.log_writer_id::text as log_writer_id,
+      case when writer.pid is null then null else coalesce(writer.xact_start::text, 'unknown') end as transaction
+    from bellhop.log_writer as log_writer
+    left join pg_stat_activity as writer
+      on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
+    where log_writer.sealed_at is null
+      and (writer.pid is null or writer.xact_start is not null or writer.backend_start is null)`,
+  ],
+  // A row of a worker is not looked up for each row of the coordinator.
+  "survey-feeds": file("survey-feeds"),
+  // The sizes of the coordinator and its workers together.
+  "survey-sizes": file("survey-sizes"),
+};

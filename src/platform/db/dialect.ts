@@ -1,0 +1,139 @@
+import { OVERRIDES } from "./citus/overrides.ts";
+import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
+import type { Statement } from "./statement.ts";
+import type { Queryable } from "./transaction.ts";
+
+/**
+ * The one place that knows two databases: plain PostgreSQL, and Citus, where tables are distributed by bucket. Features write
+ * statements for plain PostgreSQL and say which buckets they are about; what Citus needs beyond that stands in citus/.
+ */
+
+/** A statement and how it is sent. */
+export interface Asked extends Omit<Statement, "name"> {
+  /** Without one it is planned each time. */
+  readonly name?: string;
+  readonly rowMode?: "array";
+  readonly query_timeout?: number;
+}
+
+export interface Answer<Row> {
+  readonly rows: Row[];
+  readonly rowCount: number;
+}
+
+/** Runs a statement that may be about any buckets. */
+export async function query<Row>(
+  on: Queryable,
+  asked: Asked,
+  values: readonly unknown[] = [],
+): Promise<Answer<Row>> {
+  return ask(on, (await isDistributed(on)) ? onCitus(asked) : [asked], values);
+}
+
+/**
+ * Runs a statement about rows `of` one bucket. On Citus that bucket is its last parameter and stands where the text has
+ * BUCKET_TERM, so that Citus sends the statement whole to the worker that has the bucket, whatever it is made of.
+ */
+export async function queryOfBucket<Row>(
+  on: Queryable,
+  asked: Asked,
+  values: readonly unknown[],
+  of: readonly Placed[],
+): Promise<Answer<Row>> {
+  if (!(await isDistributed(on))) return ask(on, [asked], values);
+  return ask(on, onCitus(asked, values.length + 1), [...values, oneBucketOf(of)]);
+}
+
+/** Runs a statement about all of the items; on Citus, as `queryOfBucket`, once for the items of each bucket. */
+export async function queryEachBucket<Row, Item extends Placed>(
+  on: Queryable,
+  asked: Asked,
+  items: readonly Item[],
+  values: (items: readonly Item[]) => readonly unknown[],
+): Promise<Answer<Row>> {
+  if (!(await isDistributed(on))) return ask(on, [asked], values(items));
+  const rows: Row[] = [];
+  let rowCount = 0;
+  for (const ofBucket of Map.groupBy(items, (item) => oneBucketOf([item])).values()) {
+    const answer = await queryOfBucket<Row>(on, asked, values(ofBucket), ofBucket);
+    rows.push(...answer.rows);
+    rowCount += answer.rowCount;
+  }
+  return { rows, rowCount };
+}
+
+/** Runs what `nested` took out of another statement; nothing where it was left in. */
+export async function queryNested<Row>(
+  on: Queryable,
+  asked: Asked,
+  about: () => { readonly values: readonly unknown[]; readonly of: readonly Placed[] },
+): Promise<Answer<Row> | undefined> {
+  if (!(await isDistributed(on))) return undefined;
+  const { values, of } = about();
+  return queryOfBucket(on, asked, values, of);
+}
+
+/** The statement for the database: on Citus with its bucket, which is the parameter `place` on both. */
+export async function statementOfBucket(
+  on: Queryable,
+  statement: Statement,
+  place: number,
+): Promise<Statement> {
+  return (await isDistributed(on)) ? { ...statement, text: inBucket(statement.text, place) } : statement;
+}
+
+/** Where a statement about one bucket says so, behind another term of a condition on the table `t`. */
+export const BUCKET_TERM = "/* and its bucket */";
+
+const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or (.*?)\*\//g;
+
+/**
+ * A part of a statement that Citus does not run within another (an INSERT, a lookup in a second table): there `otherwise` stands in
+ * its place, and `queryNested` runs the part by itself.
+ */
+export function nested(text: string, otherwise = ""): string {
+  return `/* nested */${text}/* or ${otherwise}*/`;
+}
+
+/** The statements that stand for one on Citus, one after another; the last one's answer counts. */
+function onCitus(asked: Asked, place?: number): readonly Asked[] {
+  const { name = "" } = asked;
+  const overrides = OVERRIDES[name];
+  if (overrides !== undefined)
+    return overrides.map((text, at) => ({ ...asked, text, name: at === 0 ? name : `${name}-${at}` }));
+  const text = asked.text.replaceAll(NESTED, "$1");
+  return [{ ...asked, text: place === undefined ? text : inBucket(text, place) }];
+}
+
+function inBucket(text: string, place: number): string {
+  if (!text.includes(BUCKET_TERM))
+    throw new Error(`The statement does not say where its bucket goes: ${text.slice(0, 200)}`);
+  return text.replaceAll(BUCKET_TERM, `and t.bucket = $${place}::smallint`);
+}
+
+async function ask<Row>(
+  on: Queryable,
+  statements: readonly Asked[],
+  values: readonly unknown[],
+): Promise<Answer<Row>> {
+  let answer: Answer<Row> = { rows: [], rowCount: 0 };
+  for (const statement of statements) {
+    const { rows, rowCount } = await on.query({ ...statement, values: values as unknown[] });
+    answer = { rows: rows as Row[], rowCount: rowCount ?? 0 };
+  }
+  return answer;
+}
+
+/** Why a feature is refused on this database; undefined where it is not. */
+export async function limitationOf(
+  on: Queryable,
+  feature: keyof typeof LIMITATIONS,
+): Promise<string | undefined> {
+  return (await isDistributed(on)) ? LIMITATIONS[feature] : undefined;
+}
+
+const LIMITATIONS = {
+  backup:
+    "The tables are distributed over workers of Citus, which have no snapshot in common: back up coordinator and workers with PostgreSQL's own tools (docs/backup.md).",
+  retention: "Retention is not available on Citus",
+} as const;
