@@ -28,8 +28,8 @@ import { RequestsPage } from "./pages/requests.tsx";
 import { SettingsPage } from "./pages/settings.tsx";
 import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
+import { ToastProvider } from "./parts/deed.tsx";
 import { Failure, Waiting } from "./parts/states.tsx";
-import { ToastProvider } from "./parts/toast.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 /** A link to the open page adds no entry to the history. */

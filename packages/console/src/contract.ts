@@ -5,6 +5,7 @@
 import type { NightReconciliationPage } from "./insight-api.ts";
 
 export type * from "../../../src/console/answers.ts";
+export type { Page as PageOf } from "../../../src/console/answers.ts";
 export type {
   BlocksItem,
   BlocksPage as BlocksAnswer,

@@ -1,8 +1,10 @@
+export type Cell = string | number | null;
+
 /**
  * Rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, CSV injection):
  * what partners send, with full-width signs (U+FF1D) too, is not to be run on an operator's machine. Numbers stay numbers.
  */
-export function toCsv(rows: readonly (readonly (string | number | null)[])[]): string {
+export function toCsv(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }
 

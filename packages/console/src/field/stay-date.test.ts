@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  addDays,
-  datesBetween,
-  daysBetween,
-  isAskedDate,
-  isStayDate,
-  weekdayOf,
-  writeDate,
-  writeMonth,
-} from "./stay-date.ts";
+import { writeDate, writeMonth } from "./format.ts";
+import { addDays, datesBetween, daysBetween, isAskedDate, isStayDate, weekdayOf } from "./stay-date.ts";
 
 describe("stay dates in the console", () => {
   test("are days of the calendar, whatever the time zone of the machine", () => {

@@ -2,8 +2,6 @@
  * Stay dates are days of the calendar, never instants: all arithmetic is on YYYY-MM-DD by UTC days, and no time zone has a say.
  */
 const DAY_MS = 86_400_000;
-const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
 
 function daysOf(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
@@ -54,25 +52,4 @@ export function isWeekend(date: string): boolean {
 export function today(now = new Date()): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-}
-
-/** `Sat 14 Mar 2026` */
-export function writeDate(date: string): string {
-  return `${writeWeekday(date)} ${writeDay(date)} ${date.slice(0, 4)}`;
-}
-
-/** `14 Mar` */
-export function writeDay(date: string): string {
-  return `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1] ?? ""}`;
-}
-
-/** `Sat` */
-export function writeWeekday(date: string): string {
-  return WEEKDAYS[(weekdayOf(date) + 1) % 7] ?? "";
-}
-
-/** `March 2026` of `2026-03-01` */
-export function writeMonth(date: string): string {
-  const names = "January February March April May June July August September October November December";
-  return `${names.split(" ")[Number(date.slice(5, 7)) - 1] ?? ""} ${date.slice(0, 4)}`;
 }

@@ -1,19 +1,11 @@
 import { Link } from "wouter";
-import type { AuditItem, Page as PageOf } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { ExportButton } from "../parts/export-button.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
-import { Word } from "../parts/word.tsx";
+import type { AuditItem, PageOf } from "../contract.ts";
+import { AddressFilter } from "../parts/field.tsx";
+import { ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/states.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Instant, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-
-const LIMIT = 100;
 
 const COLUMNS: readonly Column<AuditItem>[] = [
   { head: "When", lead: true, cell: ({ occurredAt }) => <Instant at={occurredAt} /> },
@@ -33,86 +25,47 @@ const COLUMNS: readonly Column<AuditItem>[] = [
 
 /** Who did what. */
 export function AuditPage() {
-  const { filters, change } = useFilters();
-  const asked = useAnswer<PageOf<AuditItem>>(
-    addressOf("audit", {
-      who: filters.get("who") ?? undefined,
-      clientId: filters.get("clientId") ?? undefined,
-      cursor: filters.get("cursor") ?? undefined,
-      limit: LIMIT,
-    }),
-  );
+  const { filters } = useFilters();
+  const { who = "", clientId = "" } = Object.fromEntries(filters);
   return (
-    <Page
+    <ListPage
       title="Audit"
-      lead="Who did what, newest first: operators here, the command line, and the service itself."
-      actions={<ExportButton name="audit" rows={() => toRows(asked.data?.items ?? [])} />}
-    >
-      <search className="filters">
-        <TextFilter
-          label="Who (the beginning)"
-          first
-          placeholder="console:anna"
-          value={filters.get("who") ?? ""}
-          onChange={(who) => change({ who }, "replace")}
-        />
-        <TextFilter
-          label="Client id"
-          value={filters.get("clientId") ?? ""}
-          onChange={(clientId) => change({ clientId }, "replace")}
-        />
-      </search>
-      <Answered asked={asked} lines={12}>
-        {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <Empty title={filters.size > 0 ? "No entry fits these filters" : "Nothing has been done yet"} />
-            ) : (
-              <Table
-                caption="Audit entries, newest first"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ auditId }) => auditId}
-              />
-            )}
-            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "entry", "entries")} />
-          </>
-        )}
-      </Answered>
-    </Page>
+      lead="Changes and refusals, newest first: by operators here, by the command line and by the service."
+      asked={useList<PageOf<AuditItem>>("audit", { who, clientId }, { limit: 100 })}
+      filters={
+        <>
+          <AddressFilter name="who" label="Who begins with" first placeholder="console:" />
+          <AddressFilter name="clientId" label="Client id" />
+        </>
+      }
+      caption="Audit entries, newest first"
+      columns={COLUMNS}
+      keyOf={({ auditId }) => auditId}
+      noun={["entry", "entries"]}
+      empty={<Empty title={filters.size > 0 ? "No entry matches these filters" : "No entries yet"} />}
+      lines={12}
+      csv="occurredAt who what clientId detail"
+    />
   );
 }
 
 function Detail({ detail }: { readonly detail: AuditItem["detail"] }) {
-  const told = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
+  const known = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
   return (
     <ul className="detail">
-      {told.map(([name, value]) => (
+      {known.map(([name, value]) => (
         <li key={name}>
-          <span className="muted">{name}</span> {detailInWords(value)}
+          <span className="muted">{name}</span> {writeDetail(value)}
         </li>
       ))}
     </ul>
   );
 }
 
-/** Lists of words as such; what is deeper as JSON, as the audit keeps it. */
-function detailInWords(value: unknown): string {
+/** Lists of texts as such; anything deeper as JSON. */
+function writeDetail(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((each) => typeof each === "string"))
     return value.length === 0 ? "none" : value.join(", ");
   return JSON.stringify(value);
-}
-
-function toRows(items: readonly AuditItem[]): (string | null)[][] {
-  return [
-    ["occurredAt", "who", "what", "clientId", "detail"],
-    ...items.map(({ occurredAt, who, what, clientId, detail }) => [
-      occurredAt,
-      who,
-      what,
-      clientId,
-      JSON.stringify(detail),
-    ]),
-  ];
 }

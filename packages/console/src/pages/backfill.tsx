@@ -1,16 +1,13 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import type { BackfillAnswer, BackfillResource } from "../contract.ts";
+import type { BackfillAnswer, BackfillResource, BackfillSignature } from "../contract.ts";
 import { useAnswer } from "../data/queries.ts";
-import { writeCount, writeMany } from "../field/amounts.ts";
-import { Badge } from "../parts/badge.tsx";
+import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { Copyable } from "../parts/copyable.tsx";
-import { Facts } from "../parts/figures.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page, Section } from "../parts/page.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
 import { Answered, Notice } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Badge, Copyable, Instant, orDash } from "../parts/values.tsx";
 import { type BackfillDeed, BackfillDialog } from "./backfill/backfill-dialog.tsx";
 import { BackfillGaps } from "./backfill/backfill-gaps.tsx";
 
@@ -19,8 +16,8 @@ const RENEWED_MS = 3_000;
 const COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Resource", lead: true, cell: ({ resource }) => resource },
   { head: "Dates", cell: ({ from, to }) => <span className="nowrap">{`${from} – ${to}`}</span> },
-  { head: "Expected", end: true, cell: ({ expectedRecords }) => orNothing(expectedRecords) },
-  { head: "Different", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
+  { head: "Expected", end: true, cell: ({ expectedRecords }) => orDash(expectedRecords, writeCount) },
+  { head: "Distinct", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
   {
     head: "Dates covered",
     end: true,
@@ -39,10 +36,6 @@ const COLUMNS: readonly Column<BackfillResource>[] = [
   },
   { head: "Being applied", end: true, cell: ({ counts }) => writeCount(counts.pending) },
 ];
-
-function orNothing(value: number | null): string {
-  return value === null ? "" : writeCount(value);
-}
 
 /** One backfill: how far it has come, what is missing, and the signatures. */
 export function BackfillPage({ params }: { readonly params: { readonly backfillId: string } }) {
@@ -67,10 +60,6 @@ export function BackfillPage({ params }: { readonly params: { readonly backfillI
           backfillId={backfillId}
           hash={answer.statementHash ?? ""}
           onClose={() => setDeed(undefined)}
-          onDone={() => {
-            setDeed(undefined);
-            asked.refetch();
-          }}
         />
       )}
     </Page>
@@ -103,65 +92,49 @@ function Actions({
 
 function Told({ told }: { readonly told: BackfillAnswer }) {
   const { state, statementHash, signatures, reproduced, lateBatches } = told;
+  const signed = (by: BackfillSignature["side"]) => {
+    const signature = signatures.find(({ side }) => side === by);
+    return signature && <Signed by={signature} />;
+  };
   return (
     <>
       {reproduced === false ? (
-        <Notice tone="bad" title="The log gives another statement than the one that was signed">
-          It cannot be signed. Somebody has changed the statement, or the log.
+        <Notice tone="bad" title="The log no longer gives the signed statement">
+          You cannot sign it: the statement or the log was changed.
         </Notice>
       ) : null}
       <Facts
-        facts={[
-          [
-            "State",
-            <Badge key="state" tone={state === "open" ? "accent" : "plain"}>
-              {state}
-            </Badge>,
-          ],
-          ["Opened", <Instant key="opened" at={told.openedAt} />],
-          ...(told.endedAt === null ? [] : ([["Ended", <Instant key="ended" at={told.endedAt} />]] as const)),
-          [
-            "Client",
-            <Link key="client" to={`/clients/${told.clientId}`}>
-              {told.clientId}
-            </Link>,
-          ],
-          ...(told.note === null ? [] : ([["Note", told.note]] as const)),
-          [
-            "Waits to be applied",
-            told.waitingBatches === 0 ? "nothing" : writeMany(told.waitingBatches, "batch", "batches"),
-          ],
-          ...(lateBatches === 0
-            ? []
-            : ([["Came too late", writeMany(lateBatches, "batch", "batches")]] as const)),
-          ...(told.abandonedBy === null
-            ? []
-            : ([["Abandoned", `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`]] as const)),
-          ...(statementHash === null
-            ? []
-            : ([
-                ["Statement (SHA-256)", <Copyable key="hash" text={statementHash} what="statement’s hash" />],
-              ] as const)),
-          ...signatures.map(
-            ({ side, signedBy, signedAt }) =>
-              [
-                `Signed by the ${side}`,
-                <span key={side}>
-                  {signedBy}, <Instant at={signedAt} />
-                </span>,
-              ] as const,
-          ),
-        ]}
+        facts={{
+          State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
+          Opened: <Instant at={told.openedAt} />,
+          Ended: told.endedAt && <Instant at={told.endedAt} />,
+          Client: <Link to={`/clients/${told.clientId}`}>{told.clientId}</Link>,
+          Note: told.note,
+          "Waiting to be applied": writeMany(told.waitingBatches, "batch", "batches"),
+          "Came too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
+          Abandoned: told.abandonedBy && `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`,
+          "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,
+          "Signed by the partner": signed("partner"),
+          "Signed by the operator": signed("operator"),
+        }}
       />
-      <Section title={state === "closed" ? "What the statement counts" : "What has come"}>
+      <Section title={state === "closed" ? "Counts of the statement" : "Received so far"}>
         <Table
-          caption="What has come, by resource"
+          caption="Received records, by resource"
           columns={COLUMNS}
           rows={told.resources}
           keyOf={({ resource }) => resource}
         />
       </Section>
       <BackfillGaps backfillId={told.backfillId} isOpen={state === "open"} />
+    </>
+  );
+}
+
+function Signed({ by: { signedBy, signedAt } }: { readonly by: BackfillSignature }) {
+  return (
+    <>
+      {signedBy}, <Instant at={signedAt} />
     </>
   );
 }

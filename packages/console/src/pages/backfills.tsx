@@ -1,20 +1,11 @@
 import { Link } from "wouter";
-import type { BackfillListItem, Page as PageOf } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { Badge } from "../parts/badge.tsx";
-import { ExportButton } from "../parts/export-button.tsx";
-import { SelectField } from "../parts/field.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { Word } from "../parts/word.tsx";
+import type { BackfillListItem, PageOf } from "../contract.ts";
+import { AddressSelect } from "../parts/field.tsx";
+import { ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/states.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Badge, Instant, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-
-const LIMIT = 50;
 
 const COLUMNS: readonly Column<BackfillListItem>[] = [
   {
@@ -33,88 +24,40 @@ const COLUMNS: readonly Column<BackfillListItem>[] = [
   { head: "Note", prose: true, cell: ({ note }) => note ?? "" },
 ];
 
-/** Cold starts as sessions, newest first. */
+/** The first loads of hotels, newest first. */
 export function BackfillsPage() {
-  const { filters, change } = useFilters();
-  const state = filters.get("state") ?? "";
-  const asked = useAnswer<PageOf<BackfillListItem>>(
-    addressOf("backfills", { state, cursor: filters.get("cursor") ?? "", limit: LIMIT }),
-  );
+  const state = useFilters().filters.get("state") ?? "";
   return (
-    <Page
+    <ListPage
       title="Backfills"
-      lead="Cold starts of hotels: what was said to be coming, what has come, and who stands by it."
-      actions={<ExportButton name="backfills" rows={() => toRows(asked.data?.items ?? [])} />}
-    >
-      <search className="filters">
-        <SelectField
+      lead="The first load of a hotel: what the partner announced, what arrived, and who signed it."
+      asked={useList<PageOf<BackfillListItem>>("backfills", { state })}
+      filters={
+        <AddressSelect
+          name="state"
           label="State"
-          value={state}
-          options={[
-            ["", "Any"],
-            ["open", "open"],
-            ["closed", "closed"],
-            ["abandoned", "abandoned"],
-          ]}
-          onChange={(wanted) => change({ state: wanted })}
+          options={{ "": "Any", open: "open", closed: "closed", abandoned: "abandoned" }}
         />
-      </search>
-      <Answered asked={asked} lines={8}>
-        {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <Empty title={state === "" ? "There is no backfill" : `No backfill is ${state}`}>
-                A partner opens one before it sends a hotel's past and books.
-              </Empty>
-            ) : (
-              <Table
-                caption="Backfills, newest first"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ backfillId }) => backfillId}
-              />
-            )}
-            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "backfill")} />
-          </>
-        )}
-      </Answered>
-    </Page>
+      }
+      caption="Backfills, newest first"
+      columns={COLUMNS}
+      keyOf={({ backfillId }) => backfillId}
+      noun={["backfill"]}
+      empty={
+        <Empty title={state === "" ? "No backfills yet" : `No backfill is ${state}`}>
+          A partner opens one before it sends a hotel's history and reservations.
+        </Empty>
+      }
+      csv="backfillId clientId clientCode propertyCode state openedAt endedAt statementHash partnerSignedBy partnerSignedAt operatorSignedBy operatorSignedAt note"
+      csvRow={(item) =>
+        Object.assign(
+          { ...item },
+          ...item.signatures.map(({ side, signedBy, signedAt }) => ({
+            [`${side}SignedBy`]: signedBy,
+            [`${side}SignedAt`]: signedAt,
+          })),
+        )
+      }
+    />
   );
-}
-
-function toRows(items: readonly BackfillListItem[]): (string | null)[][] {
-  const signed = ({ signatures }: BackfillListItem, by: "partner" | "operator") => {
-    const signature = signatures.find(({ side }) => side === by);
-    return [signature?.signedBy ?? null, signature?.signedAt ?? null];
-  };
-  return [
-    [
-      "backfillId",
-      "clientId",
-      "clientCode",
-      "propertyCode",
-      "state",
-      "openedAt",
-      "endedAt",
-      "statementHash",
-      "partnerSignedBy",
-      "partnerSignedAt",
-      "operatorSignedBy",
-      "operatorSignedAt",
-      "note",
-    ],
-    ...items.map((item) => [
-      item.backfillId,
-      item.clientId,
-      item.clientCode,
-      item.propertyCode,
-      item.state,
-      item.openedAt,
-      item.endedAt,
-      item.statementHash,
-      ...signed(item, "partner"),
-      ...signed(item, "operator"),
-      item.note,
-    ]),
-  ];
 }

@@ -1,14 +1,12 @@
 import { useState } from "react";
 import type { ClientAnswer, RotateSecretAnswer } from "../contract.ts";
 import { useAnswer } from "../data/queries.ts";
-import { writeCount } from "../field/amounts.ts";
+import { writeCount } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { Copyable } from "../parts/copyable.tsx";
-import { Facts } from "../parts/figures.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page, Section } from "../parts/page.tsx";
-import { SecretDialog } from "../parts/secret-dialog.tsx";
+import { SecretDialog } from "../parts/dialog.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
 import { Answered, Notice } from "../parts/states.tsx";
+import { Copyable, Instant } from "../parts/values.tsx";
 import { EditClientDialog } from "./client/edit-client.tsx";
 import { Grants } from "./client/grants.tsx";
 import { RevokeDialog } from "./client/revoke-client.tsx";
@@ -26,10 +24,6 @@ export function ClientPage({ params }: { readonly params: { readonly clientId: s
   const client = asked.data;
   const isLive = client !== undefined && client.revokedAt === null;
   const close = () => setDoing(undefined);
-  const done = () => {
-    close();
-    asked.refetch();
-  };
   return (
     <Page
       title={client?.name ?? "Client"}
@@ -37,24 +31,11 @@ export function ClientPage({ params }: { readonly params: { readonly clientId: s
       actions={isLive ? <Actions clientId={clientId} onDo={setDoing} /> : undefined}
     >
       <Answered asked={asked} lines={10}>
-        {(answer) => <Client client={answer} onChange={asked.refetch} />}
+        {(answer) => <Client client={answer} />}
       </Answered>
-      {doing === "rotate" ? (
-        <RotateDialog
-          clientId={clientId}
-          onClose={close}
-          onDone={(answer) => {
-            setRotated(answer);
-            done();
-          }}
-        />
-      ) : null}
-      {doing === "edit" && client !== undefined ? (
-        <EditClientDialog client={client} onClose={close} onDone={done} />
-      ) : null}
-      {doing === "revoke" && client !== undefined ? (
-        <RevokeDialog client={client} onClose={close} onDone={done} />
-      ) : null}
+      {doing === "rotate" ? <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} /> : null}
+      {doing === "edit" && client !== undefined ? <EditClientDialog client={client} onClose={close} /> : null}
+      {doing === "revoke" && client !== undefined ? <RevokeDialog client={client} onClose={close} /> : null}
       {rotated === undefined ? null : (
         <SecretDialog
           title="The new secret"
@@ -64,13 +45,15 @@ export function ClientPage({ params }: { readonly params: { readonly clientId: s
         >
           <p className="muted">
             {rotated.previousExpiresAt === null ? (
-              "No other secret is good any more."
+              "No other secret is valid."
             ) : (
               <>
-                The one before works until <Instant at={rotated.previousExpiresAt} />.
+                The previous secret stays valid until <Instant at={rotated.previousExpiresAt} />.
               </>
             )}
-            {rotated.endedCreatedAt === null ? null : " A still older one ended now: two are the most."}
+            {rotated.endedCreatedAt === null
+              ? null
+              : " An older one has ended: a client has at most two secrets."}
           </p>
         </SecretDialog>
       )}
@@ -91,7 +74,7 @@ function Actions({ clientId, onDo }: { readonly clientId: string; readonly onDo:
   );
 }
 
-function Client({ client, onChange }: { readonly client: ClientAnswer; readonly onChange: () => void }) {
+function Client({ client }: { readonly client: ClientAnswer }) {
   const { defaults } = client;
   const limit = (own: number | null, fallback: number) =>
     own === null ? `${writeCount(fallback)} (default)` : writeCount(own);
@@ -99,27 +82,26 @@ function Client({ client, onChange }: { readonly client: ClientAnswer; readonly 
     <>
       {client.revokedAt === null ? null : (
         <Notice tone="bad" title="Revoked for good">
-          Since <Instant at={client.revokedAt} /> nothing it sends is taken. What it had sent stays.
+          Since <Instant at={client.revokedAt} /> its requests are refused. The records it sent stay.
         </Notice>
       )}
       <Facts
-        facts={[
-          ["Last used", <Instant key="used" at={client.lastUsedAt} as="ago" />],
-          ["Created", <Instant key="created" at={client.createdAt} />],
-          ["Requests a second", limit(client.requestRate, defaults.requestRate)],
-          ["Burst of requests", limit(client.requestBurst, defaults.requestBurst)],
-          ["Burst of tokens", limit(client.tokenBurst, defaults.tokenBurst)],
-          ["Scopes", client.scopes.join(", "), "wide"],
-          ...(client.replyToOrigins.length === 0
-            ? []
-            : ([["Reply to", client.replyToOrigins.join(", ")]] as const)),
-        ]}
+        wide="Scopes"
+        facts={{
+          "Last used": <Instant at={client.lastUsedAt} as="ago" />,
+          Created: <Instant at={client.createdAt} />,
+          "Requests a second": limit(client.requestRate, defaults.requestRate),
+          "Burst of requests": limit(client.requestBurst, defaults.requestBurst),
+          "Burst of tokens": limit(client.tokenBurst, defaults.tokenBurst),
+          Scopes: client.scopes.join(", "),
+          "Reply to": client.replyToOrigins.join(", "),
+        }}
       />
       <Section title="Client id">
         <Copyable text={client.clientId} what="client id" />
       </Section>
-      <Secrets client={client} onChange={onChange} />
-      <Grants client={client} onChange={onChange} />
+      <Secrets client={client} />
+      <Grants client={client} />
     </>
   );
 }

@@ -1,21 +1,14 @@
-import { type FormEvent, useState } from "react";
-import { Link } from "wouter";
+import { useState } from "react";
 import type { QuarantineAnswer, ResolveAnswer } from "../contract.ts";
 import { tell } from "../data/call.ts";
 import { useAnswer } from "../data/queries.ts";
-import { shortId } from "../field/short-id.ts";
-import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
-import { Facts } from "../parts/figures.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page, Section } from "../parts/page.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
+import { AreaField } from "../parts/field.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
-import { PropertyLink } from "../parts/property-link.tsx";
-import { Answered, Failure, Notice } from "../parts/states.tsx";
-import { useSay } from "../parts/toast.tsx";
-import { useDeed } from "../parts/use-deed.ts";
+import { Answered, Notice } from "../parts/states.tsx";
+import { Badge, Instant, PropertyLink, RequestLink } from "../parts/values.tsx";
 
 type Decision = "release" | "discard";
 const REASON_CHARACTERS_MAX = 500;
@@ -60,11 +53,7 @@ export function HeldRecordPage({
           decision={deciding}
           path={`quarantine/${requestId}/${index}/${deciding}`}
           onClose={() => setDeciding(undefined)}
-          onDone={() => {
-            setDeciding(undefined);
-            setDecided(true);
-            asked.refetch();
-          }}
+          onDone={() => setDecided(true)}
         />
       )}
     </Page>
@@ -83,37 +72,22 @@ function HeldRecord({ answer }: { readonly answer: QuarantineAnswer }) {
           title={
             answer.state === "released"
               ? "Released: it was applied as it was sent"
-              : "Discarded: it is kept, and never applied"
+              : "Discarded: the log keeps it, and it is never applied"
           }
         >
-          It had been held because: {answer.message}
+          It was quarantined: {answer.message}
         </Notice>
       )}
       <Facts
-        facts={[
-          [
-            "State",
-            <Badge key="state" tone={answer.state === "held" ? "warn" : "plain"}>
-              {answer.state}
-            </Badge>,
-          ],
-          ["Received", <Instant key="received" at={answer.receivedAt} />],
-          ...(answer.resolvedAt === null
-            ? []
-            : ([["Decided", <Instant key="resolved" at={answer.resolvedAt} />]] as const)),
-          ["Resource", answer.resource],
-          [
-            "Property",
-            <PropertyLink key="property" clientCode={answer.clientCode} propertyCode={answer.propertyCode} />,
-          ],
-          [
-            "Request",
-            <Link key="request" to={`/requests/${answer.requestId}`}>
-              {shortId(answer.requestId)}
-            </Link>,
-          ],
-          ["Place in the batch", answer.index],
-        ]}
+        facts={{
+          State: <Badge tone={answer.state === "held" ? "warn" : "plain"}>{answer.state}</Badge>,
+          Received: <Instant at={answer.receivedAt} />,
+          Decided: answer.resolvedAt && <Instant at={answer.resolvedAt} />,
+          Resource: answer.resource,
+          Property: <PropertyLink of={answer} />,
+          Request: <RequestLink requestId={answer.requestId} />,
+          "Place in the batch": answer.index,
+        }}
       />
       <Section title="As it was sent">
         <PayloadView payload={answer.payload} />
@@ -125,13 +99,13 @@ function HeldRecord({ answer }: { readonly answer: QuarantineAnswer }) {
 const WORDS: Readonly<Record<Decision, { title: string; what: string; button: string; done: string }>> = {
   release: {
     title: "Release this record?",
-    what: "It is applied as it was sent, and takes its place in the history by its source time. This cannot be undone.",
+    what: "It is applied verbatim, at its source time in the history. This cannot be undone.",
     button: "Release",
     done: "The record is released.",
   },
   discard: {
     title: "Discard this record?",
-    what: "It is never applied. The log keeps it, and its request says that it was discarded. This cannot be undone.",
+    what: "It is never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
     button: "Discard",
     done: "The record is discarded.",
   },
@@ -146,43 +120,30 @@ interface DecisionDialogProps {
 
 function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
   const [reason, setReason] = useState("");
-  const deed = useDeed();
-  const say = useSay();
-  const words = WORDS[decision];
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    deed.run(async () => {
-      await tell<ResolveAnswer>(path, reason.trim() === "" ? {} : { reason: reason.trim() });
-      say(words.done);
-      onDone();
-    });
+  const { title, what, button, done } = WORDS[decision];
+  const isDiscard = decision === "discard";
+  const submit = async () => {
+    await tell<ResolveAnswer>(path, reason.trim() === "" ? {} : { reason: reason.trim() });
+    onDone();
   };
   return (
-    <Dialog title={words.title} onClose={onClose}>
-      <p className="muted">{words.what}</p>
-      <form className="stack" onSubmit={submit}>
-        <Failure error={deed.error} />
-        <Field
-          label={decision === "discard" ? "Reason" : "Reason (optional)"}
-          hint="Kept in the audit with your name."
-        >
-          {(tied) => (
-            <textarea
-              {...tied}
-              value={reason}
-              required={decision === "discard"}
-              maxLength={REASON_CHARACTERS_MAX}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          )}
-        </Field>
-        <div className="form-actions">
-          <Button type="submit" kind={decision === "discard" ? "danger" : "main"} busy={deed.busy}>
-            {words.button}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      button={button}
+      done={done}
+      onClose={onClose}
+      text={what}
+      danger={isDiscard}
+      onSubmit={submit}
+    >
+      <AreaField
+        label={isDiscard ? "Reason" : "Reason (optional)"}
+        hint="Kept in the audit with your name."
+        required={isDiscard}
+        maxLength={REASON_CHARACTERS_MAX}
+        value={reason}
+        onChange={setReason}
+      />
+    </FormDialog>
   );
 }

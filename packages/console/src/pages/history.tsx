@@ -1,22 +1,13 @@
-import { Link } from "wouter";
-import type { Page as PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { writeValue } from "../field/json-value.ts";
+import type { PageOf, Resource, VersionItem } from "../contract.ts";
+import { writeMany, writeValue } from "../field/format.ts";
 import { propertyPath } from "../field/property-path.ts";
-import { shortId } from "../field/short-id.ts";
-import { Badge } from "../parts/badge.tsx";
-import { Disclosure } from "../parts/disclosure.tsx";
-import { ExportButton } from "../parts/export-button.tsx";
-import { Instant } from "../parts/instant.tsx";
+import { csvRows, ExportButton, Pager, useList } from "../parts/list.tsx";
 import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
+import { Badge, Disclosure, Instant, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
-const LIMIT = 50;
 const KINDS: Readonly<Record<Resource, string>> = {
   inventories: "Inventory of",
   reservations: "Reservation",
@@ -40,15 +31,7 @@ export function HistoryPage() {
     propertyCode: filters.get("propertyCode") ?? "",
   };
   const key = filters.get("key") ?? "";
-  const asked = useAnswer<PageOf<VersionItem>>(
-    addressOf("history", {
-      resource,
-      ...codes,
-      key,
-      limit: LIMIT,
-      cursor: filters.get("cursor") ?? undefined,
-    }),
-  );
+  const asked = useList<PageOf<VersionItem>>("history", { resource, ...codes, key });
   return (
     <Page
       title={`${KINDS[resource]} ${key}`}
@@ -63,10 +46,10 @@ export function HistoryPage() {
         {(answer) =>
           answer.items.length === 0 ? (
             <Empty title="No version of this record is known">
-              A record that is held in quarantine has none until it is released.
+              A quarantined record has none until it is released.
             </Empty>
           ) : (
-            <Versions answer={answer} codes={codes} />
+            <Versions answer={answer} />
           )
         }
       </Answered>
@@ -74,12 +57,7 @@ export function HistoryPage() {
   );
 }
 
-interface VersionsProps {
-  readonly answer: PageOf<VersionItem>;
-  readonly codes: PropertyCodes;
-}
-
-function Versions({ answer: { items, nextCursor } }: VersionsProps) {
+function Versions({ answer: { items, nextCursor } }: { readonly answer: PageOf<VersionItem> }) {
   const { filters } = useFilters();
   const isFirstPage = filters.get("cursor") === null;
   const newestFirst = items.toReversed();
@@ -123,10 +101,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         {version.late ? <Badge tone="warn">came late</Badge> : null}
         {outcome === "applied" || outcome === "stale" ? null : <Badge>{outcome}</Badge>}
         <span className="muted">
-          received <Instant at={version.receivedAt} /> in{" "}
-          <Link className="nowrap" to={`/requests/${version.requestId}/${version.index}`}>
-            request {shortId(version.requestId)}
-          </Link>
+          received <Instant at={version.receivedAt} /> in <RequestLink {...version} />
         </span>
       </div>
       {isFirst ? <p className="muted">First known version.</p> : null}
@@ -155,25 +130,11 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
   );
 }
 
-function toRows(items: readonly VersionItem[]): (string | number | null)[][] {
-  return [
-    [
-      "sourceTime",
-      "receivedAt",
-      "requestId",
-      "index",
-      "outcome",
-      "status",
-      "late",
-      "pointer",
-      "before",
-      "after",
-    ],
-    ...items.flatMap((version) => {
-      const { sourceTime, receivedAt, requestId, index, outcome, status, late } = version;
-      const own = [sourceTime, receivedAt, requestId, index, outcome, status, late ? "yes" : "no"];
-      if (version.changes.length === 0) return [[...own, null, null, null]];
-      return version.changes.map(({ pointer, before, after }) => [...own, pointer, before, after]);
-    }),
-  ];
+function toRows(items: readonly VersionItem[]) {
+  return csvRows(
+    "sourceTime receivedAt requestId index outcome status late pointer before after",
+    items.flatMap((version) =>
+      version.changes.length === 0 ? [version] : version.changes.map((change) => ({ ...version, ...change })),
+    ),
+  );
 }

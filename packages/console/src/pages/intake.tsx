@@ -2,12 +2,11 @@ import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
 import { useAnswer } from "../data/queries.ts";
-import { writeCount, writeMany } from "../field/amounts.ts";
-import { writeDuration } from "../field/instant.ts";
-import { Figures } from "../parts/figures.tsx";
-import { Page, Section } from "../parts/page.tsx";
-import { RequestTable } from "../parts/request-table.tsx";
+import { writeCount, writeDuration, writeMany } from "../field/format.ts";
+import { Figures, Page, Section } from "../parts/page.tsx";
+import { REQUEST_COLUMNS } from "../parts/request-table.tsx";
 import { Answered, Empty, Notice } from "../parts/states.tsx";
+import { Table } from "../parts/table.tsx";
 
 const RENEWED_MS = 3000;
 /** Beyond this an operator wants to know: batches are normally applied within milliseconds. */
@@ -89,7 +88,12 @@ function Intake({ answer }: { readonly answer: IntakeAnswer }) {
             <Link to="/clients/new">create one</Link>.
           </Empty>
         ) : (
-          <RequestTable caption="The newest batches, newest first" items={lastBatches} />
+          <Table
+            caption="The newest batches, newest first"
+            columns={REQUEST_COLUMNS}
+            rows={lastBatches}
+            keyOf={({ requestId }) => requestId}
+          />
         )}
       </Section>
     </>

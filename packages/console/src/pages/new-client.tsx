@@ -5,12 +5,19 @@ import { tell } from "../data/call.ts";
 import { useAnswer } from "../data/queries.ts";
 import { readGrants } from "../field/grant-text.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { GrantsField, LimitFields, NO_LIMITS, readLimits, ScopeFields } from "../parts/client-fields.tsx";
-import { Field } from "../parts/field.tsx";
+import {
+  DaysField,
+  GrantsField,
+  LimitFields,
+  NO_LIMITS,
+  readLimits,
+  ScopeFields,
+} from "../parts/client-fields.tsx";
+import { useDeed } from "../parts/deed.tsx";
+import { SecretDialog } from "../parts/dialog.tsx";
+import { InputField } from "../parts/field.tsx";
 import { Page } from "../parts/page.tsx";
-import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Answered, Failure } from "../parts/states.tsx";
-import { useDeed } from "../parts/use-deed.ts";
 
 /** A new client for a partner. */
 export function NewClientPage() {
@@ -18,7 +25,7 @@ export function NewClientPage() {
   return (
     <Page
       title="New client"
-      lead="A client id and a secret for one partner."
+      lead="Creates a client id and a secret for one partner."
       crumbs={[{ to: "/clients", text: "Clients" }]}
     >
       <Answered asked={asked}>{(options) => <NewClientForm options={options} />}</Answered>
@@ -54,17 +61,14 @@ function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
     <>
       <Failure error={deed.error} />
       <form className="form" onSubmit={submit}>
-        <Field label="Name" hint="The partner, as you call it.">
-          {(tied) => (
-            <input
-              {...tied}
-              required
-              maxLength={128}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
+        <InputField
+          label="Name"
+          hint="The name you know the partner by."
+          required
+          maxLength={128}
+          value={name}
+          onChange={setName}
+        />
         <GrantsField
           label="Hotels it may push and read"
           text={grantText}
@@ -73,18 +77,7 @@ function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
         />
         <ScopeFields known={options.knownScopes} chosen={scopes} onChange={setScopes} />
         <LimitFields limits={limits} defaults={options.defaults} onChange={setLimits} />
-        <Field label="The secret ends after so many days" hint="Empty: it does not end by itself.">
-          {(tied) => (
-            <input
-              {...tied}
-              type="number"
-              min={1}
-              max={3650}
-              value={days}
-              onChange={(event) => setDays(event.target.value)}
-            />
-          )}
-        </Field>
+        <DaysField label="The secret expires after days" days={days} onChange={setDays} />
         <div className="form-actions">
           <Button type="submit" kind="main" busy={deed.busy}>
             Create the client

@@ -1,20 +1,11 @@
 import { Link } from "wouter";
-import type { Page as PageOf, QuarantineItem } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { ExportButton } from "../parts/export-button.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { PropertyLink } from "../parts/property-link.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
-import { Word } from "../parts/word.tsx";
+import type { PageOf, QuarantineItem } from "../contract.ts";
+import { AddressFilter } from "../parts/field.tsx";
+import { ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/states.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Instant, PropertyLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-
-const LIMIT = 50;
 
 const COLUMNS: readonly Column<QuarantineItem>[] = [
   {
@@ -27,92 +18,48 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
     ),
   },
   { head: "Resource", cell: ({ resource }) => resource },
-  {
-    head: "Property",
-    cell: ({ clientCode, propertyCode }) => (
-      <PropertyLink clientCode={clientCode} propertyCode={propertyCode} />
-    ),
-  },
+  { head: "Property", cell: (record) => <PropertyLink of={record} /> },
   { head: "Received", cell: ({ receivedAt }) => <Instant at={receivedAt} /> },
   { head: "Why", prose: true, cell: ({ message }) => message },
 ];
 
-/** Records that were accepted but held aside, oldest first. */
+/** Quarantined records, oldest first. */
 export function QuarantinePage() {
-  const { filters, change } = useFilters();
-  const value = (name: string) => filters.get(name) ?? "";
-  const bothCodes = value("clientCode") !== "" && value("propertyCode") !== "";
-  const asked = useAnswer<PageOf<QuarantineItem>>(
-    addressOf("quarantine", {
-      clientCode: value("clientCode"),
-      propertyCode: bothCodes ? value("propertyCode") : undefined,
-      cursor: value("cursor"),
-      limit: LIMIT,
-    }),
-  );
+  const { filters } = useFilters();
+  const { clientCode = "", propertyCode = "" } = Object.fromEntries(filters);
   return (
-    <Page
+    <ListPage
       title="Quarantine"
-      lead="Records that were accepted but held aside until somebody decides. A release applies one as it was sent."
-      actions={<ExportButton name="quarantine" rows={() => toRows(asked.data?.items ?? [])} />}
-    >
-      <search className="filters">
-        <TextFilter
-          label="Client code"
-          first
-          value={value("clientCode")}
-          onChange={(clientCode) => change({ clientCode }, "replace")}
-        />
-        <TextFilter
-          label="Property code"
-          value={value("propertyCode")}
-          placeholder={value("clientCode") === "" ? "with a client code" : ""}
-          onChange={(propertyCode) => change({ propertyCode }, "replace")}
-        />
-      </search>
-      <Answered asked={asked} lines={8}>
-        {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <NothingHeld isFiltered={filters.size > 0} />
-            ) : (
-              <Table
-                caption="Records in quarantine, oldest first"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ requestId, index }) => `${requestId}/${index}`}
-              />
-            )}
-            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "record")} />
-          </>
-        )}
-      </Answered>
-    </Page>
+      lead="Accepted records that wait for a decision. A release applies the record verbatim."
+      asked={useList<PageOf<QuarantineItem>>("quarantine", {
+        clientCode,
+        propertyCode: clientCode === "" ? "" : propertyCode,
+      })}
+      filters={
+        <>
+          <AddressFilter name="clientCode" label="Client code" first />
+          <AddressFilter
+            name="propertyCode"
+            label="Property code"
+            placeholder={clientCode === "" ? "with a client code" : ""}
+          />
+        </>
+      }
+      caption="Records in quarantine, oldest first"
+      columns={COLUMNS}
+      keyOf={({ requestId, index }) => `${requestId}/${index}`}
+      noun={["record"]}
+      empty={
+        filters.size > 0 ? (
+          <Empty title="No record of these codes is quarantined">Clear the filters to see all.</Empty>
+        ) : (
+          <Empty title="No record is quarantined">
+            Records are quarantined when their source time is in the future or the database cannot store a
+            value.
+          </Empty>
+        )
+      }
+      csv="requestId index clientCode propertyCode resource key code message receivedAt"
+    />
   );
-}
-
-function NothingHeld({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered) return <Empty title="Nothing is held for these codes">Clear the filters to see all.</Empty>;
-  return (
-    <Empty title="Nothing is held">
-      Records land here whose source time lies in the future, or whose values the database cannot store.
-    </Empty>
-  );
-}
-
-function toRows(items: readonly QuarantineItem[]): (string | number | null)[][] {
-  return [
-    ["requestId", "index", "clientCode", "propertyCode", "resource", "key", "code", "message", "receivedAt"],
-    ...items.map((item) => [
-      item.requestId,
-      item.index,
-      item.clientCode,
-      item.propertyCode,
-      item.resource,
-      item.key,
-      item.code,
-      item.message,
-      item.receivedAt,
-    ]),
-  ];
 }

@@ -1,17 +1,13 @@
 import type { RecordAnswer, RecordItem, RecordNotice } from "../contract.ts";
 import { useAnswer } from "../data/queries.ts";
-import { pointerWithin } from "../field/failed-counts.ts";
+import { shortId } from "../field/format.ts";
 import { historyPath } from "../field/property-path.ts";
-import { shortId } from "../field/short-id.ts";
-import { OutcomeBadge } from "../parts/badge.tsx";
 import { LinkButton } from "../parts/button.tsx";
-import { Facts } from "../parts/figures.tsx";
-import { Instant } from "../parts/instant.tsx";
-import { Page, Section } from "../parts/page.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
 import { PayloadView } from "../parts/payload-view.tsx";
-import { PropertyLink } from "../parts/property-link.tsx";
 import { Answered } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
+import { Instant, OutcomeBadge, PropertyLink } from "../parts/values.tsx";
 
 /** One record of a batch: what became of it, and where in what was sent the reason stands. */
 export function RecordPage({
@@ -60,31 +56,27 @@ function RecordActions({ answer }: { readonly answer: RecordAnswer | undefined }
 
 function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
   const { record, payload } = answer;
-  const told = allTold(record);
-  const marked = told.flatMap(({ pointer }) => pointerWithin(pointer, record.index) ?? []);
+  const notices = noticesOf(record);
+  const marked = notices.flatMap(({ pointer }) => pointerWithin(pointer, record.index) ?? []);
   return (
     <>
       <Facts
-        facts={[
-          ["Outcome", <OutcomeBadge key="outcome" outcome={record.outcome} />],
-          ["Received", <Instant key="received" at={answer.receivedAt} />],
-          [
-            "Property",
-            <PropertyLink key="property" clientCode={record.clientCode} propertyCode={record.propertyCode} />,
-          ],
-          ["Resource", answer.resource],
-          ...(record.resolvedAt === undefined
-            ? []
-            : ([["Decided on", <Instant key="resolved" at={record.resolvedAt} />]] as const)),
-          // What is found below says it with where it stands.
-          ...(record.message === null || told.length > 0 ? [] : ([["Why", record.message, "wide"]] as const)),
-        ]}
+        wide="Why"
+        facts={{
+          Outcome: <OutcomeBadge outcome={record.outcome} />,
+          Received: <Instant at={answer.receivedAt} />,
+          Property: <PropertyLink of={record} />,
+          Resource: answer.resource,
+          Decided: record.resolvedAt && <Instant at={record.resolvedAt} />,
+          // A notice below says it with its pointer.
+          Why: notices.length > 0 ? null : record.message,
+        }}
       />
-      {told.length === 0 ? null : (
-        <Section title="What was found">
+      {notices.length === 0 ? null : (
+        <Section title="Violations and warnings">
           <Table
             caption="Violations and warnings of this record"
-            rows={told}
+            rows={notices}
             keyOf={({ pointer, code }) => `${pointer} ${code}`}
             columns={[
               {
@@ -92,7 +84,7 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
                 lead: true,
                 cell: ({ pointer }) => <code className="break">{pointer}</code>,
               },
-              { head: "What is wrong", prose: true, cell: ({ message }) => message },
+              { head: "Message", prose: true, cell: ({ message }) => message },
               { head: "Code", cell: ({ code }) => <code className="small">{code}</code> },
             ]}
           />
@@ -105,7 +97,20 @@ function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
   );
 }
 
-function allTold({ violations = [], warnings, code, pointer, message }: RecordItem): readonly RecordNotice[] {
+function noticesOf({
+  violations = [],
+  warnings,
+  code,
+  pointer,
+  message,
+}: RecordItem): readonly RecordNotice[] {
   const own = code === null || message === null || violations.length > 0 ? [] : [{ code, pointer, message }];
   return [...violations, ...own, ...warnings];
+}
+
+/** The part of a pointer into the batch that points into the record: `/3/status` of record 3 is `/status`. */
+function pointerWithin(pointer: string, index: number): string | undefined {
+  const beginning = `/${index}`;
+  if (pointer === beginning) return "";
+  return pointer.startsWith(`${beginning}/`) ? pointer.slice(beginning.length) : undefined;
 }

@@ -1,139 +1,85 @@
-import type { Outcome, Page as PageOf, RequestItem } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { readInstant } from "../field/instant.ts";
+import type { PageOf, RequestItem } from "../contract.ts";
+import { readInstant } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { ExportButton } from "../parts/export-button.tsx";
-import { SelectField } from "../parts/field.tsx";
-import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { RequestTable } from "../parts/request-table.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
+import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { ListPage, useList } from "../parts/list.tsx";
+import { OUTCOME_NAMES, REQUEST_COLUMNS } from "../parts/request-table.tsx";
+import { Empty } from "../parts/states.tsx";
 import { useFilters } from "../routing/filters.ts";
 
-const LIMIT = 50;
-type OutcomeFilter = Outcome | "failed" | "warned" | "pending";
-const OUTCOMES: readonly OutcomeFilter[] = [
-  "failed",
-  "warned",
-  "pending",
-  "applied",
-  "unchanged",
-  "stale",
-  "duplicate",
-  "quarantined",
-  "discarded",
-  "rejected",
-];
+const OUTCOMES = [
+  ["", "Any"],
+  ["failed", "failed in any way"],
+  ["warned", "with warnings"],
+  ["pending", "being applied"],
+  ...OUTCOME_NAMES.map((outcome) => [outcome, outcome] as const),
+] as const;
 
-/** What stands in the address, as the service takes it. Of a property both codes are needed. */
+/** The filters of the address as the service takes them. A property needs both codes. */
 function queryOf(filters: URLSearchParams): Record<string, string | undefined> {
-  const told = (name: string) => filters.get(name) ?? undefined;
-  const bothCodes = filters.has("clientCode") && filters.has("propertyCode");
+  const { id, clientId, resource, outcome, clientCode, propertyCode, from, to } = Object.fromEntries(filters);
+  const codes = clientCode === undefined || propertyCode === undefined ? {} : { clientCode, propertyCode };
   return {
-    id: told("id"),
-    clientId: told("clientId"),
-    resource: told("resource"),
-    outcome: told("outcome"),
-    ...(bothCodes ? { clientCode: told("clientCode"), propertyCode: told("propertyCode") } : {}),
-    from: readInstant(filters.get("from") ?? "", "start"),
-    to: readInstant(filters.get("to") ?? "", "end"),
-    cursor: told("cursor"),
+    id,
+    clientId,
+    resource,
+    outcome,
+    ...codes,
+    from: readInstant(from ?? ""),
+    to: readInstant(to ?? "", "end"),
   };
 }
 
-/** Every batch that was accepted, newest first. */
+/** Every accepted batch, newest first. */
 export function RequestsPage() {
   const { filters } = useFilters();
-  const asked = useAnswer<PageOf<RequestItem>>(addressOf("requests", { ...queryOf(filters), limit: LIMIT }));
   return (
-    <Page
+    <ListPage
       title="Requests"
-      lead="Every batch that was accepted, newest first."
-      actions={<ExportButton rows={() => toRows(asked.data?.items ?? [])} name="requests" />}
-    >
-      <RequestFilters />
-      <Answered asked={asked} lines={12}>
-        {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <NoRequests isFiltered={filters.size > 0} hasMore={nextCursor !== null} />
-            ) : (
-              <RequestTable caption="Requests, newest first" items={items} />
-            )}
-            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "request")} />
-          </>
-        )}
-      </Answered>
-    </Page>
+      lead="Every accepted batch, newest first."
+      asked={useList<PageOf<RequestItem>>("requests", queryOf(filters))}
+      filters={<RequestFilters />}
+      caption="Requests, newest first"
+      columns={REQUEST_COLUMNS}
+      keyOf={({ requestId }) => requestId}
+      noun={["request"]}
+      empty={({ nextCursor }) => <NoRequests isFiltered={filters.size > 0} hasMore={nextCursor !== null} />}
+      lines={12}
+      csv="requestId receivedAt appliedAt clientId clientName resource status records applied unchanged stale duplicate quarantined discarded rejected pending warned correlationId"
+      csvRow={({ counts, ...item }) => ({ ...item, ...counts })}
+    />
   );
 }
 
 function RequestFilters() {
-  const { filters, change } = useFilters();
-  const value = (name: string) => filters.get(name) ?? "";
+  const { filters } = useFilters();
   const badInstant = (text: string) =>
     readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined;
   return (
-    <search className="filters">
-      <SelectField
-        label="Outcome"
-        value={value("outcome")}
-        options={[["", "Any"], ...OUTCOMES.map((outcome) => [outcome, outcomeText(outcome)] as const)]}
-        onChange={(outcome) => change({ outcome })}
-      />
-      <SelectField
+    <>
+      <AddressSelect name="outcome" label="Outcome" options={OUTCOMES} />
+      <AddressSelect
+        name="resource"
         label="Resource"
-        value={value("resource")}
-        options={[
-          ["", "Any"],
-          ["inventories", "inventories"],
-          ["reservations", "reservations"],
-          ["groups", "groups"],
-        ]}
-        onChange={(resource) => change({ resource })}
+        options={{ "": "Any", inventories: "inventories", reservations: "reservations", groups: "groups" }}
       />
-      <TextFilter
+      <AddressFilter
+        name="id"
         label="Request id begins with"
-        value={value("id")}
         first
         check={(text) => (/^[0-9a-f-]{4,36}$/i.test(text) ? undefined : "At least 4 characters of an id")}
-        onChange={(id) => change({ id: id.toLowerCase() })}
       />
-      <TextFilter
-        label="Client id"
-        value={value("clientId")}
-        onChange={(clientId) => change({ clientId }, "replace")}
-      />
-      <TextFilter
-        label="Client code"
-        value={value("clientCode")}
-        onChange={(clientCode) => change({ clientCode }, "replace")}
-      />
-      <TextFilter
+      <AddressFilter name="clientId" label="Client id" />
+      <AddressFilter name="clientCode" label="Client code" />
+      <AddressFilter
+        name="propertyCode"
         label="Property code"
-        value={value("propertyCode")}
-        placeholder={value("clientCode") === "" ? "with a client code" : ""}
-        onChange={(propertyCode) => change({ propertyCode }, "replace")}
+        placeholder={filters.has("clientCode") ? "" : "with a client code"}
       />
-      <TextFilter
-        label="Received from"
-        value={value("from")}
-        placeholder="2026-03-14 09:30"
-        check={badInstant}
-        onChange={(from) => change({ from }, "replace")}
-      />
-      <TextFilter
-        label="Received to"
-        value={value("to")}
-        placeholder="2026-03-14"
-        check={badInstant}
-        onChange={(to) => change({ to }, "replace")}
-      />
+      <AddressFilter name="from" label="Received from" placeholder="2026-03-14 09:30" check={badInstant} />
+      <AddressFilter name="to" label="Received to" placeholder="2026-03-14" check={badInstant} />
       <ClearFilters />
-    </search>
+    </>
   );
 }
 
@@ -148,54 +94,18 @@ function ClearFilters() {
   );
 }
 
-function outcomeText(outcome: OutcomeFilter): string {
-  if (outcome === "failed") return "failed in any way";
-  if (outcome === "warned") return "with warnings";
-  if (outcome === "pending") return "being applied";
-  return outcome;
-}
-
 function NoRequests({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
   if (hasMore)
     return (
-      <Empty title="None among the requests that were looked at">
-        One page looks at so many requests at most. The next page looks further back.
+      <Empty title="No request of this page matches">
+        One page reads a limited number of requests. The next page reads older ones.
       </Empty>
     );
   return isFiltered ? (
-    <Empty title="No request fits these filters" actions={<ClearFilters />}>
-      Both codes of a property are needed together, and times are UTC.
+    <Empty title="No request matches these filters" actions={<ClearFilters />}>
+      A property needs both of its codes, and times are UTC.
     </Empty>
   ) : (
-    <Empty title="Nothing has come in yet">The first batch shows here as soon as a partner sends it.</Empty>
+    <Empty title="No batches yet">The first batch shows here as soon as a partner sends it.</Empty>
   );
-}
-
-function toRows(items: readonly RequestItem[]): (string | number | null)[][] {
-  const head =
-    "requestId,receivedAt,appliedAt,clientId,clientName,resource,status,records,applied,unchanged,stale,duplicate";
-  const more = "quarantined,discarded,rejected,pending,warned,correlationId";
-  return [
-    `${head},${more}`.split(","),
-    ...items.map(({ counts, ...item }) => [
-      item.requestId,
-      item.receivedAt,
-      item.appliedAt,
-      item.clientId,
-      item.clientName,
-      item.resource,
-      item.status,
-      counts.records,
-      counts.applied,
-      counts.unchanged,
-      counts.stale,
-      counts.duplicate,
-      counts.quarantined,
-      counts.discarded,
-      counts.rejected,
-      counts.pending,
-      counts.warned,
-      item.correlationId,
-    ]),
-  ];
 }

@@ -2,14 +2,13 @@ import { useState } from "react";
 import type { ClientCodesAnswer, SettingItem, SettingsAnswer } from "../contract.ts";
 import { addressOf } from "../data/call.ts";
 import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/amounts.ts";
-import { Badge } from "../parts/badge.tsx";
+import { writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { SelectField } from "../parts/field.tsx";
+import { SelectField, TextFilter } from "../parts/field.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
+import { Badge } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ChangeSettingDialog, describeSetting } from "./settings/change-setting.tsx";
 import { Labels } from "./settings/labels.tsx";
@@ -131,10 +130,6 @@ function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
           clientCode={clientCode}
           propertyCode={propertyCode}
           onClose={() => setChanging(undefined)}
-          onDone={() => {
-            setChanging(undefined);
-            asked.refetch();
-          }}
         />
       )}
     </Section>

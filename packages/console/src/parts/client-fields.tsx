@@ -1,5 +1,5 @@
 import type { ClientLimits, ClientOptionsAnswer } from "../contract.ts";
-import { Field } from "./field.tsx";
+import { AreaField, InputField } from "./field.tsx";
 
 /** Limits as they are typed: empty follows the configuration. */
 export type TypedLimits = Readonly<Record<keyof ClientLimits, string>>;
@@ -36,19 +36,17 @@ export function LimitFields({ limits, defaults, onChange }: LimitFieldsProps) {
   return (
     <div className="side-by-side">
       {LIMITS.map(([name, label]) => (
-        <Field key={name} label={label} hint={`Empty: ${defaults[name]}, as configured`}>
-          {(tied) => (
-            <input
-              {...tied}
-              type="number"
-              min={1}
-              step={1}
-              inputMode="numeric"
-              value={limits[name]}
-              onChange={(event) => onChange({ ...limits, [name]: event.target.value })}
-            />
-          )}
-        </Field>
+        <InputField
+          key={name}
+          label={label}
+          hint={`Empty: ${defaults[name]}, the configured default`}
+          type="number"
+          min={1}
+          step={1}
+          inputMode="numeric"
+          value={limits[name]}
+          onChange={(text) => onChange({ ...limits, [name]: text })}
+        />
       ))}
     </div>
   );
@@ -93,19 +91,34 @@ export function GrantsField({ label, text, wrong, onChange }: GrantsFieldProps) 
   const complaint =
     wrong.length === 0 ? undefined : `Not CLIENTCODE/PROPERTYCODE: ${wrong.slice(0, 3).join(", ")}`;
   return (
-    <Field
+    <AreaField
       label={label}
-      hint="One a line: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/* for every hotel of the code."
+      hint="One per line: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/* for every hotel of the code."
       wrong={complaint}
-    >
-      {(tied) => (
-        <textarea
-          {...tied}
-          value={text}
-          spellCheck={false}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
+      spellCheck={false}
+      value={text}
+      onChange={onChange}
+    />
+  );
+}
+
+interface DaysFieldProps {
+  readonly label: string;
+  readonly days: string;
+  readonly onChange: (days: string) => void;
+}
+
+/** After how many days a secret expires. */
+export function DaysField({ label, days, onChange }: DaysFieldProps) {
+  return (
+    <InputField
+      label={label}
+      hint="Empty: it does not expire."
+      type="number"
+      min={1}
+      max={3650}
+      value={days}
+      onChange={onChange}
+    />
   );
 }

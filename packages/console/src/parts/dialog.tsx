@@ -1,4 +1,8 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import { Button } from "./button.tsx";
+import { type Deed, useDeed } from "./deed.tsx";
+import { Failure, Notice } from "./states.tsx";
+import { Copyable } from "./values.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -8,7 +12,7 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** Asks for attention over the page: the browser's own dialog, with its focus trap and Escape. There while it is rendered. */
+/** The browser's own dialog, with its focus trap and Escape; open while it is rendered. */
 export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -27,5 +31,92 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+interface FormDialogProps {
+  readonly title: string;
+  /** What happens, before the fields. */
+  readonly text?: ReactNode;
+  /** Of the button that submits. */
+  readonly button: string;
+  readonly danger?: boolean;
+  /** False: a field is missing or wrong. */
+  readonly ready?: boolean;
+  /** Shown once it is done. */
+  readonly done?: string;
+  readonly onSubmit: () => Promise<unknown>;
+  readonly onClose: () => void;
+  /** Beside the button that submits. */
+  readonly actions?: (deed: Deed) => ReactNode;
+  readonly children?: ReactNode;
+}
+
+/** Asks for fields or for a confirmation, does it, and closes; a failure is shown above the fields. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, text, button, danger = false, ready = true, done, onSubmit, onClose, actions } = props;
+  const deed = useDeed();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (ready) deed.run(() => onSubmit().then(onClose), done);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {text === undefined ? null : <p className="muted">{text}</p>}
+      <form className="stack" onSubmit={submit}>
+        <Failure error={deed.error} />
+        {props.children}
+        <div className="form-actions">
+          <Button type="submit" kind={danger ? "danger" : "main"} busy={deed.busy || !ready}>
+            {button}
+          </Button>
+          {actions?.(deed)}
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface SecretDialogProps {
+  readonly title: string;
+  readonly clientId?: string;
+  /** In place of the advice for a client's secret. */
+  readonly warning?: string;
+  readonly secret: string;
+  readonly children?: ReactNode;
+  readonly onClose: () => void;
+}
+
+const DIGEST_ONLY =
+  "Hand it over on a secure channel. The service keeps only its digest and cannot show it again.";
+
+/** A secret, shown once. */
+export function SecretDialog(props: SecretDialogProps) {
+  const { title, clientId, warning = DIGEST_ONLY, secret, children, onClose } = props;
+  return (
+    <Dialog title={title} onClose={onClose} stays>
+      <div className="stack">
+        <Notice tone="warn" title="The secret is shown this once">
+          {warning}
+        </Notice>
+        {clientId === undefined ? null : (
+          <div className="field">
+            <span className="label">Client id</span>
+            <Copyable text={clientId} what="client id" />
+          </div>
+        )}
+        <div className="field">
+          <span className="label">Secret</span>
+          <Copyable text={secret} what="secret" />
+        </div>
+        {children}
+        <div className="form-actions">
+          <Button kind="main" onClick={onClose}>
+            I have kept it
+          </Button>
+        </div>
+      </div>
+    </Dialog>
   );
 }

@@ -1,23 +1,34 @@
-import { type ReactNode, useId } from "react";
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type TextareaHTMLAttributes,
+  useEffect,
+  useId,
+  useState,
+} from "react";
+import { useFilters } from "../routing/filters.ts";
 
-interface FieldProps {
+interface Labelled {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly wrong?: string | undefined;
   readonly wide?: boolean;
-  /** The control, given what ties it to its label, hint and complaint. */
-  readonly children: (tied: TiedControl) => ReactNode;
 }
 
-export interface TiedControl {
+interface TiedControl {
   readonly id: string;
   readonly className: "input";
   readonly "aria-invalid": true | undefined;
   readonly "aria-describedby": string | undefined;
 }
 
+interface FieldProps extends Labelled {
+  /** The control, given what ties it to its label, hint and error. */
+  readonly children: (tied: TiedControl) => ReactNode;
+}
+
 /** A labelled control. */
-export function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
+function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? "" : `${id}-hint`, wrong === undefined ? "" : `${id}-wrong`];
   return (
@@ -43,25 +54,55 @@ export function Field({ label, hint, wrong, wide = false, children }: FieldProps
   );
 }
 
+type Typed<Attributes> = Omit<Attributes, "onChange" | "value"> &
+  Labelled & { readonly value: string; readonly onChange: (value: string) => void };
+
+/** A line of text, or what `type` says. */
+export function InputField(props: Typed<InputHTMLAttributes<HTMLInputElement>>) {
+  const { label, hint, wrong, wide = false, onChange, ...rest } = props;
+  return (
+    <Field label={label} hint={hint} wrong={wrong} wide={wide}>
+      {(tied) => (
+        <input spellCheck={false} {...rest} {...tied} onChange={(event) => onChange(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
+/** Several lines of text. */
+export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
+  const { label, hint, wrong, wide = false, onChange, ...rest } = props;
+  return (
+    <Field label={label} hint={hint} wrong={wrong} wide={wide}>
+      {(tied) => <textarea {...rest} {...tied} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
+  );
+}
+
+/** Values and their texts; as pairs where the order of the values is not that of an object. */
+type Options<Value extends string> =
+  | Readonly<Partial<Record<Value, string>>>
+  | readonly (readonly [value: Value, text: string])[];
+
+function pairsOf<Value extends string>(options: Options<Value>): readonly (readonly [Value, string])[] {
+  return Array.isArray(options) ? options : (Object.entries(options) as [Value, string][]);
+}
+
 interface SelectFieldProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
-  readonly options: readonly (readonly [value: Value, text: string])[];
+  readonly options: Options<Value>;
   readonly onChange: (value: Value) => void;
 }
 
 /** One of a few values from a list. */
-export function SelectField<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-}: SelectFieldProps<Value>) {
+export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
+  const { label, value, options, onChange } = props;
   return (
     <Field label={label}>
       {(tied) => (
         <select {...tied} value={value} onChange={(event) => onChange(event.target.value as Value)}>
-          {options.map(([each, text]) => (
+          {pairsOf(options).map(([each, text]) => (
             <option key={each} value={each}>
               {text}
             </option>
@@ -73,24 +114,19 @@ export function SelectField<Value extends string>({
 }
 
 interface ChoiceProps<Value extends string> extends SelectFieldProps<Value> {
-  /** The label is for those who do not see the choice. */
+  /** Only screen readers get the label. */
   readonly labelUnseen?: boolean;
 }
 
-/** One of two or three values, all in sight. */
-export function Choice<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  labelUnseen = false,
-}: ChoiceProps<Value>) {
+/** One of two or three values, all visible. */
+export function Choice<Value extends string>(props: ChoiceProps<Value>) {
+  const { label, value, options, onChange, labelUnseen = false } = props;
   const name = useId();
   return (
     <fieldset className="field">
       <legend className={labelUnseen ? "unseen" : ""}>{label}</legend>
       <div className="choice">
-        {options.map(([each, text]) => (
+        {pairsOf(options).map(([each, text]) => (
           <label key={each}>
             <input type="radio" name={name} checked={each === value} onChange={() => onChange(each)} />
             {text}
@@ -99,4 +135,101 @@ export function Choice<Value extends string>({
       </div>
     </fieldset>
   );
+}
+
+interface TextFilterProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string | undefined;
+  readonly type?: "search" | "date";
+  readonly wide?: boolean;
+  /** What is wrong with a text, or undefined. A wrong one is not asked for. */
+  readonly check?: (value: string) => string | undefined;
+  /** `/` leads here. */
+  readonly first?: boolean;
+}
+
+/** How long typing pauses before a filter takes effect. */
+const SETTLED_MS = 350;
+
+/** A filter that is typed: it takes effect when the typing pauses, or at once with Enter. */
+export function TextFilter(props: TextFilterProps) {
+  const { label, value, onChange, placeholder, type = "search", wide = false, check, first = false } = props;
+  const [typed, setTyped] = useState(value);
+  const [known, setKnown] = useState(value);
+  // A link or going back changed the address.
+  if (known !== value) {
+    setKnown(value);
+    setTyped(value);
+  }
+  const wrong = typed === "" ? undefined : check?.(typed);
+  // A field for a date is empty while a part of it is.
+  const isUnfinished = type === "date" && typed === "";
+  useEffect(() => {
+    if (typed === value || wrong !== undefined || isUnfinished) return;
+    const timer = setTimeout(() => onChange(typed), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [typed, value, wrong, isUnfinished, onChange]);
+  return (
+    <InputField
+      label={label}
+      wrong={wrong}
+      wide={wide}
+      type={type}
+      value={typed}
+      placeholder={placeholder}
+      autoComplete="off"
+      data-first-filter={first || undefined}
+      onChange={setTyped}
+      onBlur={() => {
+        if (isUnfinished) setTyped(value);
+      }}
+      onKeyDown={({ key }) => {
+        if (key === "Enter" && wrong === undefined && !isUnfinished && typed !== value) onChange(typed);
+      }}
+    />
+  );
+}
+
+type AddressFilterProps = Omit<TextFilterProps, "value" | "onChange"> & { readonly name: string };
+
+/** The text filter of this name in the address. */
+export function AddressFilter({ name, ...rest }: AddressFilterProps) {
+  const { filters, change } = useFilters();
+  const value = filters.get(name) ?? "";
+  return <TextFilter {...rest} value={value} onChange={(next) => change({ [name]: next }, "replace")} />;
+}
+
+interface AddressChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly name: string;
+  readonly options: Options<Value>;
+  /** Where the address has none; by default the first one. */
+  readonly standard?: Value;
+  /** The open page of a list stays. */
+  readonly keepsPage?: boolean;
+}
+
+function useAddressChoice<Value extends string>(props: AddressChoiceProps<Value>) {
+  const { name, options, keepsPage } = props;
+  const { filters, change } = useFilters();
+  const values = pairsOf(options).map(([value]) => value);
+  const standard = props.standard ?? values[0] ?? ("" as Value);
+  const cursor = filters.get("cursor") ?? undefined;
+  return {
+    value: values.find((each) => each === filters.get(name)) ?? standard,
+    onChange: (next: Value) =>
+      change({ [name]: next === standard ? undefined : next, ...(keepsPage === true ? { cursor } : {}) }),
+  };
+}
+
+/** The choice of this name in the address. */
+export function AddressChoice<Value extends string>(props: AddressChoiceProps<Value>) {
+  return <Choice label={props.label} options={props.options} {...useAddressChoice(props)} />;
+}
+
+/** The same as a list. */
+export function AddressSelect<Value extends string>(props: AddressChoiceProps<Value>) {
+  return <SelectField label={props.label} options={props.options} {...useAddressChoice(props)} />;
 }

@@ -8,7 +8,7 @@ export interface Crumb {
   readonly text: string;
 }
 
-interface PageProps {
+export interface PageProps {
   readonly title: string;
   /** The title as it is shown, where it is more than text. */
   readonly heading?: ReactNode;
@@ -87,5 +87,48 @@ export function Section({ title, aside, children }: SectionProps) {
       </div>
       {children}
     </section>
+  );
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
+}
+
+/** A few key figures. */
+export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+  return (
+    <dl className="figures">
+      {figures.map(({ name, value, note }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+          {note === undefined ? null : <dd className="note">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface FactsProps {
+  /** By name; empty values are left out. */
+  readonly facts: Readonly<Record<string, ReactNode>>;
+  /** The one that gets a line of its own. */
+  readonly wide?: string;
+}
+
+/** Names and values of one thing. */
+export function Facts({ facts, wide }: FactsProps) {
+  const known = Object.entries(facts).filter(([, value]) => value || value === 0);
+  return (
+    <dl className="facts">
+      {known.map(([name, value]) => (
+        <div key={name} className={name === wide ? "wide" : undefined}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { Payload } from "../contract.ts";
-import { writeCount } from "../field/amounts.ts";
+import { writeCount } from "../field/format.ts";
 import { layOutJson } from "../field/json-lines.ts";
 
 interface PayloadViewProps {

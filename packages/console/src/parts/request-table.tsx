@@ -1,13 +1,11 @@
 import { Link } from "wouter";
-import type { RequestCounts, RequestItem } from "../contract.ts";
-import { writeCount } from "../field/amounts.ts";
-import { failedOf } from "../field/failed-counts.ts";
-import { writeDuration } from "../field/instant.ts";
-import { Badge } from "./badge.tsx";
-import { Instant } from "./instant.tsx";
-import { type Column, Table } from "./table.tsx";
+import type { Outcome, RequestCounts, RequestItem } from "../contract.ts";
+import { writeCount, writeDuration } from "../field/format.ts";
+import type { Column } from "./table.tsx";
+import { Badge, Instant } from "./values.tsx";
 
-const COLUMNS: readonly Column<RequestItem>[] = [
+/** The columns of a list of requests. */
+export const REQUEST_COLUMNS: readonly Column<RequestItem>[] = [
   {
     head: "Received",
     lead: true,
@@ -27,23 +25,16 @@ const COLUMNS: readonly Column<RequestItem>[] = [
   { head: "Applied after", end: true, cell: (request) => appliedAfter(request) },
 ];
 
-/** Requests in a list. */
-export function RequestTable({
-  caption,
-  items,
-}: {
-  readonly caption: string;
-  readonly items: readonly RequestItem[];
-}) {
-  return <Table caption={caption} columns={COLUMNS} rows={items} keyOf={({ requestId }) => requestId} />;
-}
-
-function appliedAfter({ receivedAt, appliedAt }: RequestItem): string {
+/** How long after its receipt a request was applied. */
+export function appliedAfter({
+  receivedAt,
+  appliedAt,
+}: Pick<RequestItem, "receivedAt" | "appliedAt">): string {
   if (appliedAt === null) return "–";
   return writeDuration(Math.max(0, (Date.parse(appliedAt) - Date.parse(receivedAt)) / 1000));
 }
 
-/** What is to be looked at, in badges; all else in a word. */
+/** The outcomes of its records that need attention, as badges; otherwise a word. */
 export function RequestOutcome({ request }: { readonly request: Pick<RequestItem, "counts" | "status"> }) {
   const { counts, status } = request;
   return (
@@ -59,7 +50,8 @@ export function RequestOutcome({ request }: { readonly request: Pick<RequestItem
       ) : null}
       {counts.discarded > 0 ? <Badge>{writeCount(counts.discarded)} discarded</Badge> : null}
       {counts.warned > 0 ? <Badge tone="warn">{writeCount(counts.warned)} with warnings</Badge> : null}
-      {status === "applied" && failedOf(counts) + counts.warned === 0 ? (
+      {status === "applied" &&
+      counts.quarantined + counts.discarded + counts.rejected + counts.warned === 0 ? (
         <span>{plainWord(counts)}</span>
       ) : null}
     </span>
@@ -76,3 +68,13 @@ function plainWord({ records, applied, unchanged, stale, duplicate }: RequestCou
     if (count === records) return `all ${word}`;
   return "applied";
 }
+
+export const OUTCOME_NAMES = [
+  "applied",
+  "unchanged",
+  "stale",
+  "duplicate",
+  "quarantined",
+  "discarded",
+  "rejected",
+] as const satisfies readonly Outcome[];

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { CallError } from "../data/call.ts";
 import type { Asked } from "../data/queries.ts";
-import { writeAgo } from "../field/instant.ts";
+import { writeAgo } from "../field/format.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 

@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly action?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** What the table lists, for those who do not see where it stands. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];

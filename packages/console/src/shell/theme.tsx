@@ -29,11 +29,7 @@ export function ThemeChoice() {
       label="Theme"
       labelUnseen
       value={theme}
-      options={[
-        ["system", "System"],
-        ["light", "Light"],
-        ["dark", "Dark"],
-      ]}
+      options={{ system: "System", light: "Light", dark: "Dark" }}
       onChange={(next) => {
         putTheme(next);
         setTheme(next);

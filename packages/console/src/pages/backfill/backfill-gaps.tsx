@@ -1,16 +1,11 @@
 import { Link } from "wouter";
-import type { BackfillGap, Page as PageOf } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/queries.ts";
-import { writeCount, writeMany } from "../../field/amounts.ts";
-import { ExportButton } from "../../parts/export-button.tsx";
+import type { BackfillGap, PageOf } from "../../contract.ts";
+import { writeCount } from "../../field/format.ts";
+import { ExportButton, List, useList } from "../../parts/list.tsx";
 import { Section } from "../../parts/page.tsx";
-import { Pager } from "../../parts/pager.tsx";
-import { Answered, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { useFilters } from "../../routing/filters.ts";
+import { Empty } from "../../parts/states.tsx";
+import type { Column } from "../../parts/table.tsx";
 
-const LIMIT = 50;
 const RENEWED_MS = 10_000;
 
 const COLUMNS: readonly Column<BackfillGap>[] = [
@@ -28,7 +23,7 @@ function whatOf(gap: BackfillGap): string {
   if (gap.kind === "records-short")
     return `${writeCount(gap.missing)} of ${writeCount(gap.expected)} expected records`;
   if (gap.kind === "date-missing") return gap.date;
-  return gap.mended ? `${gap.outcome}, mended since` : gap.outcome;
+  return gap.mended ? `${gap.outcome}, fixed since` : gap.outcome;
 }
 
 function FailedLink({ gap }: { readonly gap: Extract<BackfillGap, { kind: "record-failed" }> }) {
@@ -40,37 +35,37 @@ function keyOf(gap: BackfillGap): string {
   return gap.kind === "date-missing" ? gap.date : `${gap.requestId}/${gap.index}`;
 }
 
-/** What a backfill lacks, page by page. */
-export function BackfillGaps({
-  backfillId,
-  isOpen,
-}: {
+interface BackfillGapsProps {
   readonly backfillId: string;
   readonly isOpen: boolean;
-}) {
-  const { filters } = useFilters();
-  const asked = useAnswer<PageOf<BackfillGap>>(
-    addressOf(`backfills/${backfillId}/gaps`, { cursor: filters.get("cursor") ?? "", limit: LIMIT }),
+}
+
+/** The dates and records that a backfill is missing, page by page. */
+export function BackfillGaps({ backfillId, isOpen }: BackfillGapsProps) {
+  const asked = useList<PageOf<BackfillGap>>(
+    `backfills/${backfillId}/gaps`,
+    {},
     { againMs: () => (isOpen ? RENEWED_MS : undefined) },
   );
-  const rows = () =>
-    (asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]);
+  const rows = () => [
+    ["resource", "gap", "what", "key"],
+    ...(asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
+  ];
   return (
-    <Section title="What is missing" aside={<ExportButton name="gaps" rows={rows} />}>
-      <Answered asked={asked} lines={4}>
-        {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <Empty title="Nothing is missing">
-                Every date is covered, and every expected record was applied.
-              </Empty>
-            ) : (
-              <Table caption="What is missing, by resource" columns={COLUMNS} rows={items} keyOf={keyOf} />
-            )}
-            <Pager nextCursor={nextCursor} shown={writeMany(items.length, "gap")} />
-          </>
-        )}
-      </Answered>
+    <Section title="Missing" aside={<ExportButton name="gaps" rows={rows} />}>
+      <List
+        asked={asked}
+        caption="Missing dates and records of this backfill"
+        columns={COLUMNS}
+        keyOf={keyOf}
+        noun={["gap"]}
+        empty={
+          <Empty title="Nothing is missing">
+            Every date is covered, and every expected record was applied.
+          </Empty>
+        }
+        lines={4}
+      />
     </Section>
   );
 }

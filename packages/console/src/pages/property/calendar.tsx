@@ -2,10 +2,10 @@ import { Link } from "wouter";
 import type { CalendarAnswer, CalendarNight, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeMany } from "../../field/amounts.ts";
+import { writeDate, writeMany, writeMonth } from "../../field/format.ts";
 import { historyPath } from "../../field/property-path.ts";
-import { addDays, today, weekdayOf, writeDate, writeMonth } from "../../field/stay-date.ts";
-import { ExportButton } from "../../parts/export-button.tsx";
+import { addDays, today, weekdayOf } from "../../field/stay-date.ts";
+import { csvRows, ExportButton } from "../../parts/list.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Notice } from "../../parts/states.tsx";
 import { FeedHealth } from "./feed-health.tsx";
@@ -26,8 +26,13 @@ export function CalendarPage() {
   return (
     <PropertyPage
       title="Feeds and nights"
-      lead="How the feeds do, and which nights no inventory was ever sent for."
-      actions={<ExportButton name={`nights-${range.from}`} rows={() => toRows(asked.data?.nights ?? [])} />}
+      lead="The state of the feeds, and the nights without inventory."
+      actions={
+        <ExportButton
+          name={`nights-${range.from}`}
+          rows={() => csvRows("date inventory receivedAt sourceTime", asked.data?.nights ?? [])}
+        />
+      }
     >
       {(known) => (
         <>
@@ -47,7 +52,7 @@ export function CalendarPage() {
 function Months({ answer, codes }: { readonly answer: CalendarAnswer; readonly codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
   const months = [...Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7))];
-  // Of months after the last night there is nothing to be seen, beyond that there is nothing.
+  // Months after the last night have nothing to show.
   const last = months.findLastIndex(([, nights]) => nights.some(({ inventory }) => isMarked(inventory)));
   const shown = months.slice(0, Math.max(last + 1, 1));
   const empty = months.slice(shown.length).map(([month]) => writeMonth(`${month}-01`));
@@ -136,13 +141,12 @@ function weeksOf(nights: readonly CalendarNight[]): (CalendarNight | undefined)[
   return weeks;
 }
 
-function Night({
-  night,
-  codes,
-}: {
+interface NightProps {
   readonly night: CalendarNight | undefined;
   readonly codes: PropertyCodes;
-}) {
+}
+
+function Night({ night, codes }: NightProps) {
   if (night === undefined) return null;
   const { date, inventory } = night;
   const day = Number(date.slice(8));
@@ -177,11 +181,4 @@ function Legend() {
       <span>unmarked: before the first or after the last</span>
     </p>
   );
-}
-
-function toRows(nights: readonly CalendarNight[]): (string | null)[][] {
-  return [
-    ["date", "inventory", "receivedAt", "sourceTime"],
-    ...nights.map(({ date, inventory, receivedAt, sourceTime }) => [date, inventory, receivedAt, sourceTime]),
-  ];
 }

@@ -2,13 +2,12 @@ import { Link } from "wouter";
 import type { FeedHealthAnswer, FeedHealthItem, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeCount, writeMany, writeShare } from "../../field/amounts.ts";
+import { writeCount, writeMany, writeShare } from "../../field/format.ts";
 import { propertyPath } from "../../field/property-path.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Instant } from "../../parts/instant.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Empty, Notice } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { Badge, Instant, orDash } from "../../parts/values.tsx";
 
 /** How each feed of a property does: when it last brought something, and how well. */
 export function FeedHealth({ codes }: { readonly codes: PropertyCodes }) {
@@ -18,7 +17,7 @@ export function FeedHealth({ codes }: { readonly codes: PropertyCodes }) {
       <Answered asked={asked} lines={4}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No feed of this property has brought anything yet" />
+            <Empty title="No feed of this property has sent a batch yet" />
           ) : (
             <>
               <Unmapped items={items} codes={codes} />
@@ -41,14 +40,18 @@ function columnsOf(codes: PropertyCodes): readonly Column<FeedHealthItem>[] {
     { head: "Feed", lead: true, cell: ({ resource }) => resource },
     { head: "State", cell: (feed) => <FeedState feed={feed} /> },
     { head: "Last batch", cell: ({ lastReceivedAt }) => <Instant at={lastReceivedAt} as="ago" /> },
-    { head: "Usually every", end: true, cell: ({ cadenceHours }) => hours(cadenceHours) },
-    { head: "Expected every", end: true, cell: ({ expectedCadenceHours }) => hours(expectedCadenceHours) },
+    { head: "Usually every", end: true, cell: ({ cadenceHours }) => orDash(cadenceHours, writeHours) },
+    {
+      head: "Expected every",
+      end: true,
+      cell: ({ expectedCadenceHours }) => orDash(expectedCadenceHours, writeHours),
+    },
     { head: "Batches", end: true, cell: ({ batches }) => writeCount(batches) },
     { head: "Records", end: true, cell: ({ records }) => writeCount(records) },
-    { head: "Rejected", end: true, cell: ({ rejectionRate }) => rate(rejectionRate) },
-    { head: "With warnings", end: true, cell: ({ warningRate }) => rate(warningRate) },
+    { head: "Rejected", end: true, cell: ({ rejectionRate }) => orDash(rejectionRate, writeShare) },
+    { head: "With warnings", end: true, cell: ({ warningRate }) => orDash(warningRate, writeShare) },
     {
-      head: "Held",
+      head: "Quarantined",
       end: true,
       cell: ({ quarantined }) =>
         quarantined === 0 ? (
@@ -75,15 +78,10 @@ function FeedState({ feed }: { readonly feed: FeedHealthItem }) {
   );
 }
 
-function hours(value: number | null) {
-  if (value === null) return <span className="muted">–</span>;
+function writeHours(value: number): string {
   // Two places of an hour are 36 s: what is less came at once, as a first load does.
   if (value < 1 / 60) return "< 1 min";
   return value < 1 ? `${Math.round(value * 60)} min` : `${Math.round(value * 10) / 10} h`;
-}
-
-function rate(text: string | null) {
-  return text === null ? <span className="muted">–</span> : writeShare(text);
 }
 
 interface UnmappedProps {
@@ -102,10 +100,10 @@ function Unmapped({ items, codes }: UnmappedProps) {
   return (
     <Notice
       tone="warn"
-      title={`${writeMany(records, "record")} under labels that mean nothing yet: ${words}`}
-      action={<Link to={propertyPath("/settings", codes)}>Say what they mean</Link>}
+      title={`${writeMany(records, "record")} under unmapped labels: ${words}`}
+      action={<Link to={propertyPath("/settings", codes)}>Map them</Link>}
     >
-      Until then they are not on the books.
+      They do not count on the books until their labels are mapped.
     </Notice>
   );
 }

@@ -1,5 +1,14 @@
-import { writeCount, writeMany, writeMoney, writeShort, writeSigned } from "../../field/amounts.ts";
-import { isWeekend, writeDate, writeDay, writeWeekday } from "../../field/stay-date.ts";
+import {
+  writeCount,
+  writeDate,
+  writeDay,
+  writeMany,
+  writeMoney,
+  writeShort,
+  writeSigned,
+  writeWeekday,
+} from "../../field/format.ts";
+import { isWeekend } from "../../field/stay-date.ts";
 import { Empty } from "../../parts/states.tsx";
 import { Scroll } from "../../parts/table.tsx";
 import type { Measure } from "./measure.tsx";

@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
 import type { PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
-import { readInstant } from "../../field/instant.ts";
+import { readInstant } from "../../field/format.ts";
 import { addDays, daysBetween, isAskedDate, isStayDate } from "../../field/stay-date.ts";
-import { Choice } from "../../parts/field.tsx";
-import { TextFilter } from "../../parts/text-filter.tsx";
+import { AddressChoice, AddressFilter, TextFilter } from "../../parts/field.tsx";
 import { useFilters } from "../../routing/filters.ts";
 
 /** More than two years: what no page shows at once. */
@@ -90,43 +89,37 @@ export function InsightFilters({
   );
 }
 
-/** As of when, and by whose clock. */
+/** The clock of the address: the sender's, or that of the receipt. */
+export function ClockFilter() {
+  return <AddressChoice name="clock" label="Clock" options={{ source: "Sender's", receipt: "Receipt" }} />;
+}
+
+/** As of when, and by which clock. */
 export function PointInTimeFilters() {
-  const { filters, change } = useFilters();
   return (
     <>
-      <TextFilter
+      <AddressFilter
+        name="asOf"
         label="As of"
-        value={filters.get("asOf") ?? ""}
         placeholder="now"
         check={(text) =>
           readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined
         }
-        onChange={(asOf) => change({ asOf }, "replace")}
       />
-      <Choice
-        label="Clock"
-        value={filters.get("clock") === "receipt" ? "receipt" : "source"}
-        options={[
-          ["source", "Sender's"],
-          ["receipt", "Receipt"],
-        ]}
-        onChange={(clock) => change({ clock: clock === "receipt" ? "receipt" : undefined })}
-      />
+      <ClockFilter />
     </>
   );
 }
 
 const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
 
-/** What an answer at a point in time can be relied on for. */
-export function Watermark({
-  watermark,
-  knownFrom,
-}: {
+interface WatermarkProps {
   readonly watermark: string | null | undefined;
-  readonly knownFrom: string | undefined;
-}) {
+  readonly knownFrom?: string | undefined;
+}
+
+/** What an answer at a point in time can be relied on for. */
+export function Watermark({ watermark, knownFrom }: WatermarkProps) {
   return (
     <>
       {typeof watermark === "string" && (
@@ -136,8 +129,8 @@ export function Watermark({
       )}
       {knownFrom !== undefined && (
         <p className="small muted">
-          Versions are kept for a time only: inventory that was sent before {textOf(knownFrom)} UTC and has
-          been replaced since may be missing here.
+          Old versions are deleted after their retention: inventory from before {textOf(knownFrom)} UTC that
+          was replaced since may be missing here.
         </p>
       )}
     </>

@@ -1,6 +1,6 @@
 import type { Series } from "../../charts/chart-props.ts";
-import { writeMany, writeMoney } from "../../field/amounts.ts";
-import { Choice, SelectField } from "../../parts/field.tsx";
+import { writeMany, writeMoney } from "../../field/format.ts";
+import { AddressChoice, AddressSelect } from "../../parts/field.tsx";
 import { useFilters } from "../../routing/filters.ts";
 
 /** What a chart of nights shows. Money of one currency: money of several cannot be added. */
@@ -54,29 +54,18 @@ export function useMeasure(items: readonly Priced[]): {
   return { measure, currencies };
 }
 
-/** Rooms or revenue, and of which currency where there are several. */
+/** Rooms or revenue, and the currency where there are several; the table keeps its page. */
 export function MeasureFilters({ items }: { readonly items: readonly Priced[] }) {
-  const { filters, change } = useFilters();
   const { measure, currencies } = useMeasure(items);
-  // It is another look at the same page of rows.
-  const cursor = filters.get("cursor") ?? undefined;
   return (
     <>
-      <Choice
-        label="Chart"
-        value={filters.get("show") === "revenue" ? "revenue" : "rooms"}
-        options={[
-          ["rooms", "Rooms"],
-          ["revenue", "Revenue"],
-        ]}
-        onChange={(show) => change({ show: show === "revenue" ? "revenue" : undefined, cursor })}
-      />
+      <AddressChoice name="show" label="Chart" keepsPage options={{ rooms: "Rooms", revenue: "Revenue" }} />
       {measure.of === "revenue" && currencies.length > 1 ? (
-        <SelectField
+        <AddressSelect
+          name="currency"
           label="Currency"
-          value={measure.currency}
+          keepsPage
           options={currencies.map((currency) => [currency, currency] as const)}
-          onChange={(currency) => change({ currency, cursor })}
         />
       ) : null}
     </>

@@ -7,17 +7,12 @@ import type {
 } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeMany, writeSigned } from "../../field/amounts.ts";
-import { historyPath } from "../../field/property-path.ts";
-import { shortId } from "../../field/short-id.ts";
-import { writeDate } from "../../field/stay-date.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { writeDate, writeMany, writeSigned } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { Disclosure } from "../../parts/disclosure.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { Word } from "../../parts/word.tsx";
+import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { usePointInTime } from "./insight-filters.tsx";
 
@@ -98,9 +93,9 @@ function Night({
 
 function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
-    { head: "May be", lead: true, cell: ({ kind }) => <Word>{kind.replaceAll("-", " ")}</Word> },
+    { head: "Possible cause", lead: true, cell: ({ kind }) => <Word>{kind.replaceAll("-", " ")}</Word> },
     { head: "Why", prose: true, cell: ({ message }) => message },
-    { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
+    { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
     { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
     {
       head: "Nights it fits",
@@ -113,9 +108,9 @@ function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
         <span className="records">
           {records.slice(0, 4).map(({ resource, key, requestId, index }) => (
             <span key={`${requestId} ${index}`}>
-              <Link to={historyPath(codes, resource, key)}>{key}</Link>{" "}
+              <HistoryLink codes={codes} resource={resource} of={key} />{" "}
               <Link className="small muted" to={`/requests/${requestId}/${index}`}>
-                as sent
+                record
               </Link>
             </span>
           ))}
@@ -130,30 +125,21 @@ function reservationColumns(codes: PropertyCodes): readonly Column<NightReservat
     {
       head: "Reservation",
       lead: true,
-      cell: ({ reservationId }) => (
-        <Link to={historyPath(codes, "reservations", reservationId)}>{reservationId}</Link>
-      ),
+      cell: ({ reservationId }) => <HistoryLink codes={codes} resource="reservations" of={reservationId} />,
     },
     { head: "Status", cell: (one) => <Status one={one} /> },
     { head: "Rooms", end: true, cell: ({ rooms }) => rooms },
     { head: "Counted", end: true, cell: ({ counted }) => counted },
-    { head: "Room type", cell: ({ roomType }) => roomType ?? "–" },
-    { head: "Group", cell: ({ group }) => group ?? <span className="muted">–</span> },
-    { head: "Share", cell: ({ shareId }) => shareId ?? <span className="muted">–</span> },
+    { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
+    { head: "Group", cell: ({ group }) => orDash(group) },
+    { head: "Share", cell: ({ shareId }) => orDash(shareId) },
     { head: "Stay", cell: ({ arrival, departure }) => `${arrival} to ${departure}` },
-    {
-      head: "From",
-      cell: ({ requestId, index }) => (
-        <Link className="nowrap" to={`/requests/${requestId}/${index}`}>
-          request {shortId(requestId)}
-        </Link>
-      ),
-    },
+    { head: "From", cell: (one) => <RequestLink {...one} /> },
   ];
 }
 
 function Status({ one: { label, deducts } }: { readonly one: NightReservationItem }) {
-  if (label === null) return <span className="muted">–</span>;
+  if (label === null) return orDash(label);
   if (deducts === null) return <Badge tone="warn">{label}: unmapped</Badge>;
   return <Badge tone={deducts ? "accent" : "plain"}>{label}</Badge>;
 }

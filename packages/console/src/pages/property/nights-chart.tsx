@@ -1,8 +1,9 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/chart-props.ts";
 import type { OnTheBooksItem } from "../../contract.ts";
-import { addMoney, writeMany } from "../../field/amounts.ts";
-import { addDays, datesBetween, weekdayOf, writeDate, writeDay } from "../../field/stay-date.ts";
+import { writeDate, writeDay, writeMany } from "../../field/format.ts";
+import { addMoney } from "../../field/money.ts";
+import { addDays, datesBetween, weekdayOf } from "../../field/stay-date.ts";
 import type { Range } from "./insight-filters.tsx";
 import { type Measure, measuredSeries, unitOf } from "./measure.tsx";
 

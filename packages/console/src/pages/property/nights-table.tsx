@@ -1,9 +1,10 @@
 import { Link } from "wouter";
 import type { OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { writeCount, writeMoney, writeShare } from "../../field/amounts.ts";
+import { writeCount, writeDate, writeMoney, writeShare } from "../../field/format.ts";
 import { propertyPath } from "../../field/property-path.ts";
-import { isWeekend, writeDate } from "../../field/stay-date.ts";
+import { isWeekend } from "../../field/stay-date.ts";
 import { type Column, Table } from "../../parts/table.tsx";
+import { orDash } from "../../parts/values.tsx";
 
 /** What nights may be told apart by. */
 export type Grouping = Extract<
@@ -78,7 +79,7 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
   const grouping: Column<OnTheBooksItem>[] =
     by === undefined
       ? []
-      : [{ head: GROUP_HEADS[by], cell: (item) => item[by] ?? <span className="muted">none named</span> }];
+      : [{ head: GROUP_HEADS[by], cell: (item) => item[by] ?? <span className="muted">none</span> }];
   return [
     {
       head: "Night",
@@ -91,20 +92,16 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
     },
     ...grouping,
     { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
-    { head: "Capacity", end: true, cell: ({ capacity }) => orNothing(capacity, writeCount) },
+    { head: "Capacity", end: true, cell: ({ capacity }) => orDash(capacity, writeCount) },
     { head: "Occupancy", end: true, cell: ({ occupancy }) => <Occupancy share={occupancy} /> },
-    { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orNothing(roomRevenue, writeMoney) },
-    { head: "ADR", end: true, cell: ({ adr }) => orNothing(adr, writeMoney) },
-    { head: "RevPAR", end: true, cell: ({ revpar }) => orNothing(revpar, writeMoney) },
-    { head: "Currency", cell: ({ currency }) => currency ?? <span className="muted">–</span> },
+    { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orDash(roomRevenue, writeMoney) },
+    { head: "ADR", end: true, cell: ({ adr }) => orDash(adr, writeMoney) },
+    { head: "RevPAR", end: true, cell: ({ revpar }) => orDash(revpar, writeMoney) },
+    { head: "Currency", cell: ({ currency }) => orDash(currency) },
     { head: "Blocks left", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
     { head: "Unmapped", end: true, cell: ({ unmappedRooms }) => writeCount(unmappedRooms) },
     { head: "Guests", end: true, cell: ({ adults, children }) => writeCount(adults + children) },
   ];
-}
-
-function orNothing<Value>(value: Value | null, write: (value: Value) => string) {
-  return value === null ? <span className="muted">–</span> : write(value);
 }
 
 function Occupancy({ share }: { readonly share: string | null }) {

@@ -1,11 +1,10 @@
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeMany } from "../../field/amounts.ts";
+import { writeMany } from "../../field/format.ts";
 import { addDays, today } from "../../field/stay-date.ts";
-import { CsvButton } from "../../parts/export-button.tsx";
-import { SelectField } from "../../parts/field.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { AddressSelect } from "../../parts/field.tsx";
+import { CsvButton, Pager } from "../../parts/list.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
@@ -38,7 +37,7 @@ const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
 export function OnTheBooksPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const codes = useCodes();
-  const { filters, change } = useFilters();
+  const { filters } = useFilters();
   const address = useInsightAddress("on-the-books", codes, range, {
     by: filters.get("by") ?? undefined,
     limit: LIMIT,
@@ -58,21 +57,16 @@ export function OnTheBooksPage() {
       {(known) => (
         <>
           <InsightFilters range={range}>
-            <SelectField
-              label="By"
-              value={by ?? ""}
-              options={GROUPINGS}
-              onChange={(next) => change({ ...range, by: next })}
-            />
+            <AddressSelect name="by" label="By" options={GROUPINGS} />
             <PointInTimeFilters />
             <MeasureFilters items={items} />
           </InsightFilters>
           <Answered asked={asked} lines={14}>
             {({ nextCursor, watermark, knownFrom }) =>
               items.every(isNothing) ? (
-                <Empty title="Nothing is on the books in these nights">
-                  No reservation that deducts falls into them, and no inventory tells of capacity. Another
-                  range, or “as of” another instant, may show some.
+                <Empty title="Nothing is on the books for these nights">
+                  No reservation that deducts has them, and no inventory was sent for them. Try another range,
+                  or another “as of”.
                 </Empty>
               ) : (
                 <>

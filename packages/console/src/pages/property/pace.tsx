@@ -1,26 +1,19 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
 import { useAnswer } from "../../data/queries.ts";
-import {
-  addMoney,
-  subtractMoney,
-  writeCount,
-  writeMany,
-  writeMoney,
-  writeSigned,
-} from "../../field/amounts.ts";
-import { addDays, today, writeDate } from "../../field/stay-date.ts";
-import { Disclosure } from "../../parts/disclosure.tsx";
-import { CsvButton } from "../../parts/export-button.tsx";
-import { Figures } from "../../parts/figures.tsx";
+import { writeCount, writeDate, writeMany, writeMoney, writeSigned } from "../../field/format.ts";
+import { addMoney, subtractMoney } from "../../field/money.ts";
+import { addDays, today } from "../../field/stay-date.ts";
+import { CsvButton } from "../../parts/list.tsx";
+import { Figures } from "../../parts/page.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
+import { Disclosure, orDash } from "../../parts/values.tsx";
 import {
   InsightFilters,
   PointInTimeFilters,
   type Range,
-  usePointInTime,
+  useInsightAddress,
   useRange,
   Watermark,
 } from "./insight-filters.tsx";
@@ -38,9 +31,7 @@ export function PacePage() {
   const first = addDays(today(), DAYS_AHEAD);
   const range = useRange({ from: first, to: first });
   const codes = useCodes();
-  const point = usePointInTime();
-  const address =
-    codes === undefined ? null : addressOf("insight/pace", { ...codes, ...range, ...point, limit: LIMIT });
+  const address = useInsightAddress("pace", codes, range, { limit: LIMIT });
   const asked = useAnswer<PaceAnswer>(address);
   const items = asked.data?.items ?? [];
   const { measure } = useMeasure(items);
@@ -59,8 +50,8 @@ export function PacePage() {
           <Answered asked={asked} lines={10}>
             {({ watermark, knownFrom }) =>
               items.length === 0 ? (
-                <Empty title="Nothing was ever booked for these nights">
-                  Nor for the same weekdays a year before.
+                <Empty title="No reservation for these nights yet">
+                  There is none for the same weekdays a year before, either.
                 </Empty>
               ) : (
                 <>
@@ -198,10 +189,6 @@ function beforeArrival(days: number): string {
 }
 
 function PaceTable({ items }: { readonly items: readonly PaceItem[] }) {
-  const money = (text: string | null) =>
-    text === null ? <span className="muted">–</span> : writeMoney(text);
-  const count = (value: number | null) =>
-    value === null ? <span className="muted">–</span> : writeCount(value);
   return (
     <Table
       caption="Pace by days before arrival"
@@ -210,13 +197,17 @@ function PaceTable({ items }: { readonly items: readonly PaceItem[] }) {
       keyOf={({ daysBefore, currency }) => `${daysBefore} ${currency}`}
       columns={[
         { head: "Days before", lead: true, cell: ({ daysBefore }) => daysBefore },
-        { head: "Rooms", end: true, cell: ({ rooms }) => count(rooms) },
-        { head: "Rooms last year", end: true, cell: ({ lastYearRooms }) => count(lastYearRooms) },
-        { head: "Room revenue", end: true, cell: ({ roomRevenue }) => money(roomRevenue) },
+        { head: "Rooms", end: true, cell: ({ rooms }) => orDash(rooms, writeCount) },
+        {
+          head: "Rooms last year",
+          end: true,
+          cell: ({ lastYearRooms }) => orDash(lastYearRooms, writeCount),
+        },
+        { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orDash(roomRevenue, writeMoney) },
         {
           head: "Room revenue last year",
           end: true,
-          cell: ({ lastYearRoomRevenue }) => money(lastYearRoomRevenue),
+          cell: ({ lastYearRoomRevenue }) => orDash(lastYearRoomRevenue, writeMoney),
         },
         { head: "Currency", cell: ({ currency }) => currency ?? "–" },
       ]}

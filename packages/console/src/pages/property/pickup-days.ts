@@ -1,5 +1,5 @@
 import type { PickupItem } from "../../contract.ts";
-import { addMoney } from "../../field/amounts.ts";
+import { addMoney } from "../../field/money.ts";
 import type { Measure } from "./measure.tsx";
 
 /** What a day brought (UTC midnight to midnight), by night: rooms or the money of one currency, signed, as decimal text. */

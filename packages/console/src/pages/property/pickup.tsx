@@ -1,17 +1,16 @@
 import type { PickupAnswer, PickupItem } from "../../contract.ts";
 import { addressOf } from "../../data/call.ts";
 import { useAnswers } from "../../data/queries.ts";
-import { writeCount, writeMoney, writeSigned } from "../../field/amounts.ts";
-import { addDays, datesBetween, isAskedDate, isStayDate, today, writeDate } from "../../field/stay-date.ts";
-import { Disclosure } from "../../parts/disclosure.tsx";
-import { ExportButton } from "../../parts/export-button.tsx";
-import { Choice, SelectField } from "../../parts/field.tsx";
+import { writeCount, writeDate, writeMoney, writeSigned } from "../../field/format.ts";
+import { addDays, datesBetween, isAskedDate, isStayDate, today } from "../../field/stay-date.ts";
+import { AddressSelect, TextFilter } from "../../parts/field.tsx";
+import { ExportButton } from "../../parts/list.tsx";
 import { Answered } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { TextFilter } from "../../parts/text-filter.tsx";
+import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { HeatMap } from "./heat-map.tsx";
-import { InsightFilters, type Range, useRange } from "./insight-filters.tsx";
+import { ClockFilter, InsightFilters, type Range, useRange } from "./insight-filters.tsx";
 import { MeasureFilters, useMeasure } from "./measure.tsx";
 import { pickupOf, toRows } from "./pickup-days.ts";
 import { PropertyPage, useCodes } from "./property-page.tsx";
@@ -32,18 +31,17 @@ const COLUMNS: readonly Column<Movement>[] = [
   { head: "Day", lead: true, cell: ({ day }) => <span className="nowrap">{writeDate(day)}</span> },
   { head: "Night", cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span> },
   { head: "Booked", end: true, cell: ({ booked }) => writeCount(booked) },
-  { head: "Given back", end: true, cell: ({ cancelled }) => writeCount(cancelled) },
+  { head: "Cancelled", end: true, cell: ({ cancelled }) => writeCount(cancelled) },
   { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
   {
     head: "Room revenue",
     end: true,
-    cell: ({ roomRevenue }) =>
-      roomRevenue === null ? <span className="muted">–</span> : writeMoney(roomRevenue, true),
+    cell: ({ roomRevenue }) => orDash(roomRevenue, (text) => writeMoney(text, true)),
   },
-  { head: "Currency", cell: ({ currency }) => currency ?? <span className="muted">–</span> },
+  { head: "Currency", cell: ({ currency }) => orDash(currency) },
 ];
 
-/** Rooms or revenue that came and went, by the day on which they did and the night they are for. */
+/** Rooms or revenue booked and cancelled, by the day of the change and the night. */
 export function PickupPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { until, count, clock } = usePickupFilters();
@@ -72,7 +70,7 @@ export function PickupPage() {
   return (
     <PropertyPage
       title="Pickup"
-      lead="What was booked less what was given back, by the day on which it happened (down) and the night (across)."
+      lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
       actions={<ExportButton name={`pickup-${unit}-${until}`} rows={() => toRows(pickup, nights)} />}
     >
       {() => (
@@ -114,7 +112,7 @@ interface PickupFiltersProps {
 
 function PickupFilters({ range, movements }: PickupFiltersProps) {
   const { change } = useFilters();
-  const { until, count, clock } = usePickupFilters();
+  const { until } = usePickupFilters();
   return (
     <InsightFilters range={range}>
       <TextFilter
@@ -124,21 +122,8 @@ function PickupFilters({ range, movements }: PickupFiltersProps) {
         check={(text) => (isAskedDate(text) ? undefined : "A date")}
         onChange={(next) => change({ until: next }, "replace")}
       />
-      <SelectField
-        label="Days"
-        value={count}
-        options={DAY_COUNTS}
-        onChange={(next) => change({ days: next })}
-      />
-      <Choice
-        label="Clock"
-        value={clock ?? "source"}
-        options={[
-          ["source", "Sender's"],
-          ["receipt", "Receipt"],
-        ]}
-        onChange={(next) => change({ clock: next === "receipt" ? "receipt" : undefined })}
-      />
+      <AddressSelect name="days" label="Days" standard="14" options={DAY_COUNTS} />
+      <ClockFilter />
       <MeasureFilters items={movements} />
     </InsightFilters>
   );

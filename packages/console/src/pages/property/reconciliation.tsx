@@ -1,16 +1,14 @@
 import { Link } from "wouter";
 import type { PropertyCodes, ReconciliationAnswer, ReconciliationItem } from "../../contract.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeCount, writeMany, writeSigned } from "../../field/amounts.ts";
-import { shortId } from "../../field/short-id.ts";
-import { addDays, isStayDate, today, writeDate } from "../../field/stay-date.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { CsvButton } from "../../parts/export-button.tsx";
-import { Choice } from "../../parts/field.tsx";
-import { Figures } from "../../parts/figures.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { writeCount, writeDate, writeMany, writeSigned } from "../../field/format.ts";
+import { addDays, isStayDate, today } from "../../field/stay-date.ts";
+import { AddressChoice } from "../../parts/field.tsx";
+import { CsvButton, Pager } from "../../parts/list.tsx";
+import { Figures } from "../../parts/page.tsx";
 import { Answered, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { Badge, orDash, RequestLink } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 import {
   InsightFilters,
@@ -46,7 +44,7 @@ export function ReconciliationPage() {
     >
       {(known) => (
         <>
-          <ReconciliationFilters range={range} byRoomType={byRoomType} />
+          <ReconciliationFilters range={range} />
           {night !== null && isStayDate(night) ? <NightDrillDown codes={known} night={night} /> : null}
           <Answered asked={asked} lines={12}>
             {(answer) => <Nights answer={answer} codes={known} />}
@@ -57,34 +55,11 @@ export function ReconciliationPage() {
   );
 }
 
-function ReconciliationFilters({
-  range,
-  byRoomType,
-}: {
-  readonly range: Range;
-  readonly byRoomType: boolean;
-}) {
-  const { filters, change } = useFilters();
+function ReconciliationFilters({ range }: { readonly range: Range }) {
   return (
     <InsightFilters range={range}>
-      <Choice
-        label="Nights"
-        value={filters.get("nights") === "all" ? "all" : "differing"}
-        options={[
-          ["differing", "That differ"],
-          ["all", "All"],
-        ]}
-        onChange={(nights) => change({ nights: nights === "all" ? "all" : undefined })}
-      />
-      <Choice
-        label="By"
-        value={byRoomType ? "roomType" : ""}
-        options={[
-          ["", "Night"],
-          ["roomType", "Room type"],
-        ]}
-        onChange={(by) => change({ by })}
-      />
+      <AddressChoice name="nights" label="Nights" options={{ differing: "That differ", all: "All" }} />
+      <AddressChoice name="by" label="By" options={{ "": "Night", roomType: "Room type" }} />
       <PointInTimeFilters />
     </InsightFilters>
   );
@@ -142,11 +117,7 @@ function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; read
 }
 
 function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<ReconciliationItem>[] {
-  const roomType: Column<ReconciliationItem>[] = byRoomType
-    ? [{ head: "Room type", cell: (item) => item.roomType ?? <span className="muted">–</span> }]
-    : [];
-  const count = (value: number | null) =>
-    value === null ? <span className="muted">–</span> : writeCount(value);
+  const roomType: Column<ReconciliationItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
   const search = new URLSearchParams({ ...codes }).toString();
   return [
     {
@@ -161,22 +132,20 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<R
         </Link>
       ),
     },
-    ...roomType,
-    { head: "Reported", end: true, cell: ({ reported }) => count(reported) },
-    { head: "Rebuilt", end: true, cell: ({ rebuilt }) => count(rebuilt) },
+    ...(byRoomType ? [roomType] : []),
+    { head: "Reported", end: true, cell: ({ reported }) => orDash(reported, writeCount) },
+    { head: "Rebuilt", end: true, cell: ({ rebuilt }) => writeCount(rebuilt) },
     { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
     { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
     { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
-    { head: "Blocks left", end: true, cell: ({ unpickedBlocks }) => count(unpickedBlocks) },
+    { head: "Blocks left", end: true, cell: ({ unpickedBlocks }) => writeCount(unpickedBlocks) },
     {
       head: "Reported in",
       cell: ({ requestId, index }) =>
         requestId === null || index === null ? (
           <span className="muted">no report</span>
         ) : (
-          <Link className="nowrap" to={`/requests/${requestId}/${index}`}>
-            request {shortId(requestId)}
-          </Link>
+          <RequestLink requestId={requestId} index={index} />
         ),
     },
   ];
@@ -191,7 +160,7 @@ function currentSearch(fallback: string): string {
 function pair(reported: number | null, rebuilt: number) {
   return (
     <>
-      {reported === null ? <span className="muted">–</span> : writeCount(reported)}
+      {orDash(reported, writeCount)}
       <span className="muted"> / {writeCount(rebuilt)}</span>
     </>
   );
@@ -199,6 +168,6 @@ function pair(reported: number | null, rebuilt: number) {
 
 /** Rooms apart: positive where the hotel counts more. */
 function Difference({ rooms }: { readonly rooms: number | null }) {
-  if (rooms === null) return <span className="muted">–</span>;
+  if (rooms === null) return orDash(rooms);
   return rooms === 0 ? "0" : <Badge tone="bad">{writeSigned(rooms)}</Badge>;
 }

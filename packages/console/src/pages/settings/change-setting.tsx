@@ -1,12 +1,9 @@
-import { type FormEvent, useState } from "react";
-import type { SettingItem, SettingName, SettingsAnswer } from "../../contract.ts";
+import { useState } from "react";
+import type { SettingItem, SettingName } from "../../contract.ts";
 import { tell } from "../../data/call.ts";
 import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Field, SelectField } from "../../parts/field.tsx";
-import { Failure } from "../../parts/states.tsx";
-import { useSay } from "../../parts/toast.tsx";
-import { useDeed } from "../../parts/use-deed.ts";
+import { FormDialog } from "../../parts/dialog.tsx";
+import { InputField, SelectField } from "../../parts/field.tsx";
 
 interface SettingWords {
   readonly title: string;
@@ -35,76 +32,51 @@ interface ChangeSettingDialogProps {
   /** Empty: for the whole client code. */
   readonly propertyCode: string;
   readonly onClose: () => void;
-  readonly onDone: () => void;
 }
 
-export function ChangeSettingDialog(props: ChangeSettingDialogProps) {
-  const { setting, clientCode, propertyCode, onClose, onDone } = props;
+export function ChangeSettingDialog({
+  setting,
+  clientCode,
+  propertyCode,
+  onClose,
+}: ChangeSettingDialogProps) {
   const [value, setValue] = useState(setting.value ?? "");
-  const deed = useDeed();
-  const say = useSay();
-  const words = describeSetting(setting.name);
+  const { title, hint } = describeSetting(setting.name);
+  const codes = propertyCode === "" ? { clientCode } : { clientCode, propertyCode };
   const of = propertyCode === "" ? `all properties of ${clientCode}` : `${clientCode} / ${propertyCode}`;
   const isOwn = setting.from === (propertyCode === "" ? "client" : "property");
-  const send = (path: "settings/set" | "settings/unset", more: { readonly value?: string }) =>
-    deed.run(async () => {
-      const request = {
-        clientCode,
-        ...(propertyCode === "" ? {} : { propertyCode }),
-        name: setting.name,
-        ...more,
-      };
-      await tell<SettingsAnswer>(path, request);
-      say(`${words.title} is changed.`);
-      onDone();
-    });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    send("settings/set", { value: value.trim() });
-  };
+  const done = `${title} is changed.`;
   return (
-    <Dialog title={words.title} onClose={onClose}>
-      <p className="muted">For {of}.</p>
-      <form className="stack" onSubmit={submit}>
-        <Failure error={deed.error} />
-        {setting.name === "occupancyBase" ? (
-          <SelectField
-            label={words.hint}
-            value={value}
-            options={[
-              ["capacity", "capacity: every room"],
-              ["available", "available: capacity less out of order"],
-            ]}
-            onChange={setValue}
-          />
-        ) : (
-          <Field label="Value" hint={words.hint}>
-            {(tied) => (
-              <input
-                {...tied}
-                required
-                value={value}
-                autoComplete="off"
-                spellCheck={false}
-                onChange={(event) => setValue(event.target.value)}
-              />
-            )}
-          </Field>
-        )}
-        <div className="form-actions">
-          <Button type="submit" kind="main" busy={deed.busy}>
-            Save
+    <FormDialog
+      title={title}
+      text={`For ${of}.`}
+      button="Save"
+      done={done}
+      onSubmit={() => tell("settings/set", { ...codes, name: setting.name, value: value.trim() })}
+      onClose={onClose}
+      actions={({ busy, run }) =>
+        isOwn ? (
+          <Button
+            busy={busy}
+            onClick={() =>
+              run(() => tell("settings/unset", { ...codes, name: setting.name }).then(onClose), done)
+            }
+          >
+            Take it back
           </Button>
-          {isOwn ? (
-            <Button busy={deed.busy} onClick={() => send("settings/unset", {})}>
-              Take it back
-            </Button>
-          ) : null}
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        ) : null
+      }
+    >
+      {setting.name === "occupancyBase" ? (
+        <SelectField
+          label={hint}
+          value={value}
+          options={{ capacity: "capacity: every room", available: "available: capacity less out of order" }}
+          onChange={setValue}
+        />
+      ) : (
+        <InputField label="Value" hint={hint} required autoComplete="off" value={value} onChange={setValue} />
+      )}
+    </FormDialog>
   );
 }

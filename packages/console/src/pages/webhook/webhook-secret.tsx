@@ -1,6 +1,6 @@
 import type { WebhookSecretAnswer } from "../../contract.ts";
-import { Instant } from "../../parts/instant.tsx";
-import { SecretDialog } from "../../parts/secret-dialog.tsx";
+import { SecretDialog } from "../../parts/dialog.tsx";
+import { Instant } from "../../parts/values.tsx";
 
 interface WebhookSecretDialogProps {
   readonly made: WebhookSecretAnswer;
@@ -12,13 +12,13 @@ export function WebhookSecretDialog({ made, onClose }: WebhookSecretDialogProps)
   return (
     <SecretDialog
       title="The endpoint's secret"
-      warning="Hand it over on a secure channel: who has it can make messages that look like the service's."
+      warning="Hand it over on a secure channel. Anyone who has it can forge messages of the service."
       secret={made.secret}
       onClose={onClose}
     >
       {made.previousExpiresAt === null ? null : (
         <p className="muted">
-          Messages are signed with the former one too until <Instant at={made.previousExpiresAt} />.
+          Messages are also signed with the previous secret until <Instant at={made.previousExpiresAt} />.
         </p>
       )}
     </SecretDialog>

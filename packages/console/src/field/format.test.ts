@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  addMoney,
-  subtractMoney,
-  writeCount,
-  writeMany,
-  writeMoney,
-  writeShare,
-  writeShort,
-  writeSigned,
-} from "./amounts.ts";
+import { writeCount, writeMany, writeMoney, writeShare, writeShort, writeSigned } from "./format.ts";
+import { addMoney, subtractMoney } from "./money.ts";
 
 describe("figures in the console", () => {
   test("money stays the decimal text that it was, however large", () => {

@@ -1,0 +1,199 @@
+import { type MouseEvent, type ReactNode, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { addressOf, askForCsv, CallError, type Parameters } from "../data/call.ts";
+import { type Asked, useAnswer } from "../data/queries.ts";
+import { type Cell, toCsv } from "../field/csv.ts";
+import { writeMany } from "../field/format.ts";
+import { useFilters, useListPage, withChanges } from "../routing/filters.ts";
+import { entryOf, type Turn, turnsOf } from "../routing/trail.ts";
+import { Button } from "./button.tsx";
+import { useSay } from "./deed.tsx";
+import { Page, type PageProps } from "./page.tsx";
+import { Answered } from "./states.tsx";
+import { Table, type TableProps } from "./table.tsx";
+
+interface Listed<Item> {
+  readonly items: readonly Item[];
+  /** Absent: the list has one page. */
+  readonly nextCursor?: string | null;
+}
+
+/** The open page of a list of the console's API. */
+export function useList<Answer>(
+  path: string,
+  parameters: Parameters = {},
+  { limit = 50, againMs }: { readonly limit?: number; readonly againMs?: () => number | undefined } = {},
+): Asked<Answer> {
+  const { filters } = useFilters();
+  const address = addressOf(path, { ...parameters, cursor: filters.get("cursor") ?? "", limit });
+  return useAnswer<Answer>(address, againMs === undefined ? {} : { againMs });
+}
+
+export interface ListProps<Item> extends Omit<TableProps<Item>, "rows"> {
+  readonly asked: Asked<Listed<Item>>;
+  /** In place of the table where there are no rows. */
+  readonly empty: ReactNode | ((answer: Listed<Item>) => ReactNode);
+  /** What the rows are: `["entry", "entries"]`. */
+  readonly noun: readonly [one: string, many?: string];
+  readonly lines?: number;
+}
+
+/** A page of a list: its rows, how many there are, and the way to other pages. */
+export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...table }: ListProps<Item>) {
+  return (
+    <Answered asked={asked} lines={lines}>
+      {(answer) => (
+        <>
+          {answer.items.length > 0 ? (
+            <Table {...table} rows={answer.items} />
+          ) : typeof empty === "function" ? (
+            empty(answer)
+          ) : (
+            empty
+          )}
+          <Pager nextCursor={answer.nextCursor ?? null} shown={writeMany(answer.items.length, one, many)} />
+        </>
+      )}
+    </Answered>
+  );
+}
+
+interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children"> {
+  readonly filters?: ReactNode;
+  /** The columns of the file, by name; `csvRow` makes a row of an item where the item itself is none. */
+  readonly csv: string;
+  readonly csvRow?: (item: Item) => object;
+  readonly children?: ReactNode;
+}
+
+/** A page with a list: filters, the rows, and an export of what is shown. */
+export function ListPage<Item extends object>(props: ListPageProps<Item>) {
+  const { title, lead, filters, actions, csv, csvRow, children, ...list } = props;
+  const rows = () =>
+    csvRows(
+      csv,
+      (list.asked.data?.items ?? []).map((item) => csvRow?.(item) ?? item),
+    );
+  return (
+    <Page
+      title={title}
+      lead={lead}
+      actions={
+        <>
+          <ExportButton name={title.toLowerCase()} rows={rows} />
+          {actions}
+        </>
+      }
+    >
+      {filters === undefined ? null : <search className="filters">{filters}</search>}
+      <List {...list} />
+      {children}
+    </Page>
+  );
+}
+
+/** Items as rows below a head: the members that `columns` names, separated by spaces. */
+export function csvRows(columns: string, items: readonly object[]): Cell[][] {
+  const names = columns.split(" ");
+  return [
+    names,
+    ...items.map((item) => names.map((name) => cellOf((item as Record<string, unknown>)[name]))),
+  ];
+}
+
+function cellOf(value: unknown): Cell {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string" || typeof value === "number") return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return Array.isArray(value) ? value.join(" ") : JSON.stringify(value);
+}
+
+interface PagerProps {
+  readonly nextCursor: string | null;
+  readonly shown: string;
+}
+
+/** How many rows there are, and links to the other pages of them. */
+export function Pager({ nextCursor, shown }: PagerProps) {
+  const { filters } = useFilters();
+  const [path] = useLocation();
+  const { cursor, trail, number } = useListPage();
+  const { first, previous, next } = turnsOf(cursor, nextCursor, trail);
+  if (cursor === "" && next === undefined) return <p className="pager muted">{shown}</p>;
+  const turn = (to: Turn | undefined, text: string, rel?: "prev" | "next") =>
+    to === undefined ? null : (
+      <Link
+        className="button"
+        rel={rel}
+        to={withChanges(path, filters.toString(), { cursor: to.cursor })}
+        state={entryOf(to.trail)}
+        onClick={toHead}
+      >
+        {text}
+      </Link>
+    );
+  return (
+    <nav className="pager" aria-label="Pages">
+      <span className="muted">{number === undefined ? shown : `Page ${number}: ${shown}`}</span>
+      <div className="turns">
+        {turn(first, "First page")}
+        {turn(previous, "Previous page", "prev")}
+        {turn(next, "Next page", "next")}
+      </div>
+    </nav>
+  );
+}
+
+/** Another page begins at the head of its list: the link was below the rows, and goes with them. */
+function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
+  const head = currentTarget.closest(".section, main")?.querySelector<HTMLElement>("h1, h2");
+  head?.focus({ preventScroll: true });
+  if (head?.tagName === "H1") window.scrollTo(0, 0);
+  else head?.scrollIntoView();
+}
+
+interface ExportButtonProps {
+  /** Of the file, without its ending. */
+  readonly name: string;
+  /** What is shown; the first row is the head. */
+  readonly rows: () => readonly (readonly Cell[])[];
+}
+
+/** Saves what the page shows as CSV. */
+export function ExportButton({ name, rows }: ExportButtonProps) {
+  return <Button onClick={() => download(`${name}.csv`, toCsv(rows()))}>Export CSV</Button>;
+}
+
+/** Saves the answer of an address as the service writes it in CSV. */
+export function CsvButton({ name, address }: { readonly name: string; readonly address: string | null }) {
+  const [busy, setBusy] = useState(false);
+  const say = useSay();
+  const save = async () => {
+    if (address === null) return;
+    setBusy(true);
+    try {
+      download(`${name}.csv`, await askForCsv(address));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      say(`The export failed: ${error.message}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button busy={busy} onClick={() => void save()}>
+      Export CSV
+    </Button>
+  );
+}
+
+/** Gives the browser a file to save. */
+function download(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // Safari reads it a moment later.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

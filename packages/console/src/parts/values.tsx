@@ -1,0 +1,141 @@
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import type { Outcome, Resource } from "../contract.ts";
+import { shortId, writeAgo, writeInstant } from "../field/format.ts";
+import { historyPath, propertyPath } from "../field/property-path.ts";
+import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+export type Tone = "plain" | "accent" | "warn" | "bad";
+
+interface BadgeProps {
+  readonly tone?: Tone;
+  readonly icon?: IconName;
+  readonly children: ReactNode;
+}
+
+/** A state in one word. The normal state is plain. */
+export function Badge({ tone = "plain", icon, children }: BadgeProps) {
+  const shown = icon ?? (tone === "warn" || tone === "bad" ? tone : undefined);
+  return (
+    <span className="badge" data-tone={tone}>
+      {shown === undefined ? null : <Icon name={shown} size={12} />}
+      {children}
+    </span>
+  );
+}
+
+const TONES: Partial<Record<Outcome | "pending", Tone>> = {
+  pending: "accent",
+  quarantined: "warn",
+  rejected: "bad",
+};
+
+/** The outcome of a record. */
+export function OutcomeBadge({ outcome }: { readonly outcome: Outcome | "pending" }) {
+  return <Badge tone={TONES[outcome] ?? "plain"}>{outcome}</Badge>;
+}
+
+/** Beyond this a name may break, or it would push all other columns away. */
+const CHARACTERS_ON_ONE_LINE = 32;
+
+/** A name, key or code in a row: it stays on one line unless it is long. */
+export function Word({ children, mono = false }: { readonly children: string; readonly mono?: boolean }) {
+  const breaks = children.length > CHARACTERS_ON_ONE_LINE ? "break" : "nowrap";
+  return <span className={mono ? `mono small ${breaks}` : breaks}>{children}</span>;
+}
+
+/** A value, or a dash where there is none. */
+export function orDash<Value extends string | number>(
+  value: Value | null | undefined,
+  write: (value: Value) => ReactNode = (known) => known,
+): ReactNode {
+  return value === null || value === undefined ? <span className="muted">–</span> : write(value);
+}
+
+/** An instant in UTC, or how long ago it was. */
+export function Instant({ at, as = "full" }: { readonly at: string | null; readonly as?: "full" | "ago" }) {
+  if (at === null) return <span className="muted">never</span>;
+  return (
+    <time dateTime={at} title={`${at.replace("T", " ").replace("Z", "")} UTC`} className="nowrap">
+      {as === "ago" ? writeAgo(at) : writeInstant(at)}
+    </time>
+  );
+}
+
+interface NamedProperty {
+  /** Null: the record could not be read. */
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+}
+
+/** To a page of the property that a record names. */
+export function PropertyLink({ of, to = "/property" }: { readonly of: NamedProperty; readonly to?: string }) {
+  const { clientCode, propertyCode } = of;
+  if (clientCode === null || propertyCode === null) return <span className="muted">unreadable</span>;
+  return (
+    <Link to={propertyPath(to, { clientCode, propertyCode })}>
+      <Word>{`${clientCode} / ${propertyCode}`}</Word>
+    </Link>
+  );
+}
+
+/** To a request, or to one record of it. */
+export function RequestLink({ requestId, index }: { readonly requestId: string; readonly index?: number }) {
+  return (
+    <Link className="nowrap" to={`/requests/${requestId}${index === undefined ? "" : `/${index}`}`}>
+      request {shortId(requestId)}
+    </Link>
+  );
+}
+
+interface HistoryLinkProps {
+  readonly codes: { readonly clientCode: string; readonly propertyCode: string };
+  readonly resource: Resource;
+  readonly of: string;
+}
+
+/** To the history of a record, by its key. */
+export function HistoryLink({ codes, resource, of }: HistoryLinkProps) {
+  return <Link to={historyPath(codes, resource, of)}>{of}</Link>;
+}
+
+/** A text to copy. */
+export function Copyable({ text, what }: { readonly text: string; readonly what: string }) {
+  const [copied, setCopied] = useState<"yes" | "failed">();
+  const copy = () => {
+    // Pages that are not served securely have no clipboard; the text can still be selected.
+    const done = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+    done.then(
+      () => setCopied("yes"),
+      () => setCopied("failed"),
+    );
+  };
+  return (
+    <div className="copyable">
+      <code data-testid={what}>{text}</code>
+      <Button onClick={copy}>{copied === "yes" ? "Copied" : "Copy"}</Button>
+      <span className="unseen" role="status">
+        {copied === "yes" ? `The ${what} is in the clipboard` : ""}
+        {copied === "failed" ? "It could not be copied: select the text" : ""}
+      </span>
+    </div>
+  );
+}
+
+/** Details that are rendered once they are opened, as they may be long. */
+export function Disclosure({
+  summary,
+  children,
+}: {
+  readonly summary: string;
+  readonly children: ReactNode;
+}) {
+  const [wasOpened, setWasOpened] = useState(false);
+  return (
+    <details onToggle={(event) => setWasOpened((before) => before || event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {wasOpened ? children : null}
+    </details>
+  );
+}
