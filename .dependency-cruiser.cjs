@@ -5,11 +5,11 @@ const PLATFORM = {
   "platform/runtime": ["platform/errors", "platform/db", "platform/telemetry"],
   "platform/telemetry": ["platform/errors", "platform/runtime"],
   "platform/db": ["platform/errors", "platform/telemetry", "platform/runtime"],
-  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry", "service-context.ts", "early-request.ts"],
+  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry", "service-context.ts"],
 };
 const FEATURES = {
-  identity: ["console", "certification/note-wire.ts", "config.ts", "early-request.ts"],
-  ingest: ["identity", "backfill/admission.ts", "certification/note-wire.ts", "early-request.ts"],
+  identity: ["console", "certification/note-wire.ts", "config.ts"],
+  ingest: ["identity", "backfill/admission.ts", "certification/note-wire.ts"],
   apply: ["ingest", "identity/audit.ts"],
   query: ["ingest", "apply", "identity", "console"],
   settings: ["apply/state", "identity", "console"],

@@ -5,6 +5,8 @@
 
 import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
+import { arrangeGrants } from "../src/identity/grants.ts";
+import type { Principal } from "../src/identity/principal.ts";
 import { BatchValidator, weightOf } from "../src/ingest/validate-batch.ts";
 import { recordTemplates } from "./record-templates.ts";
 
@@ -21,6 +23,21 @@ const LIMITS = { recordsMax: 10_000, depthMax: 16 };
 /** A record may have 250,000 values and 8 MiB. */
 const VALUES = 240_000;
 const TEXT_BYTES = 4_000_000;
+
+const { clientCode, propertyCode } = JSON.parse(recordTemplates("reservations")[0] as string) as {
+  clientCode: string;
+  propertyCode: string;
+};
+const CLIENT: Principal = {
+  clientId: "token-cost",
+  scopes: new Set(),
+  grants: arrangeGrants([{ clientCode, propertyCode }]),
+  requestRate: 1,
+  requestBurst: 1,
+  tokenId: "",
+  replyToOrigins: [],
+  certificationId: null,
+};
 
 const reservation = recordTemplates("reservations")[0] as string;
 
@@ -117,17 +134,12 @@ async function read(body: Buffer): Promise<Cost> {
     if (reading) setImmediate(look);
   };
   setImmediate(look);
-  const judge = new BatchValidator("reservations", true);
-  const seen = { records: 0, values: 0 };
-  await readBatchInTurns(body, LIMITS, "reservations", (record) => {
-    seen.records += 1;
-    seen.values += record.values;
-    judge.see(record);
-  });
+  const batch = new BatchValidator("reservations", true, CLIENT, undefined);
+  await readBatchInTurns(body, LIMITS, "reservations", (record) => batch.see(record));
   const ms = performance.now() - from;
   longestMs = Math.max(longestMs, performance.now() - last);
   reading = false;
-  return { ms, longestMs, weight: weightOf(body.length, seen, judge.useless) };
+  return { ms, longestMs, weight: weightOf(body.length, batch.seen, batch.useless) };
 }
 
 async function measure(body: Buffer, rounds: number): Promise<Cost> {

@@ -4,7 +4,7 @@ import { recordAudit } from "../identity/audit.ts";
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
 import { hasScope, type Principal } from "../identity/principal.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
-import { writeScopeOf } from "../ingest/ingest-batch.ts";
+import { writeScopeOf } from "../identity/scopes.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS } from "../query/openapi/read-parameters.ts";

@@ -4,7 +4,7 @@ import type { Principal } from "../identity/principal.ts";
 import type { TokenWatch } from "../identity/token-endpoint.ts";
 import type { HeaderParameters } from "../ingest/header-parameters.ts";
 import type { Acceptance } from "../ingest/log/submission.ts";
-import { type ErrorDetail, ServiceError } from "../platform/errors/registry.ts";
+import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { WireNotes } from "./wire-notes.ts";
 
@@ -16,10 +16,11 @@ const CERTIFIED_WAIT_SECONDS = 3;
 
 /** What is noted of a request to a data endpoint. */
 interface NotedRequest {
-  readonly resource: Resource;
+  readonly endpoint: { readonly resource: Resource };
   readonly raw: IncomingMessage;
-  readonly principal: Principal;
-  readonly parameters?: HeaderParameters;
+  /** Undefined before the request was let in: nothing is noted of it then. */
+  readonly principal: Principal | undefined;
+  readonly parameters: HeaderParameters | undefined;
 }
 
 /** For a client under certification: a batch of it was accepted, and how it came. */
@@ -28,9 +29,10 @@ export function noteAccepted(
   { raw, principal, parameters }: NotedRequest,
   { requestId, repeated }: Acceptance,
 ): void {
-  if (principal.certificationId === null) return;
+  const certificationId = principal?.certificationId ?? null;
+  if (certificationId === null) return;
   if (repeated) {
-    wireNotes.note(principal.certificationId, { kind: "repeated", detail: { requestId } });
+    wireNotes.note(certificationId, { kind: "repeated", detail: { requestId } });
     return;
   }
   const encoding = raw.headers["content-encoding"] ?? null;
@@ -38,29 +40,26 @@ export function noteAccepted(
   const lenient = parameters?.lenient === true;
   if (!keyed && !lenient && encoding === null) return;
   const detail = { requestId, keyed, lenient, encoding: encoding?.slice(0, 16) ?? null };
-  wireNotes.note(principal.certificationId, { kind: "sent", detail });
+  wireNotes.note(certificationId, { kind: "sent", detail });
 }
 
-/** For a client under certification: notes when a batch of it is refused for a reason of its own. */
+/** For a client under certification: a batch of it was refused for a reason of its own. */
 export function noteRefusal(
   { wireNotes }: HttpContext,
-  { principal: { certificationId }, resource }: NotedRequest,
-  taken: Promise<{ readonly kind: string }>,
+  { principal, endpoint: { resource } }: NotedRequest,
+  { status, code, violations = [] }: Refused,
 ): void {
-  if (certificationId === null) return;
-  const refused = (status: number, code: string, violations: readonly ErrorDetail[] = []) => {
-    const detail = { resource, status, code, violations: violations.slice(0, VIOLATIONS_NOTED_MAX) };
-    wireNotes.note(certificationId, { kind: "refused", detail });
-  };
-  taken.then(
-    ({ kind }) => {
-      if (kind === "foreign") refused(403, "foreign-property");
-    },
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.status < 500)
-        refused(error.status, error.code, error.violations);
-    },
-  );
+  const certificationId = principal?.certificationId ?? null;
+  if (certificationId === null || status >= 500) return;
+  const detail = { resource, status, code, violations: violations.slice(0, VIOLATIONS_NOTED_MAX) };
+  wireNotes.note(certificationId, { kind: "refused", detail });
+}
+
+/** What a batch was refused with. */
+interface Refused {
+  readonly status: number;
+  readonly code: string;
+  readonly violations?: readonly ErrorDetail[] | undefined;
 }
 
 /** How long a client that was too fast is to wait, in seconds; of one under certification it is noted. */

@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { waitAfterTooMany } from "../certification/note-wire.ts";
-import { type EarlyRequest, earlyRequestOf } from "../early-request.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { sendError } from "../platform/http/error-body.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { BearerResult } from "./authenticator.ts";
 import { hasScope, type Principal } from "./principal.ts";
@@ -16,16 +14,33 @@ declare module "fastify" {
   }
 }
 
-function refuseEmpty(reply: FastifyReply, status: 401 | 403, challenge: string): FastifyReply {
+/** An answer of zero bytes (spec section 5, rule 8); its header tells the reason (RFC 6750 section 3.1). */
+export class EmptyRefusal extends Error {
+  readonly status: 401 | 403;
+  /** The value of WWW-Authenticate. */
+  readonly challenge: string;
+
+  constructor(status: 401 | 403, challenge: string) {
+    super(challenge);
+    this.status = status;
+    this.challenge = challenge;
+  }
+}
+
+const NO_TOKEN = new EmptyRefusal(401, 'Bearer realm="bellhop"');
+const BAD_TOKEN = new EmptyRefusal(403, 'Bearer error="invalid_token"');
+/** The client has not the scope, or was not granted the property. */
+export const FORBIDDEN = new EmptyRefusal(403, 'Bearer error="insufficient_scope"');
+
+function refuseEmpty(reply: FastifyReply, { status, challenge }: EmptyRefusal): FastifyReply {
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
 
-/** 403 with zero bytes (spec section 5, rule 8); the header tells which (RFC 6750 section 3.1). */
 export function refuseForbidden(
   reply: FastifyReply,
   reason: "invalid_token" | "insufficient_scope",
 ): FastifyReply {
-  return refuseEmpty(reply, 403, `Bearer error="${reason}"`);
+  return refuseEmpty(reply, reason === "invalid_token" ? BAD_TOKEN : FORBIDDEN);
 }
 
 /** The client's request rate as it is announced (IETF draft RateLimit header fields). */
@@ -40,7 +55,7 @@ export function rateFields(
   };
 }
 
-export function announceRate(reply: FastifyReply, principal: Principal, rate: RateResult): void {
+function announceRate(reply: FastifyReply, principal: Principal, rate: RateResult): void {
   const { policy, limit } = rateFields(principal, rate);
   reply.header("ratelimit-policy", policy).header("ratelimit", limit);
 }
@@ -48,37 +63,35 @@ export function announceRate(reply: FastifyReply, principal: Principal, rate: Ra
 /** Scopes of what the nodes answer that are there for reading. */
 const READING: ReadonlySet<string> = new Set(["read", "insight:read", "webhooks"]);
 
-/** Takes one request of the client's rate, of which each node that has its kind of requests gives a part. */
-export function takeRate(
-  { nodes, rateLimiter }: HttpContext,
-  { clientId, requestRate, requestBurst }: Principal,
-  scope: string,
-): RateResult {
-  return rateLimiter.take(clientId, requestRate, requestBurst, nodes(READING.has(scope) ? "read" : "accept"));
-}
+/** Whether a request may pass. Its rate was asked unless it is `refused`. */
+export type Admission =
+  | { readonly kind: "admitted"; readonly principal: Principal; readonly rate: RateResult }
+  | {
+      readonly kind: "limited";
+      readonly principal: Principal;
+      readonly rate: RateResult;
+      readonly error: ServiceError;
+    }
+  | { readonly kind: "refused"; readonly refusal: EmptyRefusal };
 
-/** Answers a request that may not pass: 401 no bearer token, 403 token, 403 scope, 429 rate. Undefined when it may. */
-function refuse(
-  context: HttpContext,
-  scopes: readonly string[],
-  bearer: BearerResult,
-  early: EarlyRequest | undefined,
-  reply: FastifyReply,
-): FastifyReply | undefined {
-  if (bearer.kind === "absent") return refuseEmpty(reply, 401, 'Bearer realm="bellhop"');
-  if (bearer.kind === "invalid") return refuseForbidden(reply, "invalid_token");
+/**
+ * Judges a request by its bearer token, in the contract's order: 401 no token, 403 token, 403 scope (one of several is enough), 429
+ * rate, of which it takes one request; each node that serves its kind of requests grants a part of the rate.
+ */
+export function admit(context: HttpContext, scopes: readonly string[], bearer: BearerResult): Admission {
+  if (bearer.kind === "absent") return { kind: "refused", refusal: NO_TOKEN };
+  if (bearer.kind === "invalid") return { kind: "refused", refusal: BAD_TOKEN };
   const { principal } = bearer;
-  if (!scopes.some((scope) => hasScope(principal, scope)))
-    return refuseForbidden(reply, "insufficient_scope");
+  if (!scopes.some((scope) => hasScope(principal, scope))) return { kind: "refused", refusal: FORBIDDEN };
+  const { clientId, requestRate, requestBurst, certificationId } = principal;
   // The first of several says which kind of request it is.
-  const rate = early?.rate ?? takeRate(context, principal, scopes[0] ?? "");
-  announceRate(reply, principal, rate);
-  if (rate.allowed) return undefined;
+  const nodes = context.nodes(READING.has(scopes[0] ?? "") ? "read" : "accept");
+  const rate = context.rateLimiter.take(clientId, requestRate, requestBurst, nodes);
+  if (rate.allowed) return { kind: "admitted", principal, rate };
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
-    retryAfterSeconds: waitAfterTooMany(context, principal.certificationId, rate.retryAfterSeconds),
+    retryAfterSeconds: waitAfterTooMany(context, certificationId, rate.retryAfterSeconds),
   });
-  context.metrics.errors.inc({ code: error.code });
-  return sendError(reply, error);
+  return { kind: "limited", principal, rate, error };
 }
 
 /** Reads the bearer token of a request, of which there is at most one: two are a fault of framing. */
@@ -90,20 +103,28 @@ export function verifyBearer(
 }
 
 /**
- * A route's first checks, before its body is read, in the contract's order: 401 no bearer token, 403 token, 403 scope,
- * 429 rate. Of several scopes one is enough. Leaves `request.principal`. No promise is made where the token is known already, as it nearly always is.
+ * A route's first checks, before its body is read (`admit`); leaves `request.principal`. No promise is made where the token is known
+ * already, as it nearly always is.
  */
 export function authorize(context: HttpContext, scope: string | readonly string[]) {
   const scopes = typeof scope === "string" ? [scope] : scope;
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    // Who was let in stays so until the answer: what was accepted is answered 202, whatever was revoked meanwhile.
-    const early = earlyRequestOf(request.raw);
-    const bearer = early?.bearer ?? verifyBearer(context, request.headers);
     const settle = (known: BearerResult) => {
-      if (refuse(context, scopes, known, early, reply) !== undefined || known.kind !== "ok") return;
-      request.principal = known.principal;
+      const admission = admit(context, scopes, known);
+      if (admission.kind === "refused") {
+        refuseEmpty(reply, admission.refusal);
+        return;
+      }
+      const { principal, rate } = admission;
+      announceRate(reply, principal, rate);
+      if (admission.kind === "limited") {
+        done(admission.error);
+        return;
+      }
+      request.principal = principal;
       done();
     };
+    const bearer = verifyBearer(context, request.headers);
     if (bearer instanceof Promise) bearer.then(settle, done);
     else settle(bearer);
   };

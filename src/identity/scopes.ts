@@ -18,6 +18,11 @@ export type Scope = (typeof SCOPES)[number];
 const tokenScopes: ReadonlySet<string> = new Set(TOKEN_SCOPES);
 const known: ReadonlySet<string> = new Set(SCOPES);
 
+/** The scope that a client needs to send batches of a resource. */
+export function writeScopeOf(resource: string): string {
+  return `${resource}:write`;
+}
+
 /** True for a scope that can be given to a client. */
 export function isKnownScope(scope: string): scope is Scope {
   return known.has(scope);

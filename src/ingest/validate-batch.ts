@@ -3,7 +3,8 @@ import type { BatchRecord } from "#contract/read-batch.ts";
 import type { Resource } from "#contract/resource.ts";
 import { isAhead, latestSourceTime } from "#contract/source-time.ts";
 import type { Violation } from "#contract/violation.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Admitted } from "../backfill/admission.ts";
+import { type Principal, permits } from "../identity/principal.ts";
 import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";
@@ -85,29 +86,42 @@ export interface ValidatedBatch {
   readonly rejected: readonly RejectedRecord[];
 }
 
+export type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
+
 /** Checks the records of one batch as they are read, and keeps no more of each than where it lies and what is wrong. */
 export class BatchValidator {
   readonly #resource: Resource;
   readonly #lenient: boolean;
+  readonly #principal: Principal;
+  readonly #backfill: Admitted | undefined;
   readonly #records: SubmittedRecord[] = [];
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
   readonly #latest = latestSourceTime(Date.now());
-  readonly #useless = { records: 0, values: 0 };
+  /** All records of the batch. */
+  readonly seen = { records: 0, values: 0 };
+  /** Those that are invalid, or of a time so far ahead that they will be quarantined. */
+  readonly useless = { records: 0, values: 0 };
+  /** The first record that names a property the client was not granted; no record after it is checked. */
+  foreign: ForeignRecord | undefined;
+  /** The index of the first record that is not of the backfill's property. */
+  misplaced: number | undefined;
+  /** The last record whose property is granted. */
+  #granted: ForeignRecord | undefined;
   #total = 0;
 
-  constructor(resource: Resource, lenient: boolean) {
+  constructor(resource: Resource, lenient: boolean, principal: Principal, backfill: Admitted | undefined) {
     this.#resource = resource;
     this.#lenient = lenient;
-  }
-
-  /** Those of the records that were seen that are invalid, or of a time so far ahead that they will be quarantined. */
-  get useless(): SeenRecords {
-    return this.#useless;
+    this.#principal = principal;
+    this.#backfill = backfill;
   }
 
   /** Checks the next record. */
   see(record: BatchRecord): void {
+    this.seen.records += 1;
+    this.seen.values += record.values;
+    if (this.foreign !== undefined || !this.#isPermitted(record)) return;
     const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? VIOLATIONS_KEPT_MAX : 0);
     const found = checkRecord(this.#resource, record, wanted);
     const { index, start, end, clientCode, propertyCode } = record;
@@ -125,9 +139,26 @@ export class BatchValidator {
     }
   }
 
+  /** False for a property that was not granted, as far as the record's codes can be read. Most batches name one: it is looked up once. */
+  #isPermitted({ index, clientCode, propertyCode }: BatchRecord): boolean {
+    if (clientCode === undefined || propertyCode === undefined) return true;
+    const last = this.#granted;
+    if (last?.clientCode === clientCode && last.propertyCode === propertyCode) return true;
+    if (!permits(this.#principal, clientCode, propertyCode)) {
+      this.foreign = { index, clientCode, propertyCode };
+      return false;
+    }
+    this.#granted = { index, clientCode, propertyCode };
+    const of = this.#backfill;
+    // A backfill is of one property: what it brings of another would be counted by nobody.
+    if (of !== undefined && (clientCode !== of.clientCode || propertyCode !== of.propertyCode))
+      this.misplaced ??= index;
+    return true;
+  }
+
   #countUseless({ values }: BatchRecord): void {
-    this.#useless.records += 1;
-    this.#useless.values += values;
+    this.useless.records += 1;
+    this.useless.values += values;
   }
 
   /**

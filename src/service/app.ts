@@ -1,9 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type { ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { DATA_ROUTES, type DataEndpoints } from "../ingest/data-endpoint.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { asServiceError, sendError } from "../platform/http/error-body.ts";
+import { reportError, sendError } from "../platform/http/error-body.ts";
 import { PacedRequest, pacedRequests } from "../platform/http/paced-request.ts";
 import { ReaderGone } from "../platform/http/reader.ts";
 import { leaveBodies } from "../platform/http/receive-body.ts";
@@ -25,15 +32,20 @@ const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
 
-/** The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller. */
-export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyInstance {
-  const { limits } = context;
+/**
+ * The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller, except for
+ * the data endpoints, which answer before the framework sees the request.
+ */
+export function buildApp(
+  context: HttpContext,
+  requestLog: RequestLog,
+  dataEndpoints?: DataEndpoints,
+): FastifyInstance {
+  let draining = false;
+  const isClosing = () => draining || context.isLeaving();
   const app = fastify({
     logger: false,
     genReqId: () => randomUUID(),
-    connectionTimeout: 0,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -43,48 +55,54 @@ export function buildApp(context: HttpContext, requestLog: RequestLog): FastifyI
       reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
       return handleError(context, error, request, reply);
     },
-    http: {
-      IncomingMessage: pacedRequests(),
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      // Checked by `findFramingFault`: Node's own answer has no body.
-      requireHostHeader: false,
-    },
+    serverFactory: (framework) =>
+      makeServer(context, (raw, response) => {
+        // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
+        noteRequest(raw, response);
+        // It gets no answer: the connection ends with the answer before it.
+        if (followsLast(raw)) return;
+        if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
+      }),
   });
-  configureServer(app);
+  app.addHook("preClose", async () => {
+    draining = true;
+  });
   leaveBodies(app);
   // Fastify refuses it without a media type before it looks for the address; it is a method like others that nobody takes.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   app.decorateRequest("principal", undefined);
-  app.decorateRequest("acceptedRequestId", undefined);
   preparePages(app);
-  addHooks(app, context, requestLog);
-  addErrorHandlers(app, context);
+  addHooks(app, requestLog, isClosing);
+  addErrorHandlers(app, context, dataEndpoints === undefined ? [] : DATA_ROUTES);
   return app;
 }
 
-function configureServer({ server }: FastifyInstance): void {
+function makeServer({ limits }: HttpContext, listener: RequestListener): Server {
+  const options = {
+    IncomingMessage: pacedRequests(),
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    // Checked by `findFramingFault`: Node's own answer has no body.
+    requireHostHeader: false,
+  };
+  const server = createServer(options, listener);
   // Node would silently drop headers beyond the two thousandth; their bytes are bounded already.
   server.maxHeadersCount = 0;
   // Node's own answer to an expectation it does not know has no body. RFC 9110 section 10.1.1 allows ignoring it.
-  server.on("checkExpectation", (request, response: ServerResponse) => {
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     server.emit("request", request, response);
   });
-  // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
-  server.prependListener("request", noteRequest);
   server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
+  return server;
 }
 
-function addHooks(app: FastifyInstance, context: HttpContext, requestLog: RequestLog): void {
+function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () => boolean): void {
   // The first, so that a refused request has its time too.
   logRequests(app, requestLog);
   app.addHook("onRequest", (request, reply, done) => {
-    // It gets no answer: the connection ends with the answer before it.
-    if (followsLast(request.raw)) {
-      reply.hijack();
-      return;
-    }
     reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
     if (isLast(request.raw)) reply.header("connection", "close");
     done(faultOf(request.raw) ?? encodedPathFault(request.url));
@@ -94,7 +112,11 @@ function addHooks(app: FastifyInstance, context: HttpContext, requestLog: Reques
     if (!raw.complete && raw instanceof PacedRequest) raw.drain();
     done(null, payload);
   });
-  closeWhenDraining(app, context);
+  // A client that keeps its connection, as most do, would send its next request to a node that is going, or hold up the drain.
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    if (isClosing()) reply.header("connection", "close");
+    done(null, payload);
+  });
 }
 
 /**
@@ -106,23 +128,10 @@ function encodedPathFault(address: string): ServiceError | undefined {
   return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
 }
 
-/**
- * A connection whose last answer leaves once the service was told to stop is closed with it: a client that keeps it open,
- * as most do, would send its next request to a node that is going, or hold up the drain until its time is over.
- */
-function closeWhenDraining(app: FastifyInstance, context: HttpContext): void {
-  let draining = false;
-  app.addHook("preClose", async () => {
-    draining = true;
-  });
-  app.addHook("onSend", (_request, reply, payload, done) => {
-    if (draining || context.isLeaving()) reply.header("connection", "close");
-    done(null, payload);
-  });
-}
-
-function addErrorHandlers(app: FastifyInstance, context: HttpContext): void {
+/** `posts`: addresses that take a POST in front of the framework. */
+function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: readonly string[]): void {
   const routes = new RouteIndex();
+  for (const route of posts) routes.add("POST", route);
   app.addHook("onRoute", ({ method, url, config }) => {
     if (config?.refuses !== true) routes.add(method, url);
   });
@@ -141,14 +150,5 @@ const CLIENT_GONE = 499;
 
 function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   if (thrown instanceof ReaderGone) return reply.code(CLIENT_GONE).send();
-  const error = asServiceError(thrown);
-  context.metrics.errors.inc({ code: error.code });
-  for (const { code } of error.violations ?? []) context.metrics.violations.inc({ code });
-  if (error.status >= 500) {
-    context.log.error(
-      { httpRequestId: request.id, code: error.code, err: error.cause ?? error },
-      "request failed",
-    );
-  }
-  return sendError(reply, error);
+  return sendError(reply, reportError(context, request.id, thrown));
 }

@@ -14,7 +14,7 @@ import { createFailureLimiter } from "../identity/failure-limiter.ts";
 import { createRateLimiter } from "../identity/rate-limiter.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { createBatchMeters } from "../ingest/batch-meters.ts";
-import { registerDataRoutes } from "../ingest/data-routes.ts";
+import { DataEndpoints } from "../ingest/data-endpoint.ts";
 import { AcceptLog } from "../ingest/log/accept-log.ts";
 import { openSealedPayloads, PayloadSealing } from "../ingest/log/payload-sealing.ts";
 import type { SealingKey } from "../ingest/log/postgres-log-writer-session.ts";
@@ -148,11 +148,9 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
-  const app = buildApp(context, requestLog);
-  if (roles.has("accept")) {
-    registerDataRoutes(app, context, requestLog);
-    registerBackfillChanges(app, context);
-  }
+  const accepts = roles.has("accept");
+  const app = buildApp(context, requestLog, accepts ? new DataEndpoints(context, requestLog) : undefined);
+  if (accepts) registerBackfillChanges(app, context);
   if (roles.has("read")) {
     registerReadRoutes(app, context);
     registerBackfillReads(app, context);
@@ -178,7 +176,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     });
   }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
-  if (roles.has("accept")) await registerAuth(authApp, parts, context);
+  if (accepts) await registerAuth(authApp, parts, context);
   stops.push(() =>
     Promise.race([
       Promise.all([...new Set([app, authApp])].map((listener) => listener.close())),

@@ -5,10 +5,10 @@ import { type Answer, startTestService, type TestService } from "../support/serv
 import { until } from "../support/until.ts";
 
 const PATH = "/api/public/v1/inventories";
-/** An address that names the same route, but not to the letter: the framework takes it. */
-const BY_THE_FRAMEWORK = `${PATH}?by=the-framework`;
+/** Another spelling of the same address. */
+const WITH_QUERY = `${PATH}?a=query`;
 
-/** What differs from answer to answer, whoever gives it. */
+/** What differs from answer to answer, whatever it answers. */
 const OWN = new Set(["date", "x-request-id", "ratelimit", "location"]);
 
 function comparable({ status, headers, text }: Answer): unknown {
@@ -16,7 +16,7 @@ function comparable({ status, headers, text }: Answer): unknown {
   return { status, fields: fields.sort(), text: text.replace(/[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[^"]*/g, "…") };
 }
 
-describe("data requests taken ahead of the framework", () => {
+describe("data requests, which are answered in front of the framework,", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -40,20 +40,35 @@ describe("data requests taken ahead of the framework", () => {
     ["a property that was not granted", {}, [inventoryRecord({ clientCode: "OTHER" })]],
   ];
   for (const [name, headers, body] of CASES) {
-    test(`are answered as the framework answers: ${name}`, async () => {
-      const [ahead, framework] = [
-        await service.send("POST", PATH, {
-          headers: { "content-type": "application/json", ...headers },
-          body,
-        }),
-        await service.send("POST", BY_THE_FRAMEWORK, {
-          headers: { "content-type": "application/json", ...headers },
-          body,
-        }),
-      ];
-      assert.deepEqual(comparable(ahead), comparable(framework));
+    test(`are answered alike with a query in their address: ${name}`, async () => {
+      const options = { headers: { "content-type": "application/json", ...headers }, body };
+      const exact = await service.send("POST", PATH, options);
+      const withQuery = await service.send("POST", WITH_QUERY, options);
+      assert.deepEqual(comparable(withQuery), comparable(exact));
     });
   }
+
+  test("are refused as the framework refuses: the same fields, without a token, with a forged one and with an error", async () => {
+    for (const headers of [{ authorization: "" }, { authorization: "Bearer a.b.c" }]) {
+      const ours = await service.send("POST", PATH, { headers, body: [] });
+      const framework = await service.send("GET", PATH, { headers });
+      assert.deepEqual(comparable(ours), comparable(framework));
+    }
+    const names = ({ status, headers }: Answer) => [status, [...headers.keys()].sort()];
+    const ours = await service.post("inventories", [{}]);
+    const framework = await service.get(`${PATH}?unknown=1`);
+    assert.deepEqual(names(ours), names(framework));
+    assert.deepEqual([ours.headers.get("content-type")], [framework.headers.get("content-type")]);
+  });
+
+  test("are the only requests taken there: other methods and addresses have the framework's 404 and 405", async () => {
+    const put = await service.send("PUT", PATH, { body: [] });
+    assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
+    const options = await service.send("OPTIONS", PATH);
+    assert.deepEqual([options.status, options.headers.get("allow")], [405, "GET, HEAD, POST"]);
+    for (const path of [`${PATH}/`, `${PATH}s`, PATH.replace("inv", "%69nv"), PATH.toUpperCase()])
+      assert.equal((await service.send("POST", path, { body: [] })).status, 404, path);
+  });
 
   test("take one request of the client's rate each, refused or not, and are refused beyond it", async () => {
     const client = await service.newClient({ requestRate: 1, requestBurst: 100_000 });

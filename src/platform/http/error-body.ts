@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
+import type { HttpContext } from "../../service-context.ts";
 import { isDatabaseOutage } from "../db/database-outage.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
 
@@ -40,21 +41,42 @@ export function errorBody(error: PublicError): ErrorBody {
   };
 }
 
-/** Sends an error as its registry says; `Retry-After` in whole seconds where it is worth trying again. */
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/** `Retry-After` of an error that is worth trying again, in whole seconds. */
+export function retryAfterOf({ retryAfterSeconds }: PublicError): string | undefined {
+  return retryAfterSeconds === undefined ? undefined : String(Math.ceil(retryAfterSeconds));
+}
+
+/** Sends an error as its registry says. */
 export function sendError(reply: FastifyReply, error: PublicError): FastifyReply {
-  if (error.retryAfterSeconds !== undefined)
-    reply.header("retry-after", String(Math.ceil(error.retryAfterSeconds)));
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
   return reply
     .code(error.status)
-    .type("application/json; charset=utf-8")
+    .type(JSON_TYPE)
     .send(JSON.stringify(errorBody(error)));
+}
+
+/** What was thrown while a request was answered, as the error to answer with: it is counted, and logged where it is a fault of ours. */
+export function reportError(
+  { log, metrics }: Pick<HttpContext, "log" | "metrics">,
+  httpRequestId: string,
+  thrown: unknown,
+): ServiceError {
+  const error = asServiceError(thrown);
+  metrics.errors.inc({ code: error.code });
+  for (const { code } of error.violations ?? []) metrics.violations.inc({ code });
+  if (error.status >= 500)
+    log.error({ httpRequestId, code: error.code, err: error.cause ?? error }, "request failed");
+  return error;
 }
 
 /**
  * Anything that was thrown, as an error with a public face. A database that is away is 503, to be tried again; what is
  * not ours otherwise becomes Internal. Causes are logged.
  */
-export function asServiceError(error: unknown): ServiceError {
+function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isDatabaseOutage(error)) {
     return new ServiceError("bellhop.accept.Unavailable", {

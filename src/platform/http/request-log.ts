@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { earlyRequestOf } from "../../early-request.ts";
 import type { HttpContext } from "../../service-context.ts";
 import {
   longestWait,
@@ -18,8 +17,6 @@ declare module "fastify" {
     startedAtMs: number;
     /** Undefined where no hook ran. */
     waits: RequestWaits | undefined;
-    /** Of a batch, once it was let in. */
-    trace: MaybeTrace;
   }
 }
 
@@ -38,11 +35,12 @@ export interface LoggedRequest {
   /** The UUID a batch was answered with. */
   readonly acceptedRequestId: string | undefined;
   readonly correlationId: string | string[] | undefined;
-  /** Who asked; said only where the answer is a refusal, as the addresses of partners who do nothing wrong are nobody's business. */
-  readonly address?: string;
 }
 
-/** Whoever is answered so may be guessing, or a partner who has to be told. */
+/**
+ * The log line says who asked only where the answer is one of these: a client that may be guessing, or a partner who has to be told.
+ * The addresses of partners who do nothing wrong are nobody's business.
+ */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
@@ -67,27 +65,29 @@ export class RequestLog {
     this.#context = context;
   }
 
-  /** The address of whoever sent it. */
-  addressOf(raw: IncomingMessage): string {
-    return this.#context.clientAddress(raw);
-  }
-
-  /** `describe` is called when the response is over: soon after, when it was already. */
+  /** To be called before the response is written. `describe` is called when it is over: soon after, when it was already. */
   whenOver(response: ServerResponse, describe: () => LoggedRequest): void {
     const sentAtMs = performance.now();
+    // A connection that has ended does not know its address any more.
+    const address = REFUSALS.has(response.statusCode) ? this.#context.clientAddress(response.req) : undefined;
     const over = () => {
       const request = describe();
       const overAtMs = performance.now();
       if (request.waits !== undefined)
         request.waits.answer = waitForClient(request.startedAtMs, request.waits, sentAtMs, overAtMs);
-      this.#write(response, request, overAtMs);
+      this.#write(response, request, address, overAtMs);
     };
     if (response.closed) setImmediate(over);
     else response.once("close", over);
   }
 
-  #write(response: ServerResponse, request: LoggedRequest, overAtMs: number): void {
-    const { method, route, acceptedRequestId, clientId, correlationId, address } = request;
+  #write(
+    response: ServerResponse,
+    request: LoggedRequest,
+    address: string | undefined,
+    overAtMs: number,
+  ): void {
+    const { method, route, acceptedRequestId, clientId, correlationId } = request;
     const { statusCode } = response;
     const elapsedMs = overAtMs - request.startedAtMs;
     const meters = this.#metersOf(method, route, statusCode);
@@ -105,7 +105,7 @@ export class RequestLog {
         ...(response.writableFinished ? {} : { clientGone: true }),
         ...(clientId === undefined ? {} : { clientId }),
         ...(acceptedRequestId === undefined ? {} : { requestId: acceptedRequestId }),
-        ...(address === undefined || !REFUSALS.has(statusCode) ? {} : { address }),
+        ...(address === undefined ? {} : { address }),
         ...(correlationId === undefined ? {} : { correlationId: String(correlationId).slice(0, 128) }),
         ...(traceId === undefined ? {} : { traceId }),
       },
@@ -175,20 +175,16 @@ export function logRequests(app: FastifyInstance, requestLog: RequestLog): void 
   // Fastify measures `reply.elapsedTime` only where it has an `onResponse` hook: it is 0 otherwise.
   app.decorateRequest("startedAtMs", Number.NaN);
   app.decorateRequest("waits", undefined);
-  app.decorateRequest("trace", undefined);
   app.addHook("onRequest", (request, _reply, done) => {
-    const early = earlyRequestOf(request.raw);
-    request.startedAtMs = early?.startedAtMs ?? performance.now();
-    request.waits = early?.waits ?? noWaits();
+    request.startedAtMs = performance.now();
+    request.waits = noWaits();
     runWithWaits(request.waits, done);
   });
   app.addHook("onSend", (request, reply, payload, done) => {
     // A fault while an answer is made sends another one in its place.
     if (!seen.has(reply.raw)) {
       seen.add(reply.raw);
-      // A connection that has ended does not know its address any more.
-      const address = requestLog.addressOf(request.raw);
-      requestLog.whenOver(reply.raw, () => ({ ...describe(request), address }));
+      requestLog.whenOver(reply.raw, () => describe(request));
     }
     done(null, payload);
   });
@@ -203,10 +199,10 @@ function describe(request: FastifyRequest): LoggedRequest {
     // The router refuses an address that it cannot decode before any hook has run.
     startedAtMs: Number.isNaN(startedAtMs) ? performance.now() : startedAtMs,
     waits,
-    trace: request.trace,
+    trace: undefined,
     traceparent: request.headers["traceparent"],
     clientId: request.principal?.clientId,
-    acceptedRequestId: request.acceptedRequestId,
+    acceptedRequestId: undefined,
     correlationId: request.headers["x-correlation-id"],
   };
 }
