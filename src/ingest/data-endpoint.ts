@@ -7,6 +7,7 @@ import { errorBody, JSON_TYPE, reportError, retryAfterOf } from "../platform/htt
 import { PacedRequest } from "../platform/http/paced-request.ts";
 import { COMMON_HEADERS, isLast } from "../platform/http/refuse-connection.ts";
 import type { RequestLog } from "../platform/http/request-log.ts";
+import { pathOf } from "../platform/http/route-index.ts";
 import type { HttpContext } from "../service-context.ts";
 import { prefersText } from "./header-parameters.ts";
 import { acceptPost } from "./pipeline.ts";
@@ -24,11 +25,10 @@ export const DATA_ROUTES: readonly string[] = [...ENDPOINTS.keys()];
 
 const COMMON_FIELDS: readonly string[] = Object.entries(COMMON_HEADERS).flat();
 
-/** The endpoint that an address names, with a query or with the host before it (RFC 9112 section 3.2.2) too. */
 function endpointOf(address: string): Endpoint | undefined {
   const exact = ENDPOINTS.get(address);
   if (exact !== undefined || (address.startsWith("/") && !address.includes("?"))) return exact;
-  return ENDPOINTS.get(address.replace(/^https?:\/\/[^/?]*/, "").split("?", 1)[0] ?? "");
+  return ENDPOINTS.get(pathOf(address));
 }
 
 /** An answer: its status, its own header fields (name, value, name, value …) and its body. */

@@ -1,3 +1,8 @@
+/** The path of a request's target, which may name the whole address (RFC 9112 section 3.2.2), as the router takes it too. */
+export function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
+}
+
 /** Which methods an address takes: for 405 with Allow, which must tell a known address from an unknown one. */
 export class RouteIndex {
   readonly #routes: { readonly segments: readonly string[]; readonly methods: Set<string> }[] = [];
@@ -15,9 +20,7 @@ export class RouteIndex {
 
   /** The methods of an address, in alphabetical order; empty when there is nothing there. */
   methodsOf(address: string): string[] {
-    // A request may name the whole address (RFC 9112 section 3.2.2), which the router takes too.
-    const path = address.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
-    const segments = path.split("/");
+    const segments = pathOf(address).split("/");
     const methods = new Set<string>();
     for (const route of this.#routes) {
       const matches =
