@@ -1,6 +1,5 @@
 import type pg from "pg";
-import { UnstorableFact } from "#contract/facts-text.ts";
-import { UnreadableRecord } from "#contract/record-reading.ts";
+import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
 import { isDataError, isMissingWindow } from "../platform/db/sql-state.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";

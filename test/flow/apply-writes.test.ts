@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { UnstorableFact } from "#contract/facts-text.ts";
 import { readRecord } from "#contract/read-record.ts";
-import { UnreadableRecord } from "#contract/record-reading.ts";
+import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
 import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/isolate-bad-records.ts";
 import type { ApplicableRecord } from "../../src/apply/record.ts";

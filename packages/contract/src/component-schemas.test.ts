@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { Compile } from "typebox/schema";
 import { COMPONENT_NAMES, componentSchemas } from "./component-schemas.ts";
 import { RESOURCES } from "./resource.ts";
-import { isValidRecord } from "./schema/record-schemas.ts";
-import { changed, fullRecord, leastRecord } from "./test-records.ts";
+import { changed, fullRecord, isValidRecord, leastRecord } from "./test-records.ts";
 
 type Schema = Record<string, unknown>;
 

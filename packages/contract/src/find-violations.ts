@@ -44,8 +44,8 @@ export class ViolationList {
 }
 
 /**
- * Walks a record beside its schema and reports all that is wrong with it. It runs only on records that the compiled check
- * refuses, and must agree with that check (a property test holds the two together). Only the fields that the schema names
+ * Walks a record beside its schema and reports all that is wrong with it. It runs only on records that `walkRecord` is not sure
+ * of, and must agree with it (property tests hold the two together). Only the fields that the schema names
  * are walked, so every step of a pointer is a name of the contract. `required`: the value is a field that must be there.
  */
 export function findViolations(

@@ -1,21 +1,9 @@
 import { hash } from "node:crypto";
 import { microsecondTimestamp } from "./calendar.ts";
 import { integerValue } from "./decimal.ts";
-import {
-  arrayField,
-  arrayFields,
-  booleanElement,
-  dateElement,
-  decimalElement,
-  field,
-  integerElement,
-  rowText,
-  textElement,
-  textField,
-  timeField,
-} from "./facts-text.ts";
 import { GROUP_BLOCKS_MAX } from "./insight-bounds.ts";
 import { ALL_NAMES, inspectElement } from "./inspect-element.ts";
+import { parsedSpans } from "./parsed-facts.ts";
 import {
   type FactsText,
   type RecordContent,
@@ -26,109 +14,14 @@ import type { Resource } from "./resource.ts";
 import { HAS_LONG_NUMBER } from "./scan-element.ts";
 import { SoughtMembers, scanRecord } from "./scan-record.ts";
 import type { Group, GroupBlock } from "./schema/group.ts";
-import type { Inventory, RoomTypeInventory } from "./schema/inventory.ts";
-import type { DailyRevenue, Reservation, RoomStay } from "./schema/reservation.ts";
+import type { Inventory } from "./schema/inventory.ts";
+import type { Reservation } from "./schema/reservation.ts";
+import type { RecordSpans } from "./walk-spans.ts";
 import { warnOfInventory } from "./warn-of-inventory.ts";
 import { warnOfNegative } from "./warn-of-negative.ts";
 import { warnOfReservation } from "./warn-of-reservation.ts";
 import { WarningList } from "./warning.ts";
-
-interface RateOfStay {
-  readonly stayIndex: number;
-  readonly rate: NonNullable<RoomStay["rates"]>[number];
-}
-
-/** The columns of `bellhop.reservation_facts` with an entry a room stay, in their order. */
-const OF_STAY = [
-  (stay: RoomStay) => dateElement(stay.arrivalDate),
-  (stay: RoomStay) => dateElement(stay.departureDate),
-  (stay: RoomStay) => textElement(stay.roomTypeCode),
-  (stay: RoomStay) => textElement(stay.bookedRoomTypeCode),
-  (stay: RoomStay) => textElement(stay.marketSegmentCode),
-  (stay: RoomStay) => textElement(stay.groupBlockCode),
-  (stay: RoomStay) => textElement(stay.sourceBookingCode),
-  (stay: RoomStay) => textElement(stay.rateCode),
-  (stay: RoomStay) => textElement(stay.currencyCode),
-  (stay: RoomStay) => integerElement(stay.numberOfAdults),
-  (stay: RoomStay) => integerElement(stay.numberOfChildren),
-];
-/** With an entry a rate of any stay. */
-const OF_RATE = [
-  ({ stayIndex }: RateOfStay) => String(stayIndex),
-  ({ rate }: RateOfStay) => dateElement(rate.startDate),
-  ({ rate }: RateOfStay) => dateElement(rate.endDate),
-  ({ rate }: RateOfStay) => decimalElement(rate.rateValue),
-  ({ rate }: RateOfStay) => decimalElement(rate.grossRateValue),
-];
-/** With an entry a daily revenue. */
-const OF_DAY = [
-  (day: DailyRevenue) => dateElement(day.occupancyDate),
-  (day: DailyRevenue) => decimalElement(day.netRoomRevenue),
-  (day: DailyRevenue) => decimalElement(day.netFoodRevenue),
-  (day: DailyRevenue) => decimalElement(day.netBeverageRevenue),
-  (day: DailyRevenue) => decimalElement(day.netOtherRevenue),
-  (day: DailyRevenue) => decimalElement(day.netTicketPrice),
-  (day: DailyRevenue) => decimalElement(day.ticketPrice),
-  (day: DailyRevenue) => decimalElement(day.netTotalRevenue),
-  (day: DailyRevenue) => decimalElement(day.grossTotalRevenue),
-];
-
-function ratesOf(record: Reservation): RateOfStay[] {
-  const rates: RateOfStay[] = [];
-  record.roomStays.forEach((stay, stayIndex) => {
-    for (const rate of stay.rates ?? []) rates.push({ stayIndex, rate });
-  });
-  return rates;
-}
-
-/** The text of a `bellhop.reservation_facts`. */
-export function reservationFacts(record: Reservation): string {
-  return rowText([
-    textField(record.confirmationNumber),
-    timeField(record.bookingDateTime),
-    timeField(record.cancellationDateTime),
-    field(integerElement(record.numberOfRooms)),
-    textField(record.multiReservationId),
-    textField(record.shareId),
-    textField(record.channel),
-    textField(record.nationality),
-    ...arrayFields(record.roomStays, OF_STAY),
-    ...arrayFields(ratesOf(record), OF_RATE),
-    ...arrayFields(record.stayRevenue?.daily ?? [], OF_DAY),
-  ]);
-}
-
-type Block = Group["groupBlocks"][number];
-
-/** The columns of `bellhop.group_facts` with an entry a group block, in their order. */
-const OF_BLOCK = [
-  (block: Block) => dateElement(block.occupancyDate),
-  (block: Block) => textElement(block.roomTypeCode),
-  (block: Block) => integerElement(block.blocks),
-  (block: Block) => integerElement(block.pickup),
-  (block: Block) => integerElement(block.originalBlocks),
-  (block: Block) => decimalElement(block.singlePersonRate),
-  (block: Block) => decimalElement(block.twoPersonRate),
-  (block: Block) => textElement(block.currencyCode),
-];
-
-/** The text of a `bellhop.group_facts`. */
-export function groupFacts(record: Group): string {
-  return rowText([
-    textField(record.name),
-    textField(record.masterGroupCode),
-    field(dateElement(record.bookingDate)),
-    field(dateElement(record.startDate)),
-    field(dateElement(record.endDate)),
-    field(integerElement(record.cutoffDays)),
-    field(dateElement(record.cutoffDate)),
-    textField(record.groupTypeCode),
-    textField(record.pickupTypeCode),
-    textField(record.marketSegmentCode),
-    textField(record.rateCode),
-    ...arrayFields(record.groupBlocks, OF_BLOCK),
-  ]);
-}
+import { factsBytesMax, writeFacts } from "./write-facts.ts";
 
 const COUNTS = [
   "blocks",
@@ -165,30 +58,6 @@ export function warnOfGroup(record: Group, warnings: WarningList): void {
       warnings.add("group.outside-dates", [...path, "occupancyDate"], message);
     }
   }
-}
-
-/** The columns of `bellhop.inventory_facts` with an entry a room type that tell of its rooms, in their order. */
-const OF_ROOMS = [
-  (room: RoomTypeInventory) => integerElement(room.roomTypeCapacity),
-  (room: RoomTypeInventory) => integerElement(room.roomsNotAvailableMaintenance),
-  (room: RoomTypeInventory) => integerElement(room.roomsNotAvailableOther),
-  (room: RoomTypeInventory) => integerElement(room.roomsSold),
-  (room: RoomTypeInventory) => integerElement(room.transientSold),
-  (room: RoomTypeInventory) => integerElement(room.groupSold),
-];
-
-/** The text of a `bellhop.inventory_facts`: virtual room types last. */
-function inventoryFacts(record: Inventory): string {
-  const virtual = record.virtualRoomTypeInventories ?? [];
-  const rooms =
-    virtual.length === 0 ? record.roomTypeInventories : [...record.roomTypeInventories, ...virtual];
-  const firstVirtual = record.roomTypeInventories.length;
-  return rowText([
-    field(dateElement(record.occupancyDate)),
-    arrayField(rooms, (room) => textElement(room.roomTypeCode)),
-    arrayField(rooms, (_, at) => booleanElement(at >= firstVirtual)),
-    ...arrayFields(rooms, OF_ROOMS),
-  ]);
 }
 
 const HASH_DIGITS = 32;
@@ -261,23 +130,28 @@ function textAt(bytes: Buffer, values: readonly number[], sought: number): strin
     : bytes.toString("utf8", start + 1, end - 1);
 }
 
-/** A text that is made when its size is asked for. */
+/** Facts that are made when their size is asked for. */
 class MadeFacts implements FactsText {
-  readonly #make: () => string;
-  #text: string | undefined;
+  readonly #resource: Resource;
+  readonly #record: Inventory | Reservation | Group;
+  #made: RecordSpans | undefined;
 
-  constructor(make: () => string) {
-    this.#make = make;
+  constructor(resource: Resource, record: Inventory | Reservation | Group) {
+    this.#resource = resource;
+    this.#record = record;
   }
 
   bytesMax(): number {
-    this.#text ??= this.#make();
-    // A UTF-16 unit takes at most three bytes as UTF-8.
-    return this.#text.length * 3;
+    return factsBytesMax(this.#spans());
   }
 
   write(to: Buffer, at: number): number {
-    return at + to.write(this.#text ?? this.#make(), at, "utf8");
+    return writeFacts(this.#resource, this.#spans(), to, at);
+  }
+
+  #spans(): RecordSpans {
+    this.#made ??= parsedSpans(this.#resource, this.#record);
+    return this.#made;
   }
 }
 
@@ -313,7 +187,7 @@ function inventoryContent(record: Inventory): RecordContent {
     fromDate: record.occupancyDate,
     toDate: record.occupancyDate,
     roomTypeCodes: inventoryRoomTypes(record),
-    facts: new MadeFacts(() => inventoryFacts(record)),
+    facts: new MadeFacts("inventories", record),
     warnings: warnings.toArray(),
   };
 }
@@ -326,7 +200,7 @@ function reservationContent(record: Reservation): RecordContent {
     fromDate: firstArrival(record),
     toDate: lastDeparture(record),
     roomTypeCodes: distinct(record.roomStays, (stay) => stay.roomTypeCode),
-    facts: new MadeFacts(() => reservationFacts(record)),
+    facts: new MadeFacts("reservations", record),
     warnings: warnings.toArray(),
   };
 }
@@ -339,7 +213,7 @@ function groupContent(record: Group): RecordContent {
     fromDate: record.startDate,
     toDate: record.endDate,
     roomTypeCodes: distinct(record.groupBlocks, (block) => block.roomTypeCode),
-    facts: new MadeFacts(() => groupFacts(record)),
+    facts: new MadeFacts("groups", record),
     warnings: warnings.toArray(),
   };
 }

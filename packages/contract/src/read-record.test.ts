@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { checkRecord } from "./check-record.ts";
-import { UnstorableFact } from "./facts-text.ts";
 import { readRecord } from "./read-record.ts";
+import { UnstorableFact } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factColumns, factsText, readFacts } from "./test-facts.ts";
 import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";

@@ -48,3 +48,9 @@ export interface RecordReading {
 
 /** The bytes are no valid record, although they were accepted: a fault of ours (a rule that changed), or damage. */
 export class UnreadableRecord extends Error {}
+
+/**
+ * A value that its type in PostgreSQL would not read. Records are checked before, so this is a fault of ours; it is found
+ * before the text is stored, since a text that cannot be read would fail every view over it.
+ */
+export class UnstorableFact extends Error {}

@@ -13,7 +13,8 @@ import {
 } from "./redact-record.ts";
 import { RESOURCES } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
-import { isValidRecord, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { isValidRecord } from "./test-records.ts";
 
 /** Paths of all fields of a schema, with `*` for the items of a list. */
 function pathsOf(schema: FieldSchema, path = ""): [string, FieldSchema][] {

@@ -1,4 +1,5 @@
 // Records for the tests of this folder, made from the examples of the schemas, so that a new field is tested by being there.
+import { findViolations, ViolationList } from "./find-violations.ts";
 import type { BatchRecord } from "./read-batch.ts";
 import { readBatch } from "./read-batch.ts";
 import type { Resource } from "./resource.ts";
@@ -53,4 +54,11 @@ export function recordsOf(text: string | Buffer): readonly BatchRecord[] {
 /** The one record of a batch of a value. */
 export function recordOf(value: unknown): BatchRecord {
   return recordsOf(`[${JSON.stringify(value)}]`)[0] as BatchRecord;
+}
+
+/** Whether a value is a valid record of a resource. */
+export function isValidRecord(resource: Resource, value: unknown): boolean {
+  const found = new ViolationList(0, 1, [], 0);
+  findViolations(RECORD_SCHEMAS[resource], value, found);
+  return found.total === 0;
 }

@@ -95,7 +95,7 @@ const WHOLE_DIGITS_MAX = 9;
 /** A quarter of a million numbers: those of some hundreds of records. */
 const SLAB_NUMBERS = 262_144;
 /** Facts of a column of an item that are not in its record's bytes: `NULL,` or `,\"\"`, or the place of a stay. */
-const COLUMN_BYTES = 8;
+export const COLUMN_BYTES = 8;
 
 /** What a byte of a text is: it means itself in rows and arrays, has to be quoted there, or ends what can be told here. */
 const PLAIN = 0;

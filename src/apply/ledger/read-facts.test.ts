@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { arrayFields, rowText, textElement, textField } from "#contract/facts-text.ts";
+import { arrayFields, rowText, textElement, textField } from "#contract/test-facts.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
 
 const text = fc.option(

@@ -1,5 +1,5 @@
 /**
- * Reads the text of facts (`contract/facts-text.ts`) back: what is stored of a version that is to be taken off the books
+ * Reads the text of facts (`contract/write-facts.ts`) back: what is stored of a version that is to be taken off the books
  * again. Understood is what `rowText` and its like write, and what PostgreSQL wrote when texts were made of columns (migration
  * 0005): it doubles marks that we escape.
  */

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { groupFacts, reservationFacts } from "#contract/parsed-record.ts";
 import { readRecord } from "#contract/read-record.ts";
-import type { Group } from "#contract/schema/group.ts";
 import type { Reservation } from "#contract/schema/reservation.ts";
+import { parsedFacts } from "#contract/test-facts.ts";
 import { groupNights } from "./content-nights.ts";
 import type { NightRun } from "./night-run.ts";
 import { type Money, textOfMoney } from "./night-run.ts";
@@ -118,7 +117,7 @@ test("the runs of a reservation, laid out, are its nights one by one, from its b
     const whole = { ...record, ...head, lastModifiedDateTime: "2026-01-01T00:00:00Z" };
     const { facts, status } = readRecord("reservations", Buffer.from(JSON.stringify(whole))).content();
     if (facts.spans !== undefined) walked += 1;
-    for (const source of [facts.spans, reservationFacts(record)]) {
+    for (const source of [facts.spans, parsedFacts("reservations", record)]) {
       if (source === undefined) continue;
       const { runs, shareId } = reservationNights(source, status);
       for (const { codes } of runs) assert.deepEqual([codes.channel, codes.status], ["WEB", "CONFIRMED"]);
@@ -142,7 +141,7 @@ test("a reservation of more nights than insight counts has none, whichever of it
       roomTypeCode: "DLX",
     }));
     const record = { shareId: "S-1", roomStays } as unknown as Reservation;
-    const { shareId, runs } = reservationNights(reservationFacts(record), null);
+    const { shareId, runs } = reservationNights(parsedFacts("reservations", record), null);
     assert.equal(shareId, "S-1");
     return runs.reduce((sum, { nights }) => sum + nights, 0);
   };
@@ -156,7 +155,7 @@ test("a reservation of more nights than insight counts has none, whichever of it
 test("a group of more blocks than insight counts has none", () => {
   const blocksOf = (count: number) => {
     const groupBlocks = Array(count).fill({ occupancyDate: dateOf(FIRST), roomTypeCode: "DLX", blocks: 1 });
-    return groupNights(groupFacts({ groupBlocks } as unknown as Group), "DEFINITE", "G1").length;
+    return groupNights(parsedFacts("groups", { groupBlocks }), "DEFINITE", "G1").length;
   };
   assert.equal(blocksOf(11_000), 11_000);
   assert.equal(blocksOf(11_001), 0);
@@ -173,7 +172,7 @@ test("nights that are alike make one run, however long", () => {
       },
     ],
   } as unknown as Reservation;
-  const { runs } = reservationNights(reservationFacts(record), null);
+  const { runs } = reservationNights(parsedFacts("reservations", record), null);
   assert.deepEqual(
     runs.map(({ nights, roomRevenue }) => [nights, textOfMoney(roomRevenue ?? 0)]),
     [[1_100, "80"]],
