@@ -11,7 +11,7 @@ import { parseArgs, promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "vite";
 
-const root = fileURLToPath(new URL(".//", import.meta.url));
+const root = fileURLToPath(new URL("./", import.meta.url));
 const { values } = parseArgs({
   options: { out: { type: "string", default: "dist" }, watch: { type: "boolean", default: false } },
 });

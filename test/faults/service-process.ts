@@ -205,7 +205,7 @@ export class ServiceProcess {
   #planted(): string[] {
     const { plant, imports = [] } = this.#options;
     const planted =
-      plant === undefined ? imports : [new URL(`.//plant.ts?fault=${plant}`, import.meta.url).href];
+      plant === undefined ? imports : [new URL(`./plant.ts?fault=${plant}`, import.meta.url).href];
     return planted.flatMap((module) => ["--import", module]);
   }
 }

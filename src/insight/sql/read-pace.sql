@@ -5,7 +5,7 @@
 -- Of the cells from ($11 … $14) on the first $15.
 -- A run of nights reaches each of them one day later than the one before, so that on the axis of days it is a run, too: only
 -- its ends are summed (`slope`), and what is told at one day (`level`). The curve at a day is the sum of the levels at
--- that day and above, and of the slopes' running sum (src/insight/booking-curve.ts).
+-- that day and above, and of the slopes' running sum (src/insight/pace.ts).
 -- Shared rooms are settled by night and day. Plan: as read-on-the-books, but only the dimensions of the entries that were found.
 with entry as materialized (
   select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,

@@ -90,7 +90,7 @@ export interface SessionSource {
 
 /**
  * The pg configuration of a session of the service. `synchronousCommit` is left out only while the server's own level
- * is still being asked for (`src/platform/db/server-checks.ts`). Options that the address itself carries come first, so ours win.
+ * is still being asked for (`src/operations/doctor/server-checks.ts`). Options that the address itself carries come first, so ours win.
  */
 export function clientConfig(address: ServerAddress, synchronousCommit?: DurableCommit): pg.ClientConfig {
   const shared = {

@@ -27,7 +27,7 @@ describe("memory that threads share", () => {
   it("loses no step of any thread", async () => {
     const sum = new SharedArrayBuffer(16);
     const table = SharedTable.allocate(SHAPE);
-    const modules = new URL(".//", import.meta.url).href;
+    const modules = new URL("./", import.meta.url).href;
     const workerData = { modules, sum, table, shape: SHAPE, steps: STEPS };
     const source = new URL(`data:text/javascript,${encodeURIComponent(ADDING)}`);
     const workers = Array.from({ length: THREADS }, () => new Worker(source, { workerData }));
