@@ -118,8 +118,7 @@ async function writeAssets(): Promise<Record<string, string>> {
   const script = (name: string, file: string, imports: Readonly<Record<string, string>> = {}) => {
     const code = stripTypeScriptTypes(readText(`packages/docs/${file}`));
     const linked = Object.entries(imports).reduce(
-      (linking, [from, to]) =>
-        linking.replace(`from "${from}"`, `from "./${assets[to]?.split("/").at(-1)}"`),
+      (linking, [from, to]) => linking.replace(`from "${from}"`, `from "./${assets[to]?.split("/").at(-1)}"`),
       code,
     );
     add(name, linked);
