@@ -147,9 +147,9 @@ test("in a log of which few buckets have all, the next of the others is found wi
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
       ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
       ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],
-      ["survey/sql/survey-backlog.sql", [logWriters]],
+      ["operations/metrics/sql/survey-backlog.sql", [logWriters]],
       ["console/sql/read-lag.sql", [100, logWriters]],
-      ["apply/sql/retire-lanes.sql", []],
+      ["apply/sql/retire-log-writers.sql", []],
     ] as const)
       assert.equal(await passedOver(file, values), 0, file);
   } finally {

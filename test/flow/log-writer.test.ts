@@ -63,7 +63,7 @@ describe("the accept log", () => {
     assert.equal(one?.bytes.toString(), JSON.stringify(records[321]));
   });
 
-  test("refuses with 503 what a lost connection leaves unknown, opens a new log_writer, and retires the old one", async () => {
+  test("refuses with 503 what a lost connection leaves unknown, opens a new log writer, and retires the old one", async () => {
     const logWritersBefore = await bench.rows<{ log_writer_id: string; backend_pid: number }>(
       "select log_writer_id::text, backend_pid from bellhop.log_writer where sealed_at is null",
     );

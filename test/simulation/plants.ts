@@ -7,7 +7,7 @@ export const PLANTS = {
   "keep-read-ahead": "what was read ahead is applied though the transaction before it was rolled back",
   "cursor-apart": "the cursor is moved in a transaction of its own",
   "retire-living-log-writers": "log writers are sealed while their backend may still commit",
-  "seal-and-retire": "log_writers are sealed and retired by one statement, with one snapshot",
+  "seal-and-retire": "log writers are sealed and retired by one statement, with one snapshot",
   "forget-keys": "Idempotency-Keys are not claimed",
   "forget-floor": "a node that starts again does not learn the newest id of the log",
 } as const;
