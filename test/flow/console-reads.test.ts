@@ -14,9 +14,7 @@ import type {
   RequestItem,
   VersionItem,
 } from "../../src/console/answers.ts";
-import { readStatement } from "../../src/platform/db/statement.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
-import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { apply, inventory, reservation } from "./read-fixture.ts";
@@ -290,23 +288,6 @@ test("properties show when each feed came last, and which is silent by the prope
   await session.change("settings/set", { ...cadence, value: "0.001" });
   await until(async () => (await stateOf("inventories")) === "silent", 20_000);
   assert.equal(await stateOf("reservations"), "ok");
-});
-
-test("on Citus the newest arrivals are asked property by property, with the same answer", async (t) => {
-  if (await isOnCitus()) return t.skip("Citus cannot ask of all at once, which this compares with.");
-  const read = (name: string) =>
-    readStatement(new URL(`../../src/console/sql/${name}.sql`, import.meta.url)).text;
-  const { rows: properties } = await service.pool.query<{ bucket: number; property_id: number }>(
-    "select bucket, property_id from bellhop.property order by property_id",
-  );
-  for (const { bucket, property_id } of properties) {
-    const all = await service.pool.query(read("read-newest-arrivals"), [[bucket], [property_id]]);
-    const one = await service.pool.query(read("read-newest-arrivals-of-bucket"), [bucket, property_id]);
-    const sorted = (rows: { resource: string; requestId: string }[]) =>
-      rows.map(({ resource, requestId }) => `${resource} ${requestId}`).sort();
-    assert.deepEqual(sorted(one.rows), sorted(all.rows));
-    assert.ok(one.rows.length > 0);
-  }
 });
 
 describe("quarantine", () => {

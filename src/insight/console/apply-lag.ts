@@ -7,7 +7,7 @@ const readLag = readStatement(new URL("../../console/sql/read-lag.sql", import.m
 const readOpenLogWriters = namedStatement(
   "read-open-log-writers",
   `select clock_timestamp() as now,
-    array(select log_writer_id::text from bellhop.log_writer where retired_at is null order by log_writer_id) as log_writers`,
+    array(select log_writer_id::text from bellhop.log_writer where retired_at is null order by log_writer_id) as "logWriters"`,
 );
 
 /** Parts counted in each bucket and log writer. */
