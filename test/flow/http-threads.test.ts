@@ -39,7 +39,7 @@ describe("two threads that serve HTTP", () => {
   before(async () => {
     service = await startTestService({
       httpThreads: 2,
-      limits: { bodyBytesMax: 100_000, inflatedBytesMax: 100_000, bodiesInFlightBytesMax: 1_500_000 },
+      limits: { bodyBytesMax: 131_072, inflatedBytesMax: 131_072, bodiesInFlightBytesMax: 1_500_000 },
     });
     connections = await connectToEachThread(service, 4);
   });
