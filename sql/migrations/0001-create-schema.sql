@@ -960,6 +960,7 @@ create view analytics.stored_group_version as
 -- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view
 -- of current state and as a function `…_as_of`, so that the two cannot differ. The functions are inlined by the planner;
 -- both start at the property, so a filter on the two codes reads that property's rows only.
+-- allowed: it creates the views and functions of a schema that is new, each from one text.
 do $create$
 declare
   relation record;

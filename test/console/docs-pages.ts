@@ -112,7 +112,8 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
 
     inWindow("an address of the API reference from when it stood at /docs leads there", async (page) => {
       await visit(page, "#getRequest");
-      await page.waitForURL(/\/docs\/api#tag\/requests\/getRequest$/);
-      await page.getByRole("heading", { name: "See what became of a request" }).waitFor();
+      // The reference is a megabyte of JavaScript, which beside other tests takes a while to start.
+      await page.waitForURL(/\/docs\/api#tag\/requests\/getRequest$/, { timeout: 90_000 });
+      await page.getByRole("heading", { name: "See what became of a request" }).waitFor({ timeout: 90_000 });
     });
   });

@@ -55,7 +55,7 @@ describe("what was slow is told with what it waited for", () => {
         // Not within the holder's transaction: that sees the sessions as they were when it looked first.
         const { rows } = await service.pool.query<{ late: boolean }>(
           `select clock_timestamp() - query_start > '${2 * SLOW_MS} milliseconds' as late
-           from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '-- ' || $1 || '%'`,
+           from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
           [statement],
         );
         return rows.some(({ late }) => late);
@@ -82,7 +82,7 @@ describe("what was slow is told with what it waited for", () => {
   test("a question that waits for the database, and the statement it waits for", async () => {
     const { headers, status } = await holdUp(
       "bellhop.property",
-      "The number and bucket of a pair of codes",
+      "select property_id, bucket from bellhop.property",
       () => service.get("/api/public/v1/inventories?clientCode=ACME&propertyCode=NOWHERE"),
     );
     assert.equal(status, 200);
