@@ -85,6 +85,11 @@ test("the required fields are those of the contract", () => {
   );
 });
 
+test("no field of the contract is named like what every object inherits", () => {
+  for (const { pointer } of RESOURCES.flatMap((resource) => fieldsOf(RECORD_SCHEMAS[resource])))
+    assert.ok(!((pointer.split("/").at(-1) as string) in Object.prototype), pointer);
+});
+
 test("a missing field is a violation exactly where it is required", () => {
   for (const { resource, pointer, required } of everyField) {
     const violations = found(resource, changed(fullRecord(resource), pointer, undefined));

@@ -73,16 +73,19 @@ function inObject(schema: FieldSchema, value: unknown, found: ViolationList): vo
     return;
   }
   const properties = schema.properties ?? {};
+  // JSON has no undefined, and no member of the contract is named like what every object inherits (a test says so).
   for (const name of schema.required ?? []) {
-    if (Object.hasOwn(value, name)) continue;
+    if (value[name] !== undefined) continue;
     found.path.push(name);
     found.add("required", () => "is required");
     found.path.pop();
   }
   for (const name in properties) {
-    if (!Object.hasOwn(value, name)) continue;
+    const member = value[name];
+    if (member === undefined) continue;
     found.path.push(name);
-    findViolations(properties[name] as FieldSchema, value[name], found, schema.required?.includes(name));
+    const isRequired = member === null && schema.required?.includes(name) === true;
+    findViolations(properties[name] as FieldSchema, member, found, isRequired);
     found.path.pop();
   }
   if (schema.period !== undefined) inPeriod(schema.period, value, found);
