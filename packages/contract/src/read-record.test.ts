@@ -62,6 +62,38 @@ test("facts that could not be read again are not written", () => {
   }
 });
 
+test("texts are facts as they were sent, whatever marks are in them", () => {
+  for (const text of [
+    '"',
+    "\\",
+    'a "b" \\ c',
+    "{a,b}",
+    "(x)",
+    "NULL",
+    "null",
+    "",
+    " ",
+    "Zoë",
+    "x\ny",
+    '\\"',
+    "🏨",
+  ]) {
+    const least = { ...leastRecord("reservations"), channel: text };
+    const two = [
+      { ...(least["roomStays"] as object[])[0], rateCode: text },
+      (least["roomStays"] as object[])[0],
+    ];
+    for (const roomStays of [two.slice(0, 1), two]) {
+      const facts = factsOf("reservations", { ...least, roomStays });
+      assert.equal(facts["channel"], text);
+      assert.deepEqual(
+        facts["rate_code"],
+        roomStays.length === 1 ? [text] : [text, null],
+      );
+    }
+  }
+});
+
 test("identity, source time, status and dates come from the fields of the contract", () => {
   const inventory = read("inventories", fullRecord("inventories"));
   assert.deepEqual(
