@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isDistributed, oneBucketOf } from "../platform/db/distribution.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
+import { readStatement } from "../platform/db/statement.ts";
 import { type RowWriter, writeItems } from "../platform/db/write-rows.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import type { AppliedRecord } from "./apply-records.ts";
@@ -10,7 +10,6 @@ import type { ChangeCounters } from "./leases.ts";
 import type { ReadPart } from "./read-part.ts";
 import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
 import type { RecordKey } from "./state/record-state.ts";
-import { writeRows } from "./write-rows.ts";
 
 /** What one transaction had of a property and resource: a row of `bellhop.feed_arrival`, under its columns' names. */
 interface FeedArrival {
@@ -92,74 +91,7 @@ class FeedArrivals {
 }
 
 const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
-/** Which of the clients $1 want to hear of applied requests (as write-outcomes). */
-const findListeners = namedStatement(
-  "find-listeners-distributed",
-  `select client.client_id
-  from bellhop.client as client
-  where client.client_id = any ($1::text[]) and (
-    client.reply_to_origins <> '{}'
-    or exists (
-      select from bellhop.webhook_endpoint as endpoint
-      where endpoint.client_id = client.client_id and 'request.applied' = any (endpoint.events)
-    )
-  )`,
-);
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
-const ofBucket = {
-  outcomes: namedStatement(
-    "write-outcomes-distributed",
-    `-- As write-outcomes, of parts of the bucket $2. Made from the bucket's own row, so that Citus hands it whole to the worker.
-  insert into bellhop.request_outcome (bucket, request_id, applied_at, outcomes, details)
-  select home.bucket, part.request_id, statement_timestamp(), part.outcomes,
-    convert_from(substring($3::bytea from part.details_from for part.details_bytes), 'UTF8')::json
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as part (request_id uuid, outcomes text, details_from integer, details_bytes integer)
-  where home.bucket = $2`,
-  ),
-  appliedParts: namedStatement(
-    "write-applied-parts-distributed",
-    `-- Notes parts of the bucket $2 whose client wants to hear of it (as write-outcomes-distributed).
-  insert into bellhop.applied_part (bucket, request_id, client_id)
-  select home.bucket, part.request_id, part.client_id
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as part (request_id uuid, client_id text)
-  where home.bucket = $2`,
-  ),
-  arrivals: namedStatement(
-    "write-arrivals-distributed",
-    `-- Which feeds the records of a transaction were of, all of the bucket $2 (as write-outcomes-distributed).
-  insert into bellhop.feed_arrival (first_request_id, last_request_id, property_id, batches, applied, unchanged, stale,
-    duplicate, quarantined, rejected, warned, bucket, resource)
-  select sent.first_request_id, sent.last_request_id, sent.property_id, sent.batches, sent.applied, sent.unchanged,
-    sent.stale, sent.duplicate, sent.quarantined, sent.rejected, sent.warned, home.bucket, sent.resource
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as sent (first_request_id uuid, last_request_id uuid, property_id integer,
-    batches integer, applied integer, unchanged integer, stale integer, duplicate integer, quarantined integer,
-    rejected integer, warned integer, resource "char")
-  where home.bucket = $2`,
-  ),
-  movedCursors: namedStatement(
-    "move-cursors-distributed",
-    `-- Moves those cursors of the bucket $2 that there are; write-cursors-distributed makes the others.
-  update apply_cursor as cursor set request_id = position.request_id
-  from json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
-  where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id`,
-  ),
-  newCursors: namedStatement(
-    "write-cursors-distributed",
-    `-- Makes those cursors in the bucket $2 that there are not yet. Made from the bucket's own row, so that Citus hands it whole
-  -- to the worker.
-  insert into apply_cursor (bucket, log_writer_id, request_id)
-  select home.bucket, position.log_writer_id, position.request_id
-  from bellhop.bucket_lease as home
-  cross join json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
-  where home.bucket = $2 and not exists (
-    select from apply_cursor as cursor where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id
-  )`,
-  ),
-};
-
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
 
@@ -207,28 +139,7 @@ export async function recordOutcomes(
     return row;
   });
   const details = Buffer.concat(told);
-  if (!(await isDistributed(client))) {
-    const values = [JSON.stringify(rows), JSON.stringify(arrivals), details];
-    await client.query({ ...writeOutcomes, values });
-    return;
-  }
-  await client.query({ ...ofBucket.outcomes, values: [JSON.stringify(rows), oneBucketOf(rows), details] });
-  await noteForListeners(client, rows);
-  if (arrivals.length > 0)
-    await client.query({ ...ofBucket.arrivals, values: [JSON.stringify(arrivals), oneBucketOf(arrivals)] });
-}
-
-/** On Citus: who listens is known to the coordinator, what was applied lies on a worker. */
-async function noteForListeners(
-  client: pg.ClientBase,
-  parts: readonly { readonly bucket: number; readonly client_id: string | undefined }[],
-): Promise<void> {
-  const clientIds = [...new Set(parts.flatMap(({ client_id }) => client_id ?? []))];
-  const { rows } = await client.query<{ client_id: string }>({ ...findListeners, values: [clientIds] });
-  const listeners = new Set(rows.map(({ client_id }) => client_id));
-  const noted = parts.filter(({ client_id }) => client_id !== undefined && listeners.has(client_id));
-  if (noted.length > 0)
-    await client.query({ ...ofBucket.appliedParts, values: [JSON.stringify(noted), oneBucketOf(noted)] });
+  await writeOutcomeRows(client, writeOutcomes, rows, arrivals, details);
 }
 
 /** Moves the cursors past these parts. */
@@ -239,8 +150,7 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
     last.set(`${bucket}/${logWriterId}`, { bucket, log_writer_id: logWriterId, request_id: requestId });
   }
   const rows = [...last.values()];
-  await writeRows(client, rows, writeCursors, ofBucket.movedCursors);
-  if (await isDistributed(client)) await writeRows(client, rows, writeCursors, ofBucket.newCursors);
+  await queryOfBucket(client, writeCursors, [JSON.stringify(rows)], rows);
 }
 
 const QUARANTINE = {

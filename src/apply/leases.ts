@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 
 /** Moves counters from where they are (migration 0011). */
@@ -9,10 +9,6 @@ const writeChangeCounters = namedStatement(
   set next_change = moved.next_change
   from json_to_recordset($1::json) as moved (bucket smallint, former bigint, next_change bigint)
   where counter.bucket = moved.bucket and counter.next_change = moved.former`,
-);
-const writeChangeCounter = namedStatement(
-  "write-change-counter-distributed",
-  `update bellhop.change_counter set next_change = $2::bigint where bucket = $1 and next_change = $3::bigint`,
 );
 
 /** Another applier has taken a bucket over: this one's transaction must not go on. */
@@ -135,17 +131,10 @@ export class ChangeCounters {
       former,
       next_change: this.#next.get(bucket),
     }));
-    let moved = 0;
-    if (await isDistributed(client)) {
-      for (const { bucket, former, next_change } of rows) {
-        const values = [bucket, next_change, former];
-        moved += (await client.query({ ...writeChangeCounter, values })).rowCount ?? 0;
-      }
-    } else {
-      const values = [JSON.stringify(rows)];
-      moved = (await client.query({ ...writeChangeCounters, values })).rowCount ?? 0;
-    }
-    if (moved !== rows.length)
+    const { rowCount } = await queryEachBucket(client, writeChangeCounters, rows, (some) => [
+      JSON.stringify(some),
+    ]);
+    if (rowCount !== rows.length)
       throw new Error("A counter of changes is not where its bucket's owner found it.");
   }
 }

@@ -2,7 +2,7 @@ import pg from "pg";
 import { ALL_BUCKETS, BUCKET_COUNT } from "../ingest/log/bucket.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { ApplyMemory } from "./apply-memory.ts";
@@ -192,9 +192,7 @@ async function photographLive(
   const client = await connect(clientConfig);
   try {
     await client.query("begin isolation level repeatable read read only");
-    // By one connection to each worker, so that there, too, a bucket's position and state are of one snapshot.
-    if (await isDistributed(client))
-      await client.query("set local citus.max_adaptive_executor_pool_size = 1");
+    await reachAllBuckets(client);
     const position = await readPosition(client);
     return { position, live: await digestState(client, STATE_SCHEMA) };
   } finally {
@@ -215,8 +213,7 @@ async function swap(
 ): Promise<Pick<ReplayReport, "corrected" | "formerSchema" | "unboundViews">> {
   await carryOutcomes(client, schema);
   await client.query("begin");
-  if (await isDistributed(client))
-    await client.query("set local citus.multi_shard_modify_mode = 'sequential'");
+  await reachAllBuckets(client);
   await new LeaseStatements(client).lockBuckets(ALL_BUCKETS);
   await copyWindows(client, schema);
   const goal = await readPosition(client);

@@ -1,98 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/request-id.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { closedTimestampOf, query } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
-
-/** What is settled of the bucket $1 where tables are distributed. */
-const lookAtBucketClosedTimestamp = namedStatement(
-  "look-at-bucket-closed-timestamp",
-  `select settled::text as settled from bellhop.bucket_closed_timestamp where bucket = $1`,
-);
-/** Promises of the bucket $1 up to $2, unless more is promised already. */
-const promiseBucketReceipts = namedStatement(
-  "promise-bucket-receipts",
-  `update bellhop.bucket_closed_timestamp set promised = greatest(promised, $2::uuid) where bucket = $1`,
-);
-const settleBucketReceipts = namedStatement(
-  "settle-bucket-receipts",
-  `update bellhop.bucket_closed_timestamp set settled = greatest(settled, $2::uuid) where bucket = $1`,
-);
-/**
- * What the worker that has the bucket $1 holds prepared: committed on the coordinator perhaps, and not to be seen yet. No other
- * worker is asked (as run_command_on_workers would): one that hangs would hold up the answers of all.
- */
-const findPrepared = namedStatement(
-  "find-prepared",
-  `select answer.success, answer.result
-  from pg_dist_shard_placement as home
-  cross join lateral master_run_on_worker(
-    array[home.nodename], array[home.nodeport::integer],
-    array['select coalesce(json_agg(gid), ''[]'') from pg_prepared_xacts where database = current_database()'], true
-  ) as answer
-  where home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_closed_timestamp', $1::smallint)`,
-);
 
 /** Of a promise or a settled receipt that there is none. */
 const NEVER = "00000000-0000-0000-0000-000000000000";
 /** What was under way when a promise was made is waited for so often; most appends take some milliseconds. */
 const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 25;
-
-/**
- * What is promised of one bucket on Citus, beside the promise of all that lies on the coordinator: a flush of one bucket is one
- * statement of that bucket's worker, and looks there; any other looks at the coordinator. Both are promised the same.
- */
-export class BucketClosedTimestamp {
-  readonly #pool: pg.Pool;
-  readonly #bucket: number;
-
-  constructor(pool: pg.Pool, bucket: number) {
-    this.#pool = pool;
-    this.#bucket = bucket;
-  }
-
-  async settled(): Promise<string> {
-    const { rows } = await this.#pool.query<{ settled: string }>({
-      ...lookAtBucketClosedTimestamp,
-      values: [this.#bucket],
-    });
-    return rows[0]?.settled ?? NEVER;
-  }
-
-  async promise(id: string): Promise<void> {
-    await this.#pool.query({ ...promiseBucketReceipts, values: [this.#bucket, id] });
-  }
-
-  async settle(id: string): Promise<void> {
-    await this.#pool.query({ ...settleBucketReceipts, values: [this.#bucket, id] });
-  }
-
-  /**
-   * Whether what has been committed on the coordinator is to be seen in the bucket: a worker that was away at that moment shows its
-   * part once Citus has recovered it. False as well where the worker cannot be asked.
-   */
-  async haveCommitsArrived(): Promise<boolean> {
-    const before = await this.#prepared();
-    for (let look = 0; before !== undefined && before.size > 0 && look < LOOKS_MAX; look += 1) {
-      await delay(LOOK_AGAIN_MS);
-      const now = await this.#prepared();
-      for (const transaction of before) if (now?.has(transaction) === false) before.delete(transaction);
-    }
-    return before?.size === 0;
-  }
-
-  async #prepared(): Promise<Set<string> | undefined> {
-    const { rows } = await this.#pool.query<{ success: boolean; result: string }>({
-      ...findPrepared,
-      values: [this.#bucket],
-    });
-    const [answer] = rows;
-    return answer?.success === true ? new Set(JSON.parse(answer.result) as string[]) : undefined;
-  }
-}
 
 /** What is promised and settled, and the database's clock in milliseconds. */
 const lookAtPromise = namedStatement(
@@ -122,20 +40,6 @@ const findAppending = namedStatement(
     on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
   where log_writer.sealed_at is null and (writer.xact_start is not null or writer.backend_start is null)`,
 );
-/**
- * As find-appending, on Citus: what a session began may go on at a worker when the session is gone, until its log writer is sealed
- * (src/apply/retire-log writers.ts).
- */
-const findAppendingDistributed = namedStatement(
-  "find-appending-distributed",
-  `select log_writer.log_writer_id::text as log_writer_id,
-    case when writer.pid is null then null else coalesce(writer.xact_start::text, 'unknown') end as transaction
-  from bellhop.log_writer as log_writer
-  left join pg_stat_activity as writer
-    on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-  where log_writer.sealed_at is null
-    and (writer.pid is null or writer.xact_start is not null or writer.backend_start is null)`,
-);
 /** The log writers in which something may be left to apply. */
 const findUnretiredLogWriters = namedStatement(
   "find-unretired-log-writers",
@@ -159,8 +63,7 @@ interface PromiseRow {
 
 /** Log writers with a transaction under way, and which; null of one whose session is gone and whose end nobody has noted. */
 async function appending(pool: pg.Pool): Promise<Map<string, string | null>> {
-  const statement = (await isDistributed(pool)) ? findAppendingDistributed : findAppending;
-  const { rows } = await pool.query<{ log_writer_id: string; transaction: string | null }>(statement);
+  const { rows } = await query<{ log_writer_id: string; transaction: string | null }>(pool, findAppending);
   return new Map(rows.map(({ log_writer_id, transaction }) => [log_writer_id, transaction]));
 }
 
@@ -190,7 +93,7 @@ export async function settledReceipts(
   const { rows } = await pool.query<PromiseRow>(lookAtPromise);
   const [now] = rows;
   if (now === undefined) return null;
-  const ofBucket = (await isDistributed(pool)) ? new BucketClosedTimestamp(pool, bucket) : undefined;
+  const ofBucket = await closedTimestampOf(pool, bucket);
   const settled = ofBucket === undefined ? now.settled : await ofBucket.settled();
   const wantedMs = Math.floor(now.now_ms) - PROMISED_BEHIND_MS;
   if (settled >= lowestIdAt(wantedMs - PROMISE_AGE_MS_MAX)) return settled;

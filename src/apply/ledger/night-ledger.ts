@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { RecordContent } from "#contract/record-reading.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { takesArrays } from "../../platform/db/write-rows.ts";
 import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record-state.ts";
 import { compactOfText, isCompactOf, textOfCompact } from "./compact-nights.ts";
 import { ContentNights } from "./content-nights.ts";
@@ -167,8 +167,8 @@ export class NightLedger {
       if (delta.of.resource === "r") this.#addReservation(entered, delta);
       else this.#addBlocks(entered.blocks, delta);
     }
-    // On Citus rows are written by arrays of their columns, and the runs of an delta are an array themselves.
-    const write = (await isDistributed(this.#client)) ? writeAsEntries : writeDeltas;
+    // The runs of a delta are an array.
+    const write = (await takesArrays(this.#client)) ? writeDeltas : writeAsEntries;
     await write(this.#client, entered.deltas);
     await writeNights(this.#client, entered.nights);
     await writeBlocks(this.#client, entered.blocks);

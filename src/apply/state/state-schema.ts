@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import { placeByBucket } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { ROW_SUM, type RowSum } from "./digest-rows.ts";
 import { VERSION_TABLES } from "./version-tables.ts";
@@ -154,12 +154,10 @@ export async function createStateSchema(client: pg.ClientBase, schema: string): 
   ]);
   for (const { statement } of rows) await client.query(statement);
   await copyWindows(client, schema);
-  if (!(await isDistributed(client))) return;
-  for (const table of STATE_TABLES)
-    await client.query(
-      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
-      [`${schema}.${table}`],
-    );
+  await placeByBucket(
+    client,
+    STATE_TABLES.map((table) => `${schema}.${table}`),
+  );
 }
 
 /** The tables of a state that have windows, each with its partitions' names and bounds. */

@@ -1,3 +1,5 @@
+import { BucketClosedTimestamp } from "./citus/bucket-closed-timestamp.ts";
+import { type OutcomeRow, writeOutcomesOfBucket } from "./citus/outcomes.ts";
 import { OVERRIDES } from "./citus/overrides.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
@@ -122,6 +124,46 @@ async function ask<Row>(
     answer = { rows: rows as Row[], rowCount: rowCount ?? 0 };
   }
   return answer;
+}
+
+/** Writes what became of parts: on plain PostgreSQL by the statement, of the rows, the arrivals and the details. */
+export async function writeOutcomeRows(
+  on: Queryable,
+  statement: Statement,
+  rows: readonly OutcomeRow[],
+  arrivals: readonly { readonly bucket: number }[],
+  details: Buffer,
+): Promise<void> {
+  if (await isDistributed(on)) return writeOutcomesOfBucket(on, rows, arrivals, details);
+  await ask(on, [statement], [JSON.stringify(rows), JSON.stringify(arrivals), details]);
+}
+
+/** Places new tables, each with a column `bucket`, where the buckets lie. */
+export async function placeByBucket(on: Queryable, tables: readonly string[]): Promise<void> {
+  if (!(await isDistributed(on))) return;
+  for (const table of tables)
+    await on.query(
+      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
+      [table],
+    );
+}
+
+/**
+ * Has the running transaction be one over all buckets: on Citus by one connection to each worker, so that what is read of a
+ * bucket is of one snapshot there, and what is written follows what was written before it.
+ */
+export async function reachAllBuckets(on: Queryable): Promise<void> {
+  if (!(await isDistributed(on))) return;
+  await on.query("set local citus.max_adaptive_executor_pool_size = 1");
+  await on.query("set local citus.multi_shard_modify_mode = 'sequential'");
+}
+
+/** What is promised of a bucket where it lies; undefined where what is promised of all holds for it. */
+export async function closedTimestampOf(
+  on: Queryable,
+  bucket: number,
+): Promise<BucketClosedTimestamp | undefined> {
+  return (await isDistributed(on)) ? new BucketClosedTimestamp(on, bucket) : undefined;
 }
 
 /** Why a feature is refused on this database; undefined where it is not. */

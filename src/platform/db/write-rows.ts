@@ -66,6 +66,11 @@ export async function writeItems<Item extends Placed>(
   }
 }
 
+/** Whether a column of written rows may be an array: on Citus rows are written by arrays of their columns. */
+export async function takesArrays(on: Queryable): Promise<boolean> {
+  return !(await isDistributed(on));
+}
+
 /** Rows by the names of their columns. */
 export interface InsertedTable extends WrittenTable {
   /** Leaves alone what is there already. */

@@ -31,6 +31,25 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
     where bucket = any ($1::smallint[])
     group by bucket`,
   ],
+  // An INSERT is not nested: the cursors that there are, and then the others, made from the bucket's own row.
+  "write-cursors": [
+    `update apply_cursor as cursor set request_id = position.request_id
+    from json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
+    where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id`,
+    `insert into apply_cursor (bucket, log_writer_id, request_id)
+    select home.bucket, position.log_writer_id, position.request_id
+    from bellhop.bucket_lease as home
+    cross join json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
+    where home.bucket = $2 and not exists (
+      select from apply_cursor as cursor where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id
+    )`,
+  ],
+  // A counter is moved on the worker that has it, by a statement of one bucket.
+  "write-change-counters": [
+    `update bellhop.change_counter as counter set next_change = moved.next_change
+    from json_to_recordset($1::json) as moved (bucket smallint, former bigint, next_change bigint)
+    where counter.bucket = $2 and moved.bucket = counter.bucket and counter.next_change = moved.former`,
+  ],
   // What a session began may go on at a worker when the session is gone, until its log writer is sealed.
   "find-appending": [
     `select log_writer.log_writer_id::text as log_writer_id,
