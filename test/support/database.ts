@@ -174,10 +174,9 @@ async function ensureTemplate(
 ): Promise<string> {
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
   if (citus !== undefined)
-    for (const name of ["distribute.ts", "distribute-analytics.ts"])
-      checksums.push(
-        hash("sha256", await readFile(new URL(`../../src/platform/db/${name}`, import.meta.url))),
-      );
+    checksums.push(
+      hash("sha256", await readFile(new URL("../../src/platform/db/distribute.ts", import.meta.url))),
+    );
   // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
   const kind = citus === undefined ? "template" : "citus";
   const name = `bellhop_${kind}_${hash("sha256", checksums.join()).slice(0, 32)}`;
