@@ -1,10 +1,12 @@
 import type pg from "pg";
 import { isDistributed } from "../platform/db/distribution.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { READING, SHORT } from "./answer-bounds.ts";
 import type { ResourceLetter } from "./state/version-tables.ts";
 
 const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
+const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
 const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));
 const readLogWriters = namedStatement(
@@ -14,8 +16,8 @@ const readLogWriters = namedStatement(
 
 /** At most this many parts a log writer and bucket are read for one transaction. */
 const PARTS_MAX = 64;
-/** Stored bytes read at once, by apply and replay: the part that passes it is the last. */
-export const STORED_BYTES_TARGET = 8 * 1_048_576;
+/** Stored bytes read at once: the part that passes it is the last. */
+const STORED_BYTES_TARGET = 8 * 1_048_576;
 
 /**
  * So long a part of a backfill comes only where nothing else is waiting; then it is one among the others, so that a flood of
@@ -45,6 +47,7 @@ export interface LogPart {
   readonly body: Buffer | null;
 }
 
+/** A row of the log as every reader selects it. */
 export interface LogRow {
   bucket: number;
   log_writer_id: string;
@@ -81,6 +84,48 @@ export function partOf(row: LogRow): LogPart {
     layout: row.layout,
     body: row.body,
   };
+}
+
+/** Sorts before every id. */
+export const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+/** Sorts after every id. */
+export const AFTER_ALL = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** What lies in one log writer after `from_id`, up to and including `request_id`. */
+export interface LogStretch {
+  readonly log_writer_id: string;
+  readonly from_id: string;
+  readonly request_id: string;
+}
+
+/** A part that was read again, and the indexes of its records that were quarantined when it was applied, whatever became of them since. */
+export interface LoggedPart {
+  readonly part: LogPart;
+  readonly quarantined: ReadonlySet<number>;
+}
+
+/**
+ * Reads the log of one bucket again, applied or not, some parts at a time: those of all stretches together in the order of receipt,
+ * after `after` where that is given; of batches of some resources only where they are named. Nothing at its end.
+ */
+export async function readLog(
+  client: Queryable,
+  bucket: number,
+  stretches: readonly LogStretch[],
+  { after, partsMax, resources }: { after?: string; partsMax: number; resources?: readonly ResourceLetter[] },
+): Promise<LoggedPart[]> {
+  const { rows } = await client.query<LogRow & { readonly quarantined: readonly number[] }>({
+    ...readLogStatement,
+    values: [
+      bucket,
+      after ?? BEFORE_ALL,
+      JSON.stringify(stretches),
+      partsMax,
+      STORED_BYTES_TARGET,
+      resources ?? null,
+    ],
+  });
+  return rows.map((row) => ({ part: partOf(row), quarantined: new Set(row.quarantined) }));
 }
 
 /**

@@ -4,10 +4,9 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
 import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
-import { readStatement } from "../platform/db/statement.ts";
 import { ApplyMemory } from "./apply-memory.ts";
 import { applyReleased } from "./apply-resolution.ts";
-import { type LogPart, type LogRow, partOf, STORED_BYTES_TARGET } from "./backlog.ts";
+import { BEFORE_ALL, type LoggedPart, type LogStretch, readLog } from "./backlog.ts";
 import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
 import { LeaseStatements } from "./lease-statements.ts";
 import { PropertyDirectory } from "./property-directory.ts";
@@ -27,10 +26,7 @@ import {
 } from "./state/state-schema.ts";
 import { openStateSession, planByKeys } from "./state/state-session.ts";
 
-const readLogForReplay = readStatement(new URL("./sql/read-log-for-replay.sql", import.meta.url));
-
 const PARTS_PER_TRANSACTION = 64;
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /** What is kept of the live state instead of being derived, and from which request on the log is replayed. */
 interface Beginning {
@@ -54,15 +50,8 @@ type Position = ReadonlyMap<
   readonly { readonly log_writer_id: string; readonly request_id: string }[]
 >;
 
-/** A stretch of each log writer of one bucket: after `from_id`, up to and including `request_id`. */
-type Stretch = readonly {
-  readonly log_writer_id: string;
-  readonly from_id: string;
-  readonly request_id: string;
-}[];
-
 /** What lies between two positions of a bucket. Log writers advance on their own, so each has its own beginning. */
-function stretchOf(bucket: number, goal: Position, from?: Position): Stretch {
+function stretchesOf(bucket: number, goal: Position, from?: Position): LogStretch[] {
   const begun = new Map(
     (from?.get(bucket) ?? []).map(({ log_writer_id, request_id }) => [log_writer_id, request_id]),
   );
@@ -71,8 +60,6 @@ function stretchOf(bucket: number, goal: Position, from?: Position): Stretch {
     from_id: begun.get(logWriter.log_writer_id) ?? BEFORE_ALL,
   }));
 }
-
-type ReplayRow = LogRow & { readonly quarantined: readonly number[] };
 
 export interface ReplayOptions {
   readonly clientConfig: pg.ClientConfig;
@@ -134,29 +121,30 @@ class Rebuild {
     this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
   }
 
-  /** Replays a stretch of a bucket, each transaction the next parts of it unless the caller has begun one. */
-  async replayBucket(bucket: number, stretch: Stretch, inTransaction: boolean): Promise<void> {
+  /** Replays stretches of a bucket, each transaction the next parts of them unless the caller has begun one. */
+  async replayBucket(
+    bucket: number,
+    stretches: readonly LogStretch[],
+    inTransaction: boolean,
+  ): Promise<void> {
     let after = this.#firstId;
     for (;;) {
-      const { rows } = await this.#client.query<ReplayRow>({
-        ...readLogForReplay,
-        values: [bucket, after, JSON.stringify(stretch), PARTS_PER_TRANSACTION, STORED_BYTES_TARGET],
-      });
-      if (rows.length === 0) return;
+      const read = await readLog(this.#client, bucket, stretches, { after, partsMax: PARTS_PER_TRANSACTION });
+      if (read.length === 0) return;
       if (!inTransaction) await this.#client.query("begin");
-      for (const row of rows) await this.#replayPart(partOf(row), new Set(row.quarantined));
+      for (const logged of read) await this.#replayPart(logged);
       await this.#memory.write(this.#client);
       if (!inTransaction) await this.#client.query("commit");
-      after = rows.at(-1)?.request_id ?? after;
-      this.parts += rows.length;
+      after = read.at(-1)?.part.requestId ?? after;
+      this.parts += read.length;
     }
   }
 
   /**
-   * A record that was held aside is passed over here, also where nothing speaks against it any more: only an operator's
+   * A record that was quarantined is passed over here, also where nothing speaks against it any more: only an operator's
    * release, an entry of the log of its own, applies it, and a discard never does.
    */
-  async #replayPart(part: LogPart, quarantined: ReadonlySet<number>): Promise<void> {
+  async #replayPart({ part, quarantined }: LoggedPart): Promise<void> {
     if (part.kind === "d") return;
     // Change numbers are carried over from the live versions afterwards.
     const noChanges = { take: () => null };
@@ -218,7 +206,7 @@ async function swap(
   await copyWindows(client, schema);
   const goal = await readPosition(client);
   for (const bucket of goal.keys()) {
-    await rebuild.replayBucket(bucket, stretchOf(bucket, goal, position), true);
+    await rebuild.replayBucket(bucket, stretchesOf(bucket, goal, position), true);
   }
   await client.query(`insert into ${schema}.apply_cursor select * from ${STATE_SCHEMA}.apply_cursor`);
   await carryOutcomes(client, schema);
@@ -263,7 +251,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
       beginning,
     );
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
-      await rebuild.replayBucket(bucket, stretchOf(bucket, position), false);
+      await rebuild.replayBucket(bucket, stretchesOf(bucket, position), false);
       options.progress?.(bucket + 1, rebuild.parts);
     }
     await planByKeys(client, false);

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { ERASED } from "#contract/redact-record.ts";
 import { type Resource, resourceOf } from "#contract/resource.ts";
-import { type LogRow, partOf } from "../apply/backlog.ts";
+import { BEFORE_ALL, type LogRow, partOf } from "../apply/backlog.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { rewritePart } from "./rewrite-part.ts";
@@ -22,7 +22,6 @@ const writeRejections = namedStatement(
   `update bellhop.accept_log set rejections = $4 where bucket = $1 and log_writer_id = $2 and request_id = $3`,
 );
 
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 const PARTS_AT_ONCE = 16;
 
 interface Rejection {

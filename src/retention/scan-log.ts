@@ -1,27 +1,11 @@
 import type { ResourceLetter } from "#contract/resource.ts";
-import { type LogPart, type LogRow, partOf } from "../apply/backlog.ts";
+import { AFTER_ALL, BEFORE_ALL, type LogPart, readLog } from "../apply/backlog.ts";
 import type { BodyLayout } from "../ingest/log/body-layout.ts";
 import { openLayout } from "../ingest/log/open-layout.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
 const findLogWriters = readStatement(new URL("./sql/find-log-writers-of-bucket.sql", import.meta.url));
-/**
- * The next batches of a bucket and log writer after $3, of the resources in $4.
- * (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
- */
-const readParts = namedStatement(
-  "read-parts-of-log-writer",
-  `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
-    rejections, layout, body
-  from bellhop.accept_log
-  where bucket = $1 and (log_writer_id, request_id) > ($2, $3) and (log_writer_id, request_id) <= ($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-    and request_id > $3 and kind in ('b', 'c') and resource = any ($4::"char"[])
-  order by accept_log.log_writer_id, request_id
-  limit $5`,
-);
-
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 /** A full batch is 64 MiB at most, a stored one a tenth of that. */
 const PARTS_AT_ONCE = 16;
 
@@ -77,16 +61,14 @@ export async function* scanBucket(
   const logWriters = await client.query<{ log_writer_id: string }>({ ...findLogWriters, values: [bucket] });
   for (const { log_writer_id: logWriterId } of logWriters.rows) {
     for (;;) {
-      const after = positions.get(logWriterId) ?? BEFORE_ALL;
-      const { rows } = await client.query<LogRow>({
-        ...readParts,
-        values: [bucket, logWriterId, after, resources, PARTS_AT_ONCE],
-      });
-      for (const row of rows) {
-        yield await scanPart(partOf(row));
-        positions.set(logWriterId, row.request_id);
+      const from_id = positions.get(logWriterId) ?? BEFORE_ALL;
+      const stretch = { log_writer_id: logWriterId, from_id, request_id: AFTER_ALL };
+      const read = await readLog(client, bucket, [stretch], { partsMax: PARTS_AT_ONCE, resources });
+      if (read.length === 0) break;
+      for (const { part } of read) {
+        yield await scanPart(part);
+        positions.set(logWriterId, part.requestId);
       }
-      if (rows.length < PARTS_AT_ONCE) break;
     }
   }
 }

@@ -1,5 +1,6 @@
 -- The log of one bucket in the order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive): those
--- are fixed, so what is accepted or applied meanwhile does not move the goal. At most $4 parts, up to about $5 stored bytes.
+-- are fixed, so what is accepted or applied meanwhile does not move the goal. At most $4 parts, up to about $5 stored bytes; of
+-- batches of the resources $6 only, unless that is null.
 -- quarantined: indexes of the records that were held aside when the part was applied, whatever became of them since.
 -- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
@@ -21,6 +22,7 @@ from (
       and (log.log_writer_id, log.request_id) > (goal.log_writer_id, greatest($2, goal.from_id))
       and (log.log_writer_id, log.request_id) <= (goal.log_writer_id, goal.request_id)
       and log.request_id > greatest($2, goal.from_id) and log.request_id <= goal.request_id
+      and ($6::"char"[] is null or (log.kind in ('b', 'c') and log.resource = any ($6)))
     order by log.log_writer_id, log.request_id
     limit $4
   ) as log
