@@ -3,9 +3,9 @@ import type { OutcomeCounts } from "./apply-parts.ts";
 import type { ApplySession, OpenApplySession } from "./apply-session.ts";
 import type { LogPart } from "./backlog.ts";
 import { type Lease, LeaseLost, Leases } from "./leases.ts";
-import type { ReadPart } from "./read-part.ts";
+import { applyRun, bucketsOf, type ParsedRun, readParts } from "./pipeline.ts";
 import { type ClusterSession, FairShare, type Rebalanced, type Rebalancer } from "./rebalance.ts";
-import { FIRST_RECORDS, INFLATED_BYTES_TARGET, type PartWeight, Scheduler, type Turn } from "./scheduler.ts";
+import { type PartWeight, Scheduler, type Turn } from "./scheduler.ts";
 import { EventLoopDelays, type WaitingSession } from "./unresponsive-sessions.ts";
 
 /** How often log writers are sealed and retired. */
@@ -14,9 +14,6 @@ const RETIRE_MS = 2_000;
 const REBALANCE_MS = 1_000;
 /** Until the next try for a session: one is cheap, and with 5 s a database that was away for 3 was noticed 3 s late. */
 const RETRY_MS_MAX = 1_000;
-/** With fewer records in a run there is hardly more to read: looking ahead would be a statement for nothing. */
-const AHEAD_RECORDS_MIN = 1_000;
-
 export interface ApplierEvents {
   /** After each transaction: what its records became, when its oldest part was received, milliseconds, and its parts. */
   applied?(
@@ -49,31 +46,9 @@ export interface ApplierOptions {
   readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;
 }
 
-function bucketsOf(parts: readonly LogPart[]): readonly number[] {
-  return [...new Set(parts.map(({ bucket }) => bucket))];
-}
-
-/** What one transaction applies: batches with their records, or (without `read`) one resolution. Nothing, if no parts. */
-interface Run extends Turn {
-  readonly parts: readonly LogPart[];
-  readonly read: readonly ReadPart[];
-  /** Buckets whose next part is for the bulk applier. */
+/** What is applied next, the turn in which it was read, and the buckets whose next part is for the bulk applier. */
+interface Run extends Turn, ParsedRun {
   readonly bulk: readonly number[];
-}
-
-function recordsOf(read: readonly ReadPart[]): number {
-  return read.reduce((sum, { records }) => sum + records.length, 0);
-}
-
-/** The beginning of a run: as many parts as it takes for some tens of records. It is the beginning of each of its log writers, too. */
-function shortened(run: Run): Run {
-  let records = 0;
-  const read = run.read.filter((part) => {
-    const isTaken = records < FIRST_RECORDS;
-    records += part.records.length;
-    return isTaken;
-  });
-  return read.length === 0 ? run : { ...run, read, parts: read.map(({ part }) => part) };
 }
 
 /** What an applier holds by one session; all of it ends with that. */
@@ -242,13 +217,7 @@ export class Applier {
     rebalancer.saw(turn.buckets, next);
     const { parts, bulk } = this.#scheduler.choose(next);
     try {
-      const read = await this.#readParts(holding, parts);
-      return {
-        ...turn,
-        parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1),
-        read,
-        bulk,
-      };
+      return { ...turn, ...(await readParts(session, parts)), bulk };
     } catch (error) {
       this.#options.events.failed?.(error);
       this.#scheduler.failed(bucketsOf(parts), this.#time.now());
@@ -264,23 +233,6 @@ export class Applier {
     this.#scheduler.readAgain(run);
   }
 
-  async #readParts({ session }: Holding, parts: readonly LogPart[]): Promise<ReadPart[]> {
-    const read: ReadPart[] = [];
-    let inflatedBytes = 0;
-    const pulse = session.startPulse();
-    try {
-      for (const part of parts) {
-        if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
-        const records = await session.readPart(part);
-        inflatedBytes += records.inflatedBytes;
-        read.push(records);
-      }
-      return read;
-    } finally {
-      pulse.stop();
-    }
-  }
-
   /**
    * Applies a run as one transaction, and answers the next run if that was read meanwhile. When it fails and the session
    * lives, its buckets are tried again one by one, and what was read ahead is forgotten: it began where the cursors would
@@ -289,12 +241,17 @@ export class Applier {
   async #applyRun(holding: Holding, run: Run): Promise<Run | undefined> {
     let ahead: Promise<Run | undefined> | undefined;
     try {
-      await this.#applyTransaction(holding, run, () => {
+      const startedAt = this.#time.now();
+      const applied = await applyRun(holding.session, holding.leases, run, () => {
         this.#scheduler.readAgain(run);
         ahead = this.#readRun(holding);
         // Its failure is that of the transaction that it is a statement of.
         ahead.catch(() => undefined);
       });
+      const durationMs = this.#time.now() - startedAt;
+      this.#scheduler.committed(durationMs);
+      const { receivedAt } = run.parts[0] as LogPart;
+      this.#options.events.applied?.(applied.counts, receivedAt, durationMs, applied.parts);
       this.#scheduler.succeeded(bucketsOf(run.parts));
       if (ahead === undefined) this.#scheduler.readAgain(run);
       return await ahead;
@@ -311,33 +268,6 @@ export class Applier {
       await holding.session.rollback();
       return undefined;
     }
-  }
-
-  /**
-   * `readAhead` is called when the transaction has moved the cursors past the run, so that on this very connection, and
-   * before the commit, what comes after it can be read. Only where there is probably something. Where the transaction is to be short
-   * it applies the beginning of the run, and the rest is read again.
-   */
-  async #applyTransaction(holding: Holding, whole: Run, readAhead: () => void): Promise<void> {
-    const startedAt = this.#time.now();
-    const { session, leases } = holding;
-    const first = whole.parts[0] as LogPart;
-    const run = (await session.begin()) ? shortened(whole) : whole;
-    const counters = await leases.lock(bucketsOf(run.parts));
-    let counts: OutcomeCounts;
-    if (run.read.length > 0) {
-      await session.advanceCursors(run.parts);
-      if (recordsOf(run.read) >= AHEAD_RECORDS_MIN) readAhead();
-      counts = await session.applyParts(run.read, counters);
-    } else {
-      counts = await session.applyResolution(first, counters);
-    }
-    const command = await session.commit();
-    // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
-    if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
-    const durationMs = this.#time.now() - startedAt;
-    this.#scheduler.committed(durationMs);
-    this.#options.events.applied?.(counts, first.receivedAt, durationMs, run.parts);
   }
 
   #sleep(ms: number): Promise<void> {
