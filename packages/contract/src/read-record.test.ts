@@ -78,7 +78,7 @@ test("texts are facts as they were sent, whatever marks are in them", () => {
     '\\"',
     "🏨",
   ]) {
-    const least = { ...leastRecord("reservations"), channel: text };
+    const least: Record<string, unknown> = { ...leastRecord("reservations"), channel: text };
     const two = [
       { ...(least["roomStays"] as object[])[0], rateCode: text },
       (least["roomStays"] as object[])[0],
@@ -86,10 +86,7 @@ test("texts are facts as they were sent, whatever marks are in them", () => {
     for (const roomStays of [two.slice(0, 1), two]) {
       const facts = factsOf("reservations", { ...least, roomStays });
       assert.equal(facts["channel"], text);
-      assert.deepEqual(
-        facts["rate_code"],
-        roomStays.length === 1 ? [text] : [text, null],
-      );
+      assert.deepEqual(facts["rate_code"], roomStays.length === 1 ? [text] : [text, null]);
     }
   }
 });
