@@ -98,7 +98,7 @@ export class LedgerPacker {
   #lookedUpTo: string | null = null;
   readonly #ending = new AbortController();
 
-  /** `openSession`: for what segments; by default sessions of the pool. `failed` hears of properties that could not be packed. */
+  /** `openSession`: for the session that writes segments; by default sessions of the pool. `failed` hears of properties that could not be packed. */
   constructor(pool: pg.Pool, failed: (error: unknown) => void, openSession?: () => Promise<pg.Client>) {
     this.#pool = pool;
     this.#failed = failed;

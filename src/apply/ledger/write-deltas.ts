@@ -131,7 +131,7 @@ type TakeRow = (delta: LedgerDelta, firstNight: number, nights: number) => void;
 const orNull = (nights: CompactNights | null) =>
   nights === null || nights.runs.length === 0 ? null : nights;
 
-/** Makes the rows of an delta: one, or two where the nights lie far apart; none where nothing changes. */
+/** Makes the rows of a delta: one, or two where the nights lie far apart; none where nothing changes. */
 function makeRows(delta: LedgerDelta, take: TakeRow): void {
   const [from, to] = [orNull(delta.from), orNull(delta.to)];
   const side = to ?? from;

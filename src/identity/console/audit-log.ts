@@ -3,7 +3,7 @@ import type { AuditItem } from "../../console/answers.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import type { Position, PositionShape } from "../../platform/http/position.ts";
 
-const listStatement = readStatement(new URL("../../console/sql/list-audit-page.sql", import.meta.url));
+const listStatement = readStatement(new URL("./sql/list-audit-page.sql", import.meta.url));
 
 interface Row extends Omit<AuditItem, "occurredAt"> {
   readonly occurredAt: Date;

@@ -4,7 +4,7 @@ import type { ClientItem } from "../../console/answers.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import type { Position, PositionShape } from "../../platform/http/position.ts";
 
-const listStatement = readStatement(new URL("../../console/sql/list-client-page.sql", import.meta.url));
+const listStatement = readStatement(new URL("./sql/list-client-page.sql", import.meta.url));
 
 interface Row extends Omit<ClientItem, "createdAt" | "revokedAt" | "lastUsedAt"> {
   readonly createdAt: Date;

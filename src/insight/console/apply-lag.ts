@@ -2,7 +2,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.t
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 
-const readLag = readStatement(new URL("../../console/sql/read-lag.sql", import.meta.url));
+const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
 /** The log writers in which something may not be applied yet, and the database's clock. */
 const readOpenLogWriters = namedStatement(
   "read-open-log-writers",

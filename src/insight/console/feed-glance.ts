@@ -6,7 +6,7 @@ import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { settingsOfClient } from "../../settings/property-settings.ts";
 
-const readArrivals = readStatement(new URL("../../console/sql/read-newest-arrivals.sql", import.meta.url));
+const readArrivals = readStatement(new URL("./sql/read-newest-arrivals.sql", import.meta.url));
 const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;

@@ -5,7 +5,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.t
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../../platform/http/position.ts";
 
-const listStatement = readStatement(new URL("../../console/sql/list-held-page.sql", import.meta.url));
+const listStatement = readStatement(new URL("./sql/list-held-page.sql", import.meta.url));
 /** One record that is or was held, by request and index, whichever bucket it lies in. */
 const readOneStatement = namedStatement(
   "read-quarantined",

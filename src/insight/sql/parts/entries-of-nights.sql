@@ -1,4 +1,4 @@
--- The entries of the property $2 that have a night from $3 to $4, of those that are rows and of those that are runs of an delta: bitmap
+-- The entries of the property $2 that have a night from $3 to $4, of those that are rows and of those that are runs of a delta: bitmap
 -- scans of night_entry_short and ledger_delta_short (what is of up to 31 nights and begins from $3 - 30 to $4), of night_entry_long
 -- and of ledger_delta_long. Where only what was received late is asked of the short ones, their scans are together with those of
 -- night_entry_received and ledger_delta_received.
