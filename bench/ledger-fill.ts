@@ -89,7 +89,7 @@ const COPIED_ENTRIES = `
   from (select * from ledger_template where share_id is not null and place >= $1 and place < $2 order by place) as template
   cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
 
-/** All runs of another version in one row, as src/apply/ledger/write-deltas.ts lays them out; a version's runs have no other between. */
+/** All runs of another version in one row, as src/apply/ledger/write-ledger.ts lays them out; a version's runs have no other between. */
 const EXCHANGES = `
   create temp table ledger_exchange as
   select

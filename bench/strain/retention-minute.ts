@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lookForLag } from "../../src/insight/console/apply-lag.ts";
+import { lookForLag } from "../../src/insight/console/intake.ts";
 import { percentile } from "../statistics.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 

@@ -673,7 +673,7 @@ create table current_record (
   -- Whether this content is sure to have no warnings of its own or of its context; null: as long as the property's inventory has
   -- named no room type. Such a record sent again is unchanged without being parsed.
   warning_free boolean default false,
-  -- The nights of a plain reservation in short (src/apply/ledger/compact-nights.ts); null where they are read from its facts.
+  -- The nights of a plain reservation in short (src/apply/ledger/content-nights.ts); null where they are read from its facts.
   compact_nights text collate "C",
   primary key (bucket, property_id, resource, key)
 ) with (fillfactor = 50);
@@ -863,7 +863,7 @@ create index ledger_delta_received on ledger_delta using brin (received_at) with
 -- The stay-night ledger once more, packed: what is read of a hotel's year as 50,000 rows is read as some rows of bytes
 -- (docs/decisions/0031). Written by upkeep, of what was received up to the watermark; never by apply.
 -- Entries of up to 31 nights that begin in one quarter of a year and were received up to received_up_to, and after the part before it:
--- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/ledger-segments.ts).
+-- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/packed-books.ts).
 create table ledger_segment (
   bucket smallint not null,
   property_id integer not null,

@@ -2,10 +2,16 @@ import type pg from "pg";
 import type { Warning } from "#contract/warning.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import type { ContextWarnings, TellingOf } from "./context-warnings.ts";
-import { isCompactOf } from "./ledger/compact-nights.ts";
+import { isCompactOf } from "./ledger/content-nights.ts";
 import type { AppliedStep } from "./ledger/night-ledger.ts";
-import type { ApplicableRecord, OutcomeLetter } from "./record.ts";
-import { classify, type Decision, type KnownRecord, VersionsByTime } from "./record.ts";
+import {
+  type ApplicableRecord,
+  classify,
+  type Decision,
+  type KnownRecord,
+  type OutcomeLetter,
+  VersionsByTime,
+} from "./record.ts";
 import { ADVANCED, loadOrAdvance } from "./state/advance-unchanged.ts";
 import { readKnownVersions } from "./state/known-versions.ts";
 import { loadVersionsAt, type StoredCurrent } from "./state/load-versions.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
-import { daysBetween } from "../insight/stay-date.ts";
+import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";

@@ -1,92 +1,158 @@
 import type pg from "pg";
+import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import { compareCodes, isCode, isFlag, isNight } from "./books-position.ts";
-import { type BlockNight, type GroupMaster, readGroupBlocks } from "./group-blocks.ts";
-import { type NightWindow, NightWindows, WINDOWS_MAX } from "./night-windows.ts";
-import type { InsightPage } from "./on-the-books.ts";
-import { type InsightProperty, pointInTimeOf } from "./point-in-time.ts";
-import type { QueryContext } from "./query-context.ts";
-import { QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { readSettledRooms } from "./settled-rooms.ts";
-import { addDays } from "./stay-date.ts";
+import { endOfBusinessDay } from "../settings/business-day.ts";
+import type { PropertySettings } from "../settings/property-settings.ts";
+import { readSettledRooms } from "./night-rooms.ts";
+import {
+  compareCodes,
+  type InsightPage,
+  isCode,
+  isFlag,
+  isNight,
+  type NightItems,
+  pageOfNights,
+} from "./paging.ts";
+import type { LabelMeanings, QueryContext } from "./query-context.ts";
+import {
+  addDays,
+  type InsightProperty,
+  type PointInTime,
+  pointInTimeOf,
+  ROWS_MAX,
+  requireFewRows,
+  type StayQuestion,
+} from "./question.ts";
+import { sumEntries } from "./sum-entries.ts";
 
-/** What is paged: items of nights, in the order of their positions, of which the first part is the night. */
-export interface NightItems<Item> {
-  readonly client: Queryable;
-  readonly property: InsightProperty;
-  readonly from: string;
-  readonly to: string;
-  /** Whether a night has more than one item as a rule. */
-  readonly isGrouped: boolean;
-  /** Throws QuestionTooLarge where that is too much for one window. */
-  read(window: NightWindow): Promise<readonly Item[]>;
-  positionOf(item: Item): Position;
-  /** A position before every item of a night and after those of the nights before. */
-  beginOf(night: string): Position;
+const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
+const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.meta.url));
+
+/** A group block master by the version that counts. */
+export interface GroupMaster {
+  readonly group: string;
+  readonly name: string | null;
+  readonly label: string | null;
+  /** Whether the label holds rooms; null: nobody has mapped it. */
+  readonly holds: boolean | null;
+  /** The last day on which the block is held; null: not told. */
+  readonly cutoffDate: string | null;
+  readonly sourceTime: string;
+  readonly requestId: string;
+  readonly index: number;
 }
 
-/** Nights of a window: what each is made of (a thousand room types, say) all comes to this thread. */
-const NIGHTS_MAX = 100;
-
-async function readWindow<Item>(
-  nights: NightItems<Item>,
-  windows: NightWindows,
-  window: NightWindow,
-): Promise<readonly Item[] | undefined> {
-  try {
-    return await nights.read(window);
-  } catch (error) {
-    if (!(error instanceof QuestionTooLarge)) throw error;
-    windows.shorten(window);
-    return undefined;
-  }
+/** What a group's master says of one night and room type. */
+export interface BlockNight {
+  readonly night: string;
+  readonly group: string;
+  readonly label: string | null;
+  readonly roomType: string | null;
+  readonly blocks: number;
+  /** Null: not told. */
+  readonly pickedUp: number | null;
+  readonly originalBlocks: number | null;
+  /** Of what was given back, what was after the cutoff had passed. */
+  readonly givenBackAfterCutoff: number;
+  /** Whether the group's label holds rooms; null: nobody has mapped it. */
+  readonly holds: boolean | null;
+  /** Rooms that are held and not picked up, as the master says; 0 where the label holds none. */
+  readonly unpicked: number;
 }
 
-function comparePositions(one: Position, other: Position): number {
-  for (const [at, part] of one.entries()) {
-    const against = other[at];
-    const order =
-      typeof part === "string" && typeof against === "string"
-        ? compareCodes(part, against)
-        : Number(part) - Number(against);
-    if (order !== 0) return order;
-  }
-  return 0;
+interface MasterRow {
+  readonly block_group: string;
+  readonly label: string | null;
+  readonly name: string | null;
+  readonly cutoff_date: string | null;
+  readonly cutoff_days: number | null;
+  readonly start_date: string | null;
+  readonly source_time: string;
+  readonly request_id: string;
+  readonly record_index: number;
 }
 
-/** At most `limit` items after a position, window by window. A page ends early where it has looked at very many nights without any. */
-export async function pageOfNights<Item>(
-  nights: NightItems<Item>,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<Item>> {
-  const { from, to, isGrouped } = nights;
-  const begun = start === null ? from : String(start[0]);
-  const first = begun < from ? from : begun;
-  if (first > to) return { items: [], next: null };
-  const items: Item[] = [];
-  const windows = new NightWindows(first, to, isGrouped, limit + 1, NIGHTS_MAX);
-  let passed: NightWindow | undefined;
-  for (let count = 0; count < WINDOWS_MAX && items.length <= limit; count += 1) {
-    const window = await windows.nextOfFew(nights.client, nights.property, true);
-    if (window === undefined) break;
-    const wanted = limit + 1 - items.length;
-    const read = await readWindow(nights, windows, window);
-    if (read === undefined) continue;
-    const found = read.filter(
-      (item) => start === null || comparePositions(nights.positionOf(item), start) > 0,
-    );
-    items.push(...found.slice(0, wanted));
-    windows.passed(window, found.length, wanted);
-    passed = window;
-  }
-  if (items.length > limit) {
-    const page = items.slice(0, limit);
-    return { items: page, next: nights.positionOf(page.at(-1) as Item) };
-  }
-  const isEnd = passed === undefined || windows.next() === undefined;
-  return { items, next: isEnd ? null : nights.beginOf(addDays(passed?.last ?? to, 1)) };
+interface NightRow {
+  readonly night: string;
+  readonly block_group: string;
+  readonly label: string | null;
+  readonly room_type: string | null;
+  readonly blocks: number | null;
+  readonly picked_up: number | null;
+  readonly original_blocks: number | null;
+  readonly given_back: number;
+}
+
+/** The cutoff date, else so many days before the first night. */
+function cutoffOf({ cutoff_date, cutoff_days, start_date }: MasterRow): string | null {
+  if (cutoff_date !== null) return cutoff_date;
+  // Days may be anything that is a number; a date has four digits of the year.
+  const isDays = cutoff_days !== null && cutoff_days >= 0 && cutoff_days < 10_000;
+  return isDays && start_date !== null && start_date >= "1970" ? addDays(start_date, -cutoff_days) : null;
+}
+
+/**
+ * The masters and the nights of the groups that have blocks in a range of stay dates (`to` included), in order; and the masters
+ * of some groups besides.
+ */
+export async function readGroupBlocks(
+  on: Queryable,
+  property: InsightProperty,
+  range: { readonly from: string; readonly to: string },
+  at: PointInTime,
+  labels: LabelMeanings,
+  settings: PropertySettings,
+  groups: readonly string[] = [],
+): Promise<{ readonly masters: ReadonlyMap<string, GroupMaster>; readonly nights: readonly BlockNight[] }> {
+  const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
+  const holdsOf = (label: string | null) =>
+    deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null;
+  const values = [property.bucket, property.propertyId, range.from, range.to, at.sourceUpTo, at.receivedUpTo];
+  const found = await on.query<MasterRow>({ ...readMasters, values: [...values, groups] });
+  const masters = new Map(
+    found.rows.map((row) => [
+      row.block_group,
+      {
+        group: row.block_group,
+        name: row.name,
+        label: row.label,
+        holds: holdsOf(row.label),
+        cutoffDate: cutoffOf(row),
+        sourceTime: row.source_time,
+        requestId: row.request_id,
+        index: row.record_index,
+      },
+    ]),
+  );
+  const cutoffs = [...masters.values()].flatMap(({ group, cutoffDate }) =>
+    cutoffDate === null ? [] : [{ group, passedAt: endOfBusinessDay(cutoffDate, settings).toISOString() }],
+  );
+  const nights = await sumEntries<NightRow>(on, readNights, [
+    ...values,
+    cutoffs.map(({ group }) => group),
+    cutoffs.map(({ passedAt }) => passedAt),
+    ROWS_MAX + 1,
+  ]);
+  return {
+    masters,
+    nights: requireFewRows(nights, range).map((row) => {
+      const holds = holdsOf(row.label);
+      const blocks = row.blocks ?? 0;
+      return {
+        night: row.night,
+        group: row.block_group,
+        label: row.label,
+        roomType: row.room_type,
+        blocks,
+        pickedUp: row.picked_up,
+        originalBlocks: row.original_blocks,
+        givenBackAfterCutoff: row.given_back,
+        holds,
+        unpicked: holds === true ? Math.max(0, blocks - (row.picked_up ?? 0)) : 0,
+      };
+    }),
+  };
 }
 
 /** A group's block on a night, of one room type or of all of them together. Rooms; null where nothing is told. */
@@ -115,7 +181,7 @@ export interface BlockItem {
 }
 
 /** What is asked, by room type or not. */
-export interface BlocksQuestion extends StayQuestion {
+interface BlocksQuestion extends StayQuestion {
   /** Groups whose label holds rooms, or all others. */
   readonly holding: boolean;
 }

@@ -3,10 +3,201 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { businessDayOf } from "../settings/business-day.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { type Arrival, type FeedCounts, type FeedPulse, feedPulse } from "./feed-pulse.ts";
-import type { PropertyLabels } from "./label-meanings.ts";
-import { type InventoryNight, type MissingNights, missingNights } from "./missing-nights.ts";
-import type { QueryContext } from "./query-context.ts";
+import type { PropertyLabels, QueryContext } from "./query-context.ts";
+import { addDays, daysBetween } from "./question.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** What rates are of. */
+const RATES_MS = 7 * DAY_MS;
+/** What the observed cadence is of: feeds that come once a week have a few intervals in it. */
+const CADENCE_MS = 28 * DAY_MS;
+/** Where the last push is looked for. */
+const PUSH_MS = 14 * DAY_MS;
+/** Batches further apart than this are not of one push. */
+const PUSH_PAUSE_MS = HOUR_MS;
+
+/** What one apply transaction had of a feed (`bellhop.feed_arrival`). Times are milliseconds since 1970. */
+export interface Arrival {
+  readonly first_request_id: string;
+  readonly first_ms: number;
+  readonly last_ms: number;
+  readonly batches: number;
+  readonly applied: number;
+  readonly unchanged: number;
+  readonly stale: number;
+  readonly duplicate: number;
+  readonly quarantined: number;
+  readonly rejected: number;
+  readonly warned: number;
+}
+
+/** What became of the records of the last seven days. `records` is the sum of all others but `warned` and `batches`. */
+interface FeedCounts {
+  readonly batches: number;
+  readonly records: number;
+  readonly applied: number;
+  readonly unchanged: number;
+  readonly stale: number;
+  readonly duplicate: number;
+  readonly quarantined: number;
+  readonly rejected: number;
+  readonly warned: number;
+}
+
+/** How a feed comes. */
+interface FeedPulse {
+  readonly lastReceivedMs: number | null;
+  /** Hours; null where there is nothing to tell it by. */
+  readonly cadenceHours: number | null;
+  readonly counts: FeedCounts;
+  /** The first request of the last batches that together had at least half the records of the most there were. */
+  readonly lastPush: { readonly firstRequestId: string; readonly beganMs: number } | null;
+}
+
+/**
+ * The interval at which half of the time is spent in intervals that are no longer: what somebody who looks at any moment
+ * finds to lie between the batch before and the next. A nightly push of ten batches comes every 24 hours by it, and a
+ * steady stream every few minutes; the plain median of the push's intervals would be the seconds between its batches.
+ */
+function cadenceOf(arrivals: readonly Arrival[], sinceMs: number): number | null {
+  const gaps: { readonly ms: number; readonly times: number }[] = [];
+  let later: Arrival | undefined;
+  for (const arrival of arrivals) {
+    if (arrival.last_ms < sinceMs) break;
+    if (later !== undefined) gaps.push({ ms: Math.max(0, later.first_ms - arrival.last_ms), times: 1 });
+    if (arrival.batches > 1) {
+      const times = arrival.batches - 1;
+      gaps.push({ ms: (arrival.last_ms - arrival.first_ms) / times, times });
+    }
+    later = arrival;
+  }
+  gaps.sort((one, other) => one.ms - other.ms);
+  const totalMs = gaps.reduce((sum, { ms, times }) => sum + ms * times, 0);
+  if (totalMs === 0) return null;
+  let passedMs = 0;
+  for (const { ms, times } of gaps) {
+    passedMs += ms * times;
+    if (passedMs * 2 >= totalMs) return ms / HOUR_MS;
+  }
+  return null;
+}
+
+/** Deliveries, newest first: what came without a pause, with the records that said something of a night now. */
+function lastPushOf(arrivals: readonly Arrival[], sinceMs: number): FeedPulse["lastPush"] {
+  const deliveries: { records: number; first: Arrival }[] = [];
+  let later: Arrival | undefined;
+  for (const arrival of arrivals) {
+    if (arrival.last_ms < sinceMs) break;
+    const records = arrival.applied + arrival.unchanged;
+    const delivery = deliveries.at(-1);
+    if (delivery === undefined || later === undefined || later.first_ms - arrival.last_ms > PUSH_PAUSE_MS)
+      deliveries.push({ records, first: arrival });
+    else {
+      delivery.records += records;
+      delivery.first = arrival;
+    }
+    later = arrival;
+  }
+  const most = Math.max(0, ...deliveries.map(({ records }) => records));
+  const push = deliveries.find(({ records }) => records > 0 && records * 2 >= most);
+  return push === undefined
+    ? null
+    : { firstRequestId: push.first.first_request_id, beganMs: push.first.first_ms };
+}
+
+/** How a feed comes, by its newest arrivals, newest first. */
+export function feedPulse(arrivals: readonly Arrival[], nowMs: number): FeedPulse {
+  const counts = {
+    batches: 0,
+    applied: 0,
+    unchanged: 0,
+    stale: 0,
+    duplicate: 0,
+    quarantined: 0,
+    rejected: 0,
+  };
+  let warned = 0;
+  for (const arrival of arrivals) {
+    if (arrival.last_ms < nowMs - RATES_MS) break;
+    for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += arrival[name];
+    warned += arrival.warned;
+  }
+  const { batches, ...outcomes } = counts;
+  const records = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  return {
+    lastReceivedMs: arrivals[0]?.last_ms ?? null,
+    cadenceHours: cadenceOf(arrivals, nowMs - CADENCE_MS),
+    counts: { batches, records, ...outcomes, warned },
+    lastPush: lastPushOf(arrivals, nowMs - PUSH_MS),
+  };
+}
+
+/** A night that there is inventory of, and the request that its record is from. */
+export interface InventoryNight {
+  readonly night: string;
+  readonly request_id: string;
+  readonly received_ms: number;
+}
+
+/** Nights of inventory that are not there, or not fresh. */
+interface MissingNights {
+  /** The last night that the feed usually sends; null where it sends none. */
+  readonly horizon: string | null;
+  /** Nights up to it that have no record. */
+  readonly absent: readonly string[];
+  /** Nights up to it whose record is older than the last push, or than the feed's cadence and a half. */
+  readonly stale: readonly string[];
+}
+
+/**
+ * So many nights are looked at together to tell where a feed ends from a night that somebody sent far ahead; and a feed
+ * ends where so many are missing one after another.
+ */
+const NIGHTS_TOGETHER = 30;
+/** How much older than the newest a night may be, in cadences: one push may come late, but none may leave it out. */
+const CADENCES_MAX = 1.5;
+
+/** The last night, in days from today, of those before which, together, at least half are there. */
+function horizonOf(days: readonly number[]): number | null {
+  let last: number | null = null;
+  let first = 0;
+  for (const [at, day] of days.entries()) {
+    if (day - (days[at - 1] ?? 0) > NIGHTS_TOGETHER) break;
+    while ((days[first] as number) <= day - NIGHTS_TOGETHER) first += 1;
+    const possible = Math.min(NIGHTS_TOGETHER, day + 1);
+    if ((at - first + 1) * 2 >= possible) last = day;
+  }
+  return last;
+}
+
+/**
+ * Which nights from a property's business day on are missing, up to the horizon that it usually sends. `nights` are in order
+ * and from that day on; `pushBegan` is the request with which the last push began, `cadenceHours` how far apart pushes are
+ * expected to be (null: not known).
+ */
+export function missingNights(
+  today: string,
+  nights: readonly InventoryNight[],
+  pushBegan: string | null,
+  cadenceHours: number | null,
+): MissingNights {
+  const last = horizonOf(nights.map(({ night }) => daysBetween(today, night)));
+  if (last === null) return { horizon: null, absent: [], stale: [] };
+  const newestMs = nights.reduce((newest, { received_ms }) => Math.max(newest, received_ms), 0);
+  const oldestMs = cadenceHours === null ? 0 : newestMs - CADENCES_MAX * cadenceHours * HOUR_MS;
+  const known = new Map(nights.map((night) => [night.night, night]));
+  const absent: string[] = [];
+  const stale: string[] = [];
+  for (let day = 0; day <= last; day += 1) {
+    const night = addDays(today, day);
+    const found = known.get(night);
+    if (found === undefined) absent.push(night);
+    else if ((pushBegan !== null && found.request_id < pushBegan) || found.received_ms < oldestMs)
+      stale.push(night);
+  }
+  return { horizon: addDays(today, last), absent, stale };
+}
 
 const statement = (name: string) => readStatement(new URL(`./sql/${name}.sql`, import.meta.url));
 const readArrivals = statement("read-feed-arrivals");
@@ -21,17 +212,16 @@ const READ_LOG_WRITERS = {
 
 /** What one answer may cost: some tens of milliseconds each. */
 const ARRIVALS_MAX = 2_000;
-const NIGHTS_MAX = 2_000;
+const NIGHTS_READ_MAX = 2_000;
 const WAITING_MAX = 1_000;
 const HELD_MAX = 1_000;
 /** What one answer may list. */
 const LISTED_NIGHTS_MAX = 400;
 const LISTED_LABELS_MAX = 100;
-const HOUR_MS = 3_600_000;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
 /** A property as the tables know it. */
-export interface FeedProperty {
+interface FeedProperty {
   readonly clientCode: string;
   readonly propertyCode: string;
   readonly propertyId: number;
@@ -196,7 +386,10 @@ async function observe(
     groups: pulseOf("groups"),
   };
   const today = businessDayOf(new Date(nowMs), settings);
-  const nights = await on.query<InventoryNight>({ ...readNights, values: [...which, today, NIGHTS_MAX] });
+  const nights = await on.query<InventoryNight>({
+    ...readNights,
+    values: [...which, today, NIGHTS_READ_MAX],
+  });
   const logWriterIds = logWriters.rows.map(({ log_writer_id }) => log_writer_id);
   const waiting = await on.query<Waiting>({
     ...readWaiting,

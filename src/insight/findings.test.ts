@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Finding, findingsOf, type NightEvidence } from "./findings.ts";
-import { type NightReservation, settleNight } from "./night-reservations.ts";
-import type { ReportedRooms } from "./reported-rooms.ts";
+import { type NightReservation, settleNight } from "./night-rooms.ts";
+import type { ReportedRooms } from "./reconciliation.ts";
 
 const NIGHT = "2026-07-14";
 const at = (request: string, index = 0) => ({ requestId: request, index });

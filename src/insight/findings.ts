@@ -2,11 +2,10 @@ import { type Resource, type ResourceLetter, resourceOf } from "#contract/resour
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { loadRecords } from "../query/load-records.ts";
-import type { BlockNight, GroupMaster } from "./group-blocks.ts";
-import type { NightReservation } from "./night-reservations.ts";
-import type { InsightProperty, PointInTime } from "./point-in-time.ts";
-import type { ReportedRooms } from "./reported-rooms.ts";
-import { addDays } from "./stay-date.ts";
+import type { BlockNight, GroupMaster } from "./blocks.ts";
+import type { NightReservation } from "./night-rooms.ts";
+import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
+import type { ReportedRooms } from "./reconciliation.ts";
 
 const readHeldRecords = readStatement(new URL("./sql/read-held-records.sql", import.meta.url));
 
@@ -110,10 +109,10 @@ export const FINDING_KINDS = [
   "missing-reservation",
   "wrong-sold-count",
 ] as const;
-export type FindingKind = (typeof FINDING_KINDS)[number];
+type FindingKind = (typeof FINDING_KINDS)[number];
 
 /** A record that a finding is about. */
-export interface FindingRecord {
+interface FindingRecord {
   readonly resource: Resource;
   /** occupancyDate, reservationId or groupCode. */
   readonly key: string;

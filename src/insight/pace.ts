@@ -1,14 +1,11 @@
 import type pg from "pg";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { type BusinessDay, businessDayOf } from "../settings/business-day.ts";
-import { BOOKS_POSITION, compareCodes } from "./books-position.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
-import { laidOutOf } from "./night-windows.ts";
-import type { InsightPage } from "./on-the-books.ts";
+import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, QuestionTooLarge, type StayQuestion } from "./question.ts";
+import { boundOf, daysBetween, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { readVariants } from "./statement-variants.ts";
-import { daysBetween } from "./stay-date.ts";
 import { sumEntries } from "./sum-entries.ts";
 
 /** What is to be added up of one cell at one number of days before the night; numbers are decimal text. */
@@ -82,13 +79,13 @@ const LAST_YEAR_DAYS = 364;
 const LAID_OUT_MAX = 1_000_000;
 
 /** What pace asks beside what every question asks. */
-export interface PaceQuestion extends StayQuestion {
+interface PaceQuestion extends StayQuestion {
   /** The curve begins so many days before the night. */
   readonly daysBefore: number;
 }
 
 /** A point of a booking curve: what was on the books of all nights together so many days before each. Money is decimal text. */
-export interface PaceItem {
+interface PaceItem {
   readonly daysBefore: number;
   /** Under the grouping's own name. */
   readonly [grouping: string]: string | number | null;

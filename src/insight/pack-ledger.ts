@@ -5,7 +5,7 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
-import type { InsightProperty } from "./point-in-time.ts";
+import type { InsightProperty } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
@@ -155,7 +155,7 @@ export class LedgerPacker {
 }
 
 /** What a node segments ledgers with, and who hears of it: `packing` of the server's process that does, as soon as it is there. */
-export interface PackingOptions {
+interface PackingOptions {
   readonly pool: pg.Pool;
   readonly clientConfig: pg.ClientConfig;
   packing(processId: number): void;

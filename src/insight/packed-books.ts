@@ -1,15 +1,214 @@
+import { randomInt } from "node:crypto";
 import type pg from "pg";
 import { copyValuesOut } from "../platform/db/copy-values-out.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { type BooksPlace, compareCodes } from "./books-position.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
-import * as segments from "./ledger-segments.ts";
-import type { NightWindow } from "./night-windows.ts";
+import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, type StayQuestion } from "./question.ts";
+import { addDays, boundOf, daysBetween, type StayQuestion } from "./question.ts";
 import { readGroupings, readVariants } from "./statement-variants.ts";
-import { addDays, daysBetween } from "./stay-date.ts";
 import { sumEntries } from "./sum-entries.ts";
+
+/** Of an entry in a segment, as src/insight/sql/segment-nights.sql writes it. */
+const ENTRY_BYTES = 52;
+const [SOURCE_AT, RECEIVED_AT, DIMENSION_AT, FIRST_NIGHT_AT, NIGHTS_AT] = [0, 8, 16, 24, 28];
+const [ROOMS_AT, ADULTS_AT, CHILDREN_AT, REVENUE_AT, GROSS_AT] = [30, 32, 34, 36, 44];
+/** What stands beside the number of nights. */
+const [NIGHTS_MASK, SHARED, NO_REVENUE, NO_GROSS] = [0xff, 0x100, 0x200, 0x400];
+
+const EPOCH_MS = Date.UTC(2000, 0, 1);
+const DAY_MS = 86_400_000;
+const WORD = 4_294_967_296;
+
+/** Days from 2000-01-01, as segments count them, to a date `YYYY-MM-DD`. */
+function packedDay(date: string): number {
+  return (Date.parse(date) - EPOCH_MS) / DAY_MS;
+}
+
+/** Microseconds from 2000-01-01 to an instant (ISO 8601, UTC, up to six digits after the point), as segments count them. */
+function packedInstant(instant: string): number {
+  const [whole = "", fraction = ""] = instant.replace("Z", "").split(".");
+  return (Date.parse(`${whole}Z`) - EPOCH_MS) * 1_000 + Number(fraction.padEnd(6, "0"));
+}
+
+/** What is counted of each night of a cell: rooms that are nobody's share, and so on; amounts in ten-thousandths. */
+const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED, BLOCKS] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8,
+] as const;
+const COUNTS = 9;
+
+/** The dimensions of a cell, as `int8send` writes them one after another, in hexadecimal digits: those that count, and those that are unmapped there. */
+interface CellDimensions {
+  readonly deducting: string;
+  readonly unmapped: string;
+}
+
+/** No cell. */
+const NONE = 0x7fffffff;
+const DIMENSION_BYTES = 8;
+/** Places for each dimension: few share one with another. */
+const PLACES_EACH = 2;
+/** Odd, and nobody's to guess: who chooses a hotel's codes does not choose their places. */
+const [MIX_HIGH, MIX_LOW] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1];
+
+/**
+ * What dimensions say: the cell that they count in (from 0), or for one that is unmapped there `-1 - cell`. A table of its own, with
+ * the next free place where one is taken: a Map would want a bigint of each entry.
+ */
+class DimensionCells {
+  readonly #mask: number;
+  /** Of what was mixed, to the bits that say where. */
+  readonly #shift: number;
+  readonly #high: Int32Array;
+  readonly #low: Int32Array;
+  readonly #cells: Int32Array;
+
+  constructor(cells: readonly CellDimensions[]) {
+    let digits = 0;
+    for (const { deducting, unmapped } of cells) digits += deducting.length + unmapped.length;
+    const dimensions = digits / 2 / DIMENSION_BYTES;
+    const bits = Math.ceil(Math.log2(Math.max(1, dimensions) * PLACES_EACH));
+    const places = 2 ** bits;
+    this.#mask = places - 1;
+    this.#shift = 32 - bits;
+    this.#high = new Int32Array(places);
+    this.#low = new Int32Array(places);
+    this.#cells = new Int32Array(places).fill(NONE);
+    cells.forEach(({ deducting, unmapped }, cell) => {
+      this.#add(deducting, cell);
+      this.#add(unmapped, -1 - cell);
+    });
+  }
+
+  #add(digits: string, cell: number): void {
+    const bytes = Buffer.from(digits, "hex");
+    for (let at = 0; at < bytes.length; at += DIMENSION_BYTES) {
+      const [high, low] = [bytes.readInt32BE(at), bytes.readInt32BE(at + 4)];
+      let place = this.#placeOf(high, low);
+      while (this.#cells[place] !== NONE) place = (place + 1) & this.#mask;
+      this.#high[place] = high;
+      this.#low[place] = low;
+      this.#cells[place] = cell;
+    }
+  }
+
+  #placeOf(high: number, low: number): number {
+    return (Math.imul(high, MIX_HIGH) + Math.imul(low, MIX_LOW)) >>> this.#shift;
+  }
+
+  /** Of the dimension that stands there; NONE where it is of no concern. */
+  at(pack: DataView, at: number): number {
+    const [high, low] = [pack.getInt32(at), pack.getInt32(at + 4)];
+    for (let place = this.#placeOf(high, low); ; place = (place + 1) & this.#mask) {
+      const cell = this.#cells[place] as number;
+      if (cell === NONE || (this.#low[place] === low && this.#high[place] === high)) return cell;
+    }
+  }
+}
+
+/** What changes at each night of a window by packed entries, as running sums want it: from its first night on, and after its last. */
+class NightChanges {
+  /** By cell and night, `COUNTS` numbers each. */
+  readonly #sums: Float64Array;
+  readonly #first: number;
+  readonly #nights: number;
+  #magnitude = 0;
+
+  /** `first` as `packedDay` counts. */
+  constructor(cells: number, first: number, nights: number) {
+    this.#sums = new Float64Array(cells * nights * COUNTS);
+    this.#first = first;
+    this.#nights = nights;
+  }
+
+  /** Whether all sums are exact: no sum of some of what was added is beyond what a double holds. */
+  get areExact(): boolean {
+    return this.#magnitude <= Number.MAX_SAFE_INTEGER;
+  }
+
+  /** Adds the entries of a segment whose time at `timeAt` (of either clock) is up to an instant, as `packedInstant` counts it. */
+  addPack(
+    bytes: Uint8Array,
+    timeAt: typeof SOURCE_AT | typeof RECEIVED_AT,
+    upTo: number,
+    cells: DimensionCells,
+  ): void {
+    const pack = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const last = this.#first + this.#nights - 1;
+    for (let at = 0; at < pack.byteLength; at += ENTRY_BYTES) {
+      const firstNight = pack.getInt32(at + FIRST_NIGHT_AT);
+      const flags = pack.getInt16(at + NIGHTS_AT);
+      const end = firstNight + (flags & NIGHTS_MASK);
+      if (firstNight > last || end <= this.#first) continue;
+      if (longAt(pack, at + timeAt) > upTo) continue;
+      const cell = cells.at(pack, at + DIMENSION_AT);
+      if (cell === NONE) continue;
+      this.#addEntry(pack, at, flags, Math.max(firstNight, this.#first), 1, cell);
+      if (end <= last) this.#addEntry(pack, at, flags, end, -1, cell);
+    }
+  }
+
+  /** Adds one number to a count. */
+  add(cell: number, day: number, count: number, by: number): void {
+    const at = this.#at(cell, day) + count;
+    this.#sums[at] = (this.#sums[at] as number) + by;
+    this.#magnitude += Math.abs(by);
+  }
+
+  /** What is there of a cell after each of its nights in turn: the same array each time. */
+  *running(cell: number): Generator<Float64Array, void, undefined> {
+    const sums = new Float64Array(COUNTS);
+    const start = this.#at(cell, this.#first);
+    for (let night = 0; night < this.#nights; night += 1) {
+      for (let count = 0; count < COUNTS; count += 1)
+        sums[count] = (sums[count] as number) + (this.#sums[start + night * COUNTS + count] as number);
+      yield sums;
+    }
+  }
+
+  #at(cell: number, day: number): number {
+    return (cell * this.#nights + day - this.#first) * COUNTS;
+  }
+
+  #addEntry(pack: DataView, at: number, flags: number, day: number, sign: 1 | -1, cell: number): void {
+    const rooms = sign * pack.getInt16(at + ROOMS_AT);
+    if (cell < 0) {
+      this.add(-1 - cell, day, UNMAPPED, rooms);
+      return;
+    }
+    const sums = this.#sums;
+    const place = this.#at(cell, day);
+    const add = (count: number, by: number) => {
+      sums[place + count] = (sums[place + count] as number) + by;
+    };
+    const [adults, children] = [sign * pack.getInt16(at + ADULTS_AT), sign * pack.getInt16(at + CHILDREN_AT)];
+    let magnitude = Math.abs(rooms) + Math.abs(adults) + Math.abs(children);
+    if ((flags & SHARED) === 0) add(ROOMS, rooms);
+    add(ADULTS, adults);
+    add(CHILDREN, children);
+    if ((flags & NO_REVENUE) === 0) {
+      const revenue = sign * longAt(pack, at + REVENUE_AT);
+      magnitude += Math.abs(revenue);
+      add(REVENUE, revenue);
+      add(PRICED, rooms);
+    }
+    if ((flags & NO_GROSS) === 0) {
+      const gross = sign * longAt(pack, at + GROSS_AT);
+      magnitude += Math.abs(gross);
+      add(GROSS, gross);
+      add(GROSS_PRICED, rooms);
+    }
+    this.#magnitude += magnitude;
+  }
+}
+
+/** Where the time of each clock stands in an entry. */
+const TIME_AT = { source: SOURCE_AT, receipt: RECEIVED_AT } as const;
+
+/** A whole number of 64 bits, exact up to 2^53: segments have no greater ones. */
+function longAt(pack: DataView, at: number): number {
+  return pack.getInt32(at) * WORD + pack.getUint32(at + 4);
+}
 
 /** A row of the books, as a statement answers it: numbers as text, since sums have no bound. */
 export interface BooksRow extends BooksPlace {
@@ -86,7 +285,7 @@ export async function readPackedBooks(
     values: [...place, deducting, off, queryContext.labels.groups.deducting, queryContext.settings.currency],
   });
   if (cells.length * nights > SUMS_MAX) return undefined;
-  const changes = new segments.NightChanges(cells.length, segments.packedDay(window.first), nights);
+  const changes = new NightChanges(cells.length, packedDay(window.first), nights);
   await addSegments(client, question, window, cells, changes);
   const statement = await readChangesBesideOf(client, by, clock);
   const beside = await sumEntries<ChangeRow>(client, statement, [
@@ -110,36 +309,36 @@ async function addSegments(
   { property, clock, asOf }: StayQuestion,
   window: NightWindow,
   cells: readonly CellRow[],
-  changes: segments.NightChanges,
+  changes: NightChanges,
 ): Promise<void> {
-  const upTo = asOf === null ? Number.POSITIVE_INFINITY : segments.packedInstant(asOf);
-  const cellsOf = new segments.DimensionCells(cells);
+  const upTo = asOf === null ? Number.POSITIVE_INFINITY : packedInstant(asOf);
+  const cellsOf = new DimensionCells(cells);
   // COPY takes no parameters: these are whole numbers and dates.
   const values = [property.bucket, property.propertyId, `'${window.first}'`, `'${window.last}'`];
   const select = READ_SEGMENTS.replace(/\$(\d)/g, (_, place: string) => String(values[Number(place) - 1]));
   await copyValuesOut(client, `copy (${select}) to stdout (format binary)`, (pack) =>
-    changes.addPack(pack, segments.TIME_AT[clock], upTo, cellsOf),
+    changes.addPack(pack, TIME_AT[clock], upTo, cellsOf),
   );
 }
 
 /** Adds what is not packed; answers whether it can be, exactly. */
-function addChange(changes: segments.NightChanges, change: ChangeRow): boolean {
+function addChange(changes: NightChanges, change: ChangeRow): boolean {
   const [revenue, gross] = [
     tenThousandthsOf(change.room_revenue),
     tenThousandthsOf(change.gross_room_revenue),
   ];
   if (revenue === undefined || gross === undefined) return false;
-  const [cell, day] = [change.cell - 1, segments.packedDay(change.night)];
+  const [cell, day] = [change.cell - 1, packedDay(change.night)];
   const counts: readonly (readonly [number, number])[] = [
-    [segments.ROOMS, change.rooms] as const,
-    [segments.UNMAPPED, change.unmapped_rooms] as const,
-    [segments.ADULTS, change.adults] as const,
-    [segments.CHILDREN, change.children] as const,
-    [segments.REVENUE, revenue] as const,
-    [segments.GROSS, gross] as const,
-    [segments.PRICED, change.priced_rooms] as const,
-    [segments.GROSS_PRICED, change.gross_priced_rooms] as const,
-    [segments.BLOCKS, change.blocks] as const,
+    [ROOMS, change.rooms] as const,
+    [UNMAPPED, change.unmapped_rooms] as const,
+    [ADULTS, change.adults] as const,
+    [CHILDREN, change.children] as const,
+    [REVENUE, revenue] as const,
+    [GROSS, gross] as const,
+    [PRICED, change.priced_rooms] as const,
+    [GROSS_PRICED, change.gross_priced_rooms] as const,
+    [BLOCKS, change.blocks] as const,
   ];
   for (const [count, by] of counts) if (by !== 0) changes.add(cell, day, count, by);
   return true;
@@ -147,7 +346,7 @@ function addChange(changes: segments.NightChanges, change: ChangeRow): boolean {
 
 function rowsOf(
   cells: readonly CellRow[],
-  changes: segments.NightChanges,
+  changes: NightChanges,
   { first, last }: NightWindow,
   after: BooksPlace,
   limit: number,
@@ -184,13 +383,13 @@ function rowOf(
   sums: Float64Array,
 ): BooksRow | undefined {
   const count = (place: number) => sums[place] as number;
-  const [revenue, gross] = [count(segments.REVENUE), count(segments.GROSS)];
+  const [revenue, gross] = [count(REVENUE), count(GROSS)];
   const hasAny =
-    count(segments.ROOMS) !== 0 ||
-    count(segments.UNMAPPED) !== 0 ||
-    count(segments.ADULTS) !== 0 ||
-    count(segments.CHILDREN) !== 0 ||
-    count(segments.BLOCKS) !== 0 ||
+    count(ROOMS) !== 0 ||
+    count(UNMAPPED) !== 0 ||
+    count(ADULTS) !== 0 ||
+    count(CHILDREN) !== 0 ||
+    count(BLOCKS) !== 0 ||
     revenue !== 0 ||
     gross !== 0;
   if (!hasAny) return undefined;
@@ -198,13 +397,12 @@ function rowOf(
     night,
     unit,
     currency,
-    rooms: String(count(segments.ROOMS)),
-    unmapped_rooms: String(count(segments.UNMAPPED)),
-    adults: String(count(segments.ADULTS)),
-    children: String(count(segments.CHILDREN)),
-    room_revenue: count(segments.PRICED) !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
-    gross_room_revenue:
-      count(segments.GROSS_PRICED) !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
-    blocks: String(count(segments.BLOCKS)),
+    rooms: String(count(ROOMS)),
+    unmapped_rooms: String(count(UNMAPPED)),
+    adults: String(count(ADULTS)),
+    children: String(count(CHILDREN)),
+    room_revenue: count(PRICED) !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
+    gross_room_revenue: count(GROSS_PRICED) !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
+    blocks: String(count(BLOCKS)),
   };
 }

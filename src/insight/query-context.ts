@@ -1,9 +1,78 @@
 import type pg from "pg";
-import { withTransaction } from "../platform/db/transaction.ts";
+import { canonicalLabel } from "#contract/labels.ts";
+import { letterOf } from "#contract/resource.ts";
+import type { LabelledResource } from "../apply/state/label-mapping.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
-import { labelMeaningsOf, type PropertyLabels } from "./label-meanings.ts";
 import type { StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
+
+/** Every label of the property $2 in the bucket $1 that the ledger knows. A property's dimensions are few; its records are not. */
+const readLabels = namedStatement(
+  "read-property-labels",
+  `select distinct status as label
+  from bellhop_state.night_dimension
+  where bucket = $1 and property_id = $2 and status is not null
+  order by status`,
+);
+
+/** What the labels of a property's reservations and groups mean now, each label once. */
+export interface LabelMeanings {
+  /** Labels under which rooms are on the books. */
+  readonly deducting: readonly string[];
+  /** Labels that are known, and hold nothing. */
+  readonly off: readonly string[];
+  /** Labels that nobody has given a meaning: they hold nothing, and are told apart. */
+  readonly unmapped: readonly string[];
+}
+
+/** What labels mean to a client code. */
+export interface PropertyLabels extends Readonly<Record<LabelledResource, LabelMeanings>> {
+  /** Whether any label deducts; undefined where nobody has mapped it. */
+  deducts(resource: LabelledResource, label: string): boolean | undefined;
+}
+
+function meaningsOf(
+  labels: readonly string[],
+  deductsOf: (label: string) => boolean | undefined,
+): LabelMeanings {
+  const meanings = { deducting: [] as string[], off: [] as string[], unmapped: [] as string[] };
+  for (const label of labels) {
+    const deducts = deductsOf(label);
+    if (deducts === undefined) meanings.unmapped.push(label);
+    else if (deducts) meanings.deducting.push(label);
+    else meanings.off.push(label);
+  }
+  return meanings;
+}
+
+/**
+ * What every label means that the ledger knows of a property: by the client code's mapping, else by default. The ledger does
+ * not say whose a label is, so each is told for both resources, whichever of them carries it.
+ */
+async function labelMeaningsOf(
+  on: Queryable,
+  clientCode: string,
+  property: { readonly propertyId: number; readonly bucket: number },
+): Promise<PropertyLabels> {
+  const values = [property.bucket, property.propertyId];
+  const found = await on.query<{ label: string }>({ ...readLabels, values });
+  const mapped = await on.query<{ resource: string; label: string; deducts: boolean }>({
+    name: "read-label-mappings",
+    text: "select resource, label, deducts from bellhop.status_mapping where client_code = $1",
+    values: [clientCode],
+  });
+  const own = new Map(mapped.rows.map(({ resource, label, deducts }) => [`${resource}${label}`, deducts]));
+  const deducts = (resource: LabelledResource, label: string) =>
+    own.get(`${letterOf(resource)}${label}`) ?? canonicalLabel(resource, label)?.deducts;
+  const labels = found.rows.map(({ label }) => label);
+  return {
+    deducts,
+    reservations: meaningsOf(labels, (label) => deducts("reservations", label)),
+    groups: meaningsOf(labels, (label) => deducts("groups", label)),
+  };
+}
 
 /** What a question is answered by, beside the entries: all of it as of one moment. */
 export interface QueryContext {

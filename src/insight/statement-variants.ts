@@ -23,7 +23,7 @@ const CLOCK_MARK = "source_time /* clock */";
 const BUCKET_PLACE = 1;
 
 /** The statement for a grouping and clock. */
-export type Variants = (on: pg.ClientBase, by: Grouping, clock: Clock) => Promise<Statement>;
+type Variants = (on: pg.ClientBase, by: Grouping, clock: Clock) => Promise<Statement>;
 
 function variantOf({ name, text }: Statement, by: Grouping, clock: Clock): Statement {
   const grouped = text.replaceAll(BY_MARK, COLUMNS[by]);

@@ -74,7 +74,7 @@ async function expireOutcomeWindow(
 
 const forgetSome = readStatement(new URL("./sql/forget-arrivals.sql", import.meta.url));
 
-/** Feed health looks back 28 days at most (src/insight/feed-pulse.ts); a week more than that, so that nobody has to be exact. */
+/** Feed health looks back 28 days at most (src/insight/feed-health.ts); a week more than that, so that nobody has to be exact. */
 const KEPT_MS = 35 * 86_400_000;
 /** Notes of one feed that a statement takes out: an hour of a busy one, so one statement a bucket is nearly always enough. */
 const NOTES_AT_ONCE = 500;

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { replay } from "../../src/apply/replay.ts";
-import { addDays } from "../../src/insight/stay-date.ts";
+import { addDays } from "../../src/insight/question.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { mapLabel } from "../../src/apply/state/label-mapping.ts";
 import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
-import { addDays } from "../../src/insight/stay-date.ts";
+import { addDays } from "../../src/insight/question.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { assertDocumented } from "../support/openapi.ts";

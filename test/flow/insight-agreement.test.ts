@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { NightReconciliation } from "../../src/insight/insight-night-routes.ts";
+import type { NightReconciliation } from "../../src/insight/one-night.ts";
 import { writeBlocks, writeNights } from "../support/insight-model.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dateOfDay } from "../workload/calendar-day.ts";

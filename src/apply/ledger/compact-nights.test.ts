@@ -8,7 +8,7 @@ import {
   endOf,
   isCompactOf,
   textOfCompact,
-} from "./compact-nights.ts";
+} from "./content-nights.ts";
 import type { DimensionCodes, Money, NightRun, ReservationNights } from "./night-run.ts";
 
 const HASH_DIGITS = 12;

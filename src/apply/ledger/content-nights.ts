@@ -2,18 +2,184 @@ import { dayOfText } from "#contract/day-number.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/insight-bounds.ts";
 import type { FactsText, RecordContent } from "#contract/record-reading.ts";
 import type { RecordKey } from "../state/record-state.ts";
-import { type CompactNights, compactOf } from "./compact-nights.ts";
 import type { Dimension } from "./dimensions.ts";
 import type { FactsOfContent, StoredContent } from "./load-contents.ts";
 import {
   type BlockRun,
   boundedCount,
   type DimensionCodes,
+  type Money,
   type NightRun,
   type ReservationNights,
 } from "./night-run.ts";
 import { elementsOf, fieldsOfRow } from "./read-facts.ts";
 import { reservationNights } from "./reservation-nights.ts";
+
+/**
+ * What a plain reservation says of nights, in short: of one stay that shares no room, with numbers that fit (docs/decisions/0033). It is
+ * kept as a text in the current row, and entered as one row of `ledger_delta`. Numbers are as of a NightRun.
+ */
+export interface CompactNights {
+  readonly dimension: Dimension;
+  readonly rooms: number;
+  readonly adults: number;
+  readonly children: number;
+  /** Days since 1970-01-01. */
+  readonly firstNight: number;
+  /** Of each run, one after another without a gap: its nights, revenue and gross revenue. NaN: not told. */
+  readonly runs: readonly number[];
+}
+
+/** Numbers of a run in `runs`. */
+export const RUN_NUMBERS = 3;
+
+/** What fits into the bits that a run has for it in `ledger_delta`. */
+export const COMPACT_MAX = { rooms: 511, guests: 1_023, nightsOfRun: 63, day: 131_071 } as const;
+/** In ten-thousandths: the sum of two of them still fits into a segment (find-unpackable-night.sql). */
+const AMOUNT_MAX = 5e14;
+/** As many can be read of a row (src/apply/ledger/sql/runs-of-delta.sql). */
+export const RUNS_MAX = 62;
+
+const NO_NIGHTS: CompactNights = {
+  dimension: { high: 0, low: 0 },
+  rooms: 0,
+  adults: 0,
+  children: 0,
+  firstNight: 0,
+  runs: [],
+};
+
+const isBounded = (count: number, most: number): boolean => count <= most && count >= -most;
+
+/** An amount that fits; NaN where none is told, undefined where it does not. */
+function compactAmount(money: Money | null): number | undefined {
+  if (money === null) return Number.NaN;
+  return typeof money === "number" && isBounded(money, AMOUNT_MAX) ? money : undefined;
+}
+
+/** These nights in short; null where they are not so plain. `dimensionOf` is asked once, of what is. */
+export function compactOf(
+  { shareId, runs }: ReservationNights,
+  dimensionOf: (run: NightRun) => Dimension,
+): CompactNights | null {
+  if (shareId !== null || runs.length > RUNS_MAX) return null;
+  const first = runs[0];
+  if (first === undefined) return NO_NIGHTS;
+  const { rooms, adults, children, firstNight, codes } = first;
+  if (!isBounded(rooms, COMPACT_MAX.rooms) || firstNight < 0) return null;
+  if (!isBounded(adults, COMPACT_MAX.guests) || !isBounded(children, COMPACT_MAX.guests)) return null;
+  const numbers: number[] = [];
+  let night = firstNight;
+  for (const run of runs) {
+    if (run.firstNight !== night || run.nights > COMPACT_MAX.nightsOfRun || run.codes !== codes) return null;
+    if (run.rooms !== rooms || run.adults !== adults || run.children !== children) return null;
+    const [revenue, gross] = [compactAmount(run.roomRevenue), compactAmount(run.grossRoomRevenue)];
+    if (revenue === undefined || gross === undefined) return null;
+    numbers.push(run.nights, revenue, gross);
+    night += run.nights;
+  }
+  if (night > COMPACT_MAX.day) return null;
+  return { dimension: dimensionOf(first), rooms, adults, children, firstNight, runs: numbers };
+}
+
+/** The first night after them. */
+export function endOf({ firstNight, runs }: CompactNights): number {
+  let end = firstNight;
+  for (let at = 0; at < runs.length; at += RUN_NUMBERS) end += runs[at] as number;
+  return end;
+}
+
+/**
+ * A text is of the content whose hash begins with its first digits: an erasure, or a hand, that changes a current row without its text
+ * leaves a text of another content.
+ */
+const HASH_DIGITS = 12;
+/** Digits of the text stand for five bits and whether more follow, the lowest first. */
+const DIGIT_VALUES = 32;
+const ZERO = 0x30;
+/** Of a hash, the most runs of the longest numbers, and what is before them. */
+const BYTES_MAX = 2_048;
+
+const bytes = Buffer.alloc(BYTES_MAX);
+/** Where the next digit is written, or read. */
+let place = 0;
+
+function put(value: number): void {
+  let left = value;
+  while (left >= DIGIT_VALUES) {
+    bytes[place++] = ZERO + DIGIT_VALUES + (left % DIGIT_VALUES);
+    left = Math.floor(left / DIGIT_VALUES);
+  }
+  bytes[place++] = ZERO + left;
+}
+
+/** Whole numbers in the order 0, -1, 1, -2, …, so that small ones are short. */
+const unsigned = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
+const signed = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
+
+function putAmount(amount: number): void {
+  put(Number.isNaN(amount) ? 0 : unsigned(amount) + 1);
+}
+
+/** The text that is kept of them beside their content: some fifty ASCII characters. */
+export function textOfCompact(nights: CompactNights, contentHash: string): string {
+  const { dimension, rooms, adults, children, firstNight, runs } = nights;
+  if (runs.length === 0) return contentHash.slice(0, HASH_DIGITS);
+  for (place = 0; place < HASH_DIGITS; place += 1) bytes[place] = contentHash.charCodeAt(place);
+  put(dimension.high >>> 0);
+  put(dimension.low >>> 0);
+  put(unsigned(rooms));
+  put(unsigned(adults));
+  put(unsigned(children));
+  put(firstNight);
+  for (let at = 0; at < runs.length; at += RUN_NUMBERS) {
+    put(runs[at] as number);
+    putAmount(runs[at + 1] as number);
+    putAmount(runs[at + 2] as number);
+  }
+  return bytes.toString("latin1", 0, place);
+}
+
+/** A number of a text; beyond its end, and where something else stands, NaN. */
+function take(text: string): number {
+  let value = 0;
+  for (let unit = 1; ; unit *= DIGIT_VALUES) {
+    const digit = text.charCodeAt(place++) - ZERO;
+    if (digit < DIGIT_VALUES) return digit < 0 ? Number.NaN : value + digit * unit;
+    if (Number.isNaN(digit)) return digit;
+    value += (digit - DIGIT_VALUES) * unit;
+  }
+}
+
+function takeAmount(text: string): number {
+  const amount = take(text);
+  return amount === 0 ? Number.NaN : signed(amount - 1);
+}
+
+/** Whether a text is kept of a content. */
+export function isCompactOf(text: string, contentHash: string): boolean {
+  for (let at = 0; at < HASH_DIGITS && at < text.length; at += 1)
+    if (text.charCodeAt(at) !== contentHash.charCodeAt(at)) return false;
+  return true;
+}
+
+/** Reads what `textOfCompact` wrote; null where a text is none of these. */
+export function compactOfText(text: string): CompactNights | null {
+  if (text.length <= HASH_DIGITS) return NO_NIGHTS;
+  place = HASH_DIGITS;
+  const dimension = { high: take(text) | 0, low: take(text) | 0 };
+  const [rooms, adults, children] = [signed(take(text)), signed(take(text)), signed(take(text))];
+  const firstNight = take(text);
+  const runs: number[] = [];
+  let sum = rooms + adults + children + firstNight;
+  while (place < text.length) {
+    const nights = take(text);
+    sum += nights;
+    runs.push(nights, takeAmount(text), takeAmount(text));
+  }
+  if (Number.isNaN(sum) || place > text.length || runs.length === 0) return null;
+  return { dimension, rooms, adults, children, firstNight, runs };
+}
 
 /** Where each column stands in a `bellhop.group_facts` (migration 0005). */
 const COLUMN = {

@@ -14,7 +14,7 @@ export interface StoredVersion extends Receipt {
 }
 
 /** A place among the versions of a key: at a source time, seen from a receipt. */
-export interface PlaceOfVersion extends Receipt {
+interface PlaceOfVersion extends Receipt {
   readonly of: RecordKey;
   readonly sourceTime: string;
 }

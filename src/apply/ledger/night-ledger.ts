@@ -2,8 +2,7 @@ import type pg from "pg";
 import type { RecordContent } from "#contract/record-reading.ts";
 import { takesArrays } from "../../platform/db/write-rows.ts";
 import type { RankedVersion, Receipt, RecordKey, Version } from "../state/record-state.ts";
-import { compactOfText, isCompactOf, textOfCompact } from "./compact-nights.ts";
-import { ContentNights } from "./content-nights.ts";
+import { ContentNights, compactOfText, isCompactOf, textOfCompact } from "./content-nights.ts";
 import { Dimensions } from "./dimensions.ts";
 import { loadContents, MissingContent, type NightResource } from "./load-contents.ts";
 import { loadAllVersions, loadVersionsAround, type StoredVersion } from "./load-versions-around.ts";
@@ -18,8 +17,15 @@ import {
 import { ReleasedCopies } from "./released-copies.ts";
 import { voidSegments } from "./segments.ts";
 import { isReceivedBefore, type TimelineCopy, timelineDifference } from "./timeline.ts";
-import { type LedgerDelta, writeAsEntries, writeDeltas } from "./write-deltas.ts";
-import { type BlockEntry, type NightEntry, writeBlocks, writeNights } from "./write-entries.ts";
+import {
+  type BlockEntry,
+  type LedgerDelta,
+  type NightEntry,
+  writeAsEntries,
+  writeBlocks,
+  writeDeltas,
+  writeNights,
+} from "./write-ledger.ts";
 
 /** What one record did to the versions of its key. */
 export interface AppliedStep {

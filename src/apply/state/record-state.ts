@@ -29,7 +29,7 @@ export interface Version extends RankedVersion {
   readonly filters: () => RecordFilters;
   /** The text of its facts, where that was loaded with it. */
   readonly facts?: string | undefined;
-  /** What its nights are in short, where that was loaded with it (`src/apply/ledger/compact-nights.ts`). */
+  /** What its nights are in short, where that was loaded with it (`src/apply/ledger/content-nights.ts`). */
   readonly compactNights?: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface NewCurrent {
   readonly current: Version;
   readonly before: StoredCurrent | null;
   readonly warningFree: WarningFree;
-  /** What its nights are in short (`src/apply/ledger/compact-nights.ts`); null where that is to be read from its facts. */
+  /** What its nights are in short (`src/apply/ledger/content-nights.ts`); null where that is to be read from its facts. */
   readonly compactNights: string | null;
 }
 

@@ -1,5 +1,5 @@
 -- Packs the entries of the property $2, rows and runs of deltas, that were received after $3 and up to $4, by quarters of the year in which they begin: 52
--- bytes each, numbers with the highest byte first (src/insight/ledger-segments.ts reads them). Times are microseconds and dates days since
+-- bytes each, numbers with the highest byte first (src/insight/packed-books.ts reads them). Times are microseconds and dates days since
 -- 2000-01-01, amounts ten-thousandths.
 -- Plan: bitmap scans of night_entry_short and night_entry_received, and of those of ledger_delta.
 insert into bellhop_state.ledger_segment (bucket, property_id, quarter, received_up_to, entries, packed)

@@ -8,7 +8,7 @@ import { AuthSetupError, createSealer, type Sealer } from "../../identity/seal.t
 import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { microsecondsOf } from "../../ingest/log/request-id.ts";
-import { lookForLag } from "../../insight/console/apply-lag.ts";
+import { lookForLag } from "../../insight/console/intake.ts";
 import { countPresent, type Presence } from "../../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { countUnownedBuckets } from "../../platform/db/unowned-buckets.ts";

@@ -1,5 +1,5 @@
 -- The runs of rows of ledger_delta, which are called `delta` where this stands, as rows of night_entry have them: four numbers each,
--- as src/apply/ledger/write-deltas.ts writes them. A row has 62 at most: what would have more is not plain (src/apply/ledger/compact-nights.ts), and
+-- as src/apply/ledger/write-ledger.ts writes them. A row has 62 at most: what would have more is not plain (src/apply/ledger/content-nights.ts), and
 -- what changes between two stays is in one row where it is of up to 31 nights.
 -- At which places they begin is laid out in the list of columns, once for all four, so that conditions on times are below it and each
 -- number is looked up once; a lateral join takes a quarter longer. Of a list the planner expects ten, of a series a thousand.

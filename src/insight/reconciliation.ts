@@ -1,11 +1,66 @@
+import type pg from "pg";
+import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { compareCodes } from "./books-position.ts";
-import { type BlockNight, type GroupMaster, readGroupBlocks } from "./group-blocks.ts";
-import type { InsightProperty, PointInTime } from "./point-in-time.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
+import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
+import { readSettledRooms, type SettledRooms } from "./night-rooms.ts";
+import {
+  compareCodes,
+  type InsightPage,
+  isCode,
+  isFlag,
+  isNight,
+  type NightItems,
+  pageOfNights,
+} from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { type ReportedRooms, readReportedRooms } from "./reported-rooms.ts";
-import { readSettledRooms, type SettledRooms } from "./settled-rooms.ts";
-import { addDays } from "./stay-date.ts";
+import {
+  addDays,
+  type InsightProperty,
+  type PointInTime,
+  pointInTimeOf,
+  ROWS_MAX,
+  requireFewRows,
+  type StayQuestion,
+} from "./question.ts";
+
+const readReported = readStatement(new URL("./sql/read-reported-rooms.sql", import.meta.url));
+
+/** What an inventory record says of one room type on a night, and where the record lies. Null: not told. */
+export interface ReportedRooms {
+  readonly night: string;
+  readonly request_id: string;
+  readonly record_index: number;
+  readonly source_time: string;
+  readonly room_type: string;
+  readonly capacity: number | null;
+  readonly out_of_order: number | null;
+  readonly sold: number | null;
+  readonly transient: number | null;
+  readonly grouped: number | null;
+}
+
+/** What inventory reports of a range of nights (`to` included), by room type, virtual ones aside; in the order of nights. */
+async function readReportedRooms(
+  on: Queryable,
+  property: InsightProperty,
+  range: { readonly from: string; readonly to: string },
+  at: PointInTime,
+): Promise<ReportedRooms[]> {
+  const { rows } = await on.query<ReportedRooms>({
+    ...readReported,
+    values: [
+      property.bucket,
+      property.propertyId,
+      range.from,
+      range.to,
+      at.sourceUpTo,
+      at.receivedUpTo,
+      ROWS_MAX + 1,
+    ],
+  });
+  return requireFewRows(rows, range);
+}
 
 /** What inventory reports of a night and what reservations come to, of one room type or of all together. Rooms. */
 export interface ReconciledNight {
@@ -31,7 +86,7 @@ export interface ReconciledNight {
 }
 
 /** What a reconciliation is made of. `to` is included. */
-export interface ReconciliationSources {
+interface ReconciliationSources {
   readonly from: string;
   readonly to: string;
   readonly reported: readonly ReportedRooms[];
@@ -64,7 +119,7 @@ interface Sum {
   unpickedBlocks: number;
 }
 
-const plus = (sum: number | null, more: number | null): number | null =>
+const plusOrNull = (sum: number | null, more: number | null): number | null =>
   more === null ? sum : (sum ?? 0) + more;
 
 class NightSums {
@@ -137,9 +192,9 @@ export function reconcile(sources: ReconciliationSources, byRoomType: boolean): 
     if (sums === undefined) continue;
     sums.report = row;
     const sum = sums.of(row.room_type);
-    sum.sold = plus(sum.sold, row.sold);
-    sum.transient = plus(sum.transient, row.transient);
-    sum.grouped = plus(sum.grouped, row.grouped);
+    sum.sold = plusOrNull(sum.sold, row.sold);
+    sum.transient = plusOrNull(sum.transient, row.transient);
+    sum.grouped = plusOrNull(sum.grouped, row.grouped);
   }
   for (const { night, room_type, block_group, rooms } of sources.settled) {
     const sum = nights.get(night)?.of(room_type);
@@ -152,4 +207,37 @@ export function reconcile(sources: ReconciliationSources, byRoomType: boolean): 
     if (sum !== undefined) sum.unpickedBlocks += unpicked;
   }
   return [...nights].flatMap(([stayDate, sums]) => sums.items(stayDate));
+}
+
+/** What a position of reconciled nights looks like. */
+export const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];
+
+/** Of a night that is not reported either, and of which nothing is on the books. */
+const isNothing = ({ reported, rebuilt, unpickedBlocks }: ReconciledNight): boolean =>
+  reported === null && rebuilt === 0 && unpickedBlocks === 0;
+
+/** A page of nights, what inventory reports against what reservations come to, in the order of nights and room types. */
+export function reconciliation(
+  client: pg.ClientBase,
+  question: StayQuestion,
+  queryContext: QueryContext,
+  start: Position | null,
+  limit: number,
+): Promise<InsightPage<ReconciledNight>> {
+  const { property, from, to, by } = question;
+  const nights: NightItems<ReconciledNight> = {
+    client,
+    property,
+    from,
+    to,
+    isGrouped: by === "roomType",
+    read: async ({ first, last }) => {
+      const at = pointInTimeOf(question);
+      const sources = await readSources(client, property, { from: first, to: last }, at, queryContext);
+      return reconcile(sources, by === "roomType").filter((night) => !isNothing(night));
+    },
+    positionOf: ({ stayDate, roomType = null }) => [stayDate, roomType === null ? 1 : 0, roomType ?? ""],
+    beginOf: (night) => [night, 0, ""],
+  };
+  return pageOfNights(nights, start, limit);
 }

@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type {
+  CalendarAnswer,
+  ClientCodesAnswer,
+  IntakeAnswer,
+  Page,
+  PropertyItem,
+} from "../console/answers.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
+import { addQuestion, CONSOLE_API, pagingOf } from "../console/console-routes.ts";
+import { requireSession } from "../console/guard.ts";
+import { arrangeGrants } from "../identity/grants.ts";
+import type { OperatorSession } from "../identity/operator-session.ts";
+import type { Principal } from "../identity/principal.ts";
+import { apartFromReader } from "../platform/db/readers.ts";
+import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
+import { listRequestsOfAll, type RequestItem } from "../query/console/requests.ts";
+import { findProperty } from "../query/property.ts";
+import { glanceAtFeeds } from "./console/feed-glance.ts";
+import { IntakeMeter } from "./console/intake.ts";
+import {
+  emptyCalendar,
+  listClientCodes,
+  listProperties,
+  nightsBetween,
+  PROPERTY_POSITION,
+  readCalendar,
+} from "./console/properties.ts";
+import { registerInsightRoutes } from "./insight-routes.ts";
+
+/** An operator in the place of a partner: with the scope of insights, and granted the client code that is asked about. */
+function principalOf(parts: ConsoleParts, operator: OperatorSession, request: FastifyRequest): Principal {
+  const { requestRate, requestBurst } = parts.internals.config;
+  const address = request.raw.url ?? "";
+  const asked = new URLSearchParams(address.slice(address.indexOf("?") + 1)).get("clientCode");
+  return {
+    clientId: `console:${operator.name}`,
+    scopes: new Set(["insight:read"]),
+    grants: arrangeGrants(asked === null ? [] : [{ clientCode: asked, propertyCode: "*" }]),
+    requestRate,
+    requestBurst,
+    tokenId: "",
+    replyToOrigins: [],
+    certificationId: null,
+  };
+}
+
+/** The insights that partners have, for operators and of every client code: the very same answers. */
+export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  registerInsightRoutes(scope, parts.context, {
+    path: `${CONSOLE_API}/insight`,
+    onRequest: async (request: FastifyRequest) => {
+      request.principal = principalOf(parts, await requireSession(parts, request), request);
+    },
+    run: (_request, answer) => parts.questions.run(answer),
+  });
+}
+
+const LAST_BATCHES = 20;
+
+const ANY_REQUEST = {
+  resource: undefined,
+  outcome: undefined,
+  from: undefined,
+  to: undefined,
+  property: undefined,
+} as const;
+
+/** What comes in now. Asked every few seconds by every open page: all that ask at once get one answer. */
+export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const meter = new IntakeMeter(pool);
+  let looking: Promise<readonly RequestItem[]> | undefined;
+  const lastBatches = () => {
+    looking ??= apartFromReader(() => listRequestsOfAll(pool, null, ANY_REQUEST, null, LAST_BATCHES))
+      .then(({ items }) => items)
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  addQuestion(scope, parts, "intake", [], async (): Promise<IntakeAnswer> => {
+    const batches = await lastBatches();
+    return { ...(await apartFromReader(() => meter.look())), lastBatches: batches };
+  });
+}
+
+/** Each is looked at for its feeds. */
+const PROPERTIES_LIMIT_MAX = 100;
+const NIGHTS_MAX = 800;
+
+function requiredDate(query: QueryParameters, name: string): string {
+  const value = query.date(name);
+  if (value === undefined) throw invalidParameter(`${name} is required: a date as YYYY-MM-DD.`);
+  return value;
+}
+
+async function answerCalendar({ context }: ConsoleParts, query: QueryParameters): Promise<CalendarAnswer> {
+  const clientCode = query.requiredCode("clientCode");
+  const propertyCode = query.requiredCode("propertyCode");
+  const from = requiredDate(query, "from");
+  const to = requiredDate(query, "to");
+  checkOrder(from, to);
+  if (nightsBetween(from, to) > NIGHTS_MAX)
+    throw invalidParameter(`from and to may be ${NIGHTS_MAX} nights apart at most.`);
+  const property = await findProperty(context.pool, clientCode, propertyCode);
+  const calendar =
+    property === undefined ? emptyCalendar(from, to) : await readCalendar(context.pool, property, from, to);
+  return { clientCode, propertyCode, from, to, ...calendar };
+}
+
+/** Properties with their feeds at a glance, and the nights for which inventory is missing. */
+export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const listed = ["search", "clientCode", "limit", "cursor"];
+  addQuestion(scope, parts, "properties", listed, async ({ query }): Promise<Page<PropertyItem>> => {
+    const filter = { clientCode: query.code("clientCode"), search: query.code("search") };
+    const { limit, start, cursorOf } = pagingOf(
+      parts,
+      "properties",
+      query,
+      PROPERTY_POSITION,
+      PROPERTIES_LIMIT_MAX,
+    );
+    const { rows, next } = await listProperties(pool, filter, start, limit);
+    const feeds = await glanceAtFeeds(pool, rows);
+    return {
+      items: rows.map(({ clientCode, propertyCode, createdAt, held }, at) => ({
+        clientCode,
+        propertyCode,
+        held,
+        firstSeenAt: createdAt.toISOString(),
+        feeds: feeds[at] ?? [],
+      })),
+      nextCursor: cursorOf(next),
+    };
+  });
+  addQuestion(
+    scope,
+    parts,
+    "client-codes",
+    [],
+    async (): Promise<ClientCodesAnswer> => ({
+      items: await listClientCodes(pool),
+    }),
+  );
+  addQuestion(scope, parts, "calendar", ["clientCode", "propertyCode", "from", "to"], ({ query }) =>
+    answerCalendar(parts, query),
+  );
+}

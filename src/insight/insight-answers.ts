@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { prefersText } from "../ingest/header-parameters.ts";
+import type { Schema } from "../platform/http/openapi/model.ts";
+
+/** What a page of an insight is, beside its items. */
+interface InsightAnswer {
+  readonly items: readonly object[];
+  readonly nextCursor: string | null;
+  readonly clock: string;
+  readonly asOf: string | null;
+  readonly watermark: string | null;
+  readonly settingsVersion: number;
+  /** Of what was sent before and is not current, not all may be told; left out where everything is known. */
+  readonly knownFrom?: string;
+}
+
+/**
+ * Where a formula may begin, with ASCII signs or full-width ones: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
+ * nothing else is gone through once.
+ */
+const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
+const TO_QUOTE = /[",\r\n]/;
+
+/** Text that is somebody's own, and may be a formula: dates and decimals are ours. */
+function isForeign({ type, format }: Schema): boolean {
+  return [type].flat().includes("string") && format === undefined;
+}
+
+/**
+ * With an apostrophe before what would be run as a formula: at the beginning of a cell (some leave out what is blank before it), and
+ * behind a semicolon or a line break, as spreadsheets divide cells there where a comma is a decimal point.
+ */
+function withoutFormula(text: string): string {
+  return text.replaceAll(MAYBE_FORMULA, (found, before = "", sign = found, offset) => {
+    const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
+    return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
+  });
+}
+
+function cellOf(value: unknown, isForeignText: boolean): string {
+  if (value === null || value === undefined) return "";
+  const text = isForeignText ? withoutFormula(String(value)) : String(value);
+  return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
+ * told is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
+ */
+function csvOf(items: readonly object[], schema: Schema, leftOut: readonly string[]): string {
+  const columns = Object.entries(schema.properties ?? {}).filter(([name]) => !leftOut.includes(name));
+  const lines = [columns.map(([name]) => name).join(",")];
+  for (const item of items) {
+    const values = item as Readonly<Record<string, unknown>>;
+    lines.push(columns.map(([name, column]) => cellOf(values[name], isForeign(column))).join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+/** The address of the next page: this one with another cursor. */
+function nextAddress(request: FastifyRequest, cursor: string): string {
+  const [path = "", query = ""] = (request.raw.url ?? "").split("?", 2);
+  const kept = query.split("&").filter((pair) => pair !== "" && !/^cursor(=|$)/.test(pair));
+  // What no address may have in it (RFC 3986), and would end the link.
+  return `${path}?${[...kept, `cursor=${cursor}`].join("&")}`.replace(/[<>"\s]/g, encodeURIComponent);
+}
+
+/** Sends a page as JSON or, to who would rather have that, as CSV. */
+export function sendInsight(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: InsightAnswer,
+  schema: Schema,
+  leftOut: readonly string[],
+  itemsName = "items",
+): FastifyReply {
+  const { items, ...of } = answer;
+  reply.header("cache-control", "no-store").header("vary", "accept");
+  if (!prefersText(request.headers.accept, "text/csv"))
+    return reply.type("application/json; charset=utf-8").send(JSON.stringify({ [itemsName]: items, ...of }));
+  const { nextCursor, watermark, settingsVersion, knownFrom } = answer;
+  if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
+  if (watermark !== null) reply.header("x-watermark", watermark);
+  if (knownFrom !== undefined) reply.header("x-known-from", knownFrom);
+  return reply
+    .header("x-settings-version", String(settingsVersion))
+    .type("text/csv; charset=utf-8; header=present")
+    .send(csvOf(items, schema, leftOut));
+}
