@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { HOTEL_KINDS, type HotelKind } from "#simulator/calibration.ts";
+import { HOTEL_KINDS, type HotelKind } from "#simulator/hotel-profile.ts";
 import {
   distancesBetween,
   distributionsOf,

@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RESOURCES } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
-import { hasScope, type Principal } from "../identity/principal.ts";
+import { hasScope, type Principal, writeScopeOf } from "../identity/permissions.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
-import { writeScopeOf } from "../identity/scopes.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS } from "../query/openapi/read-parameters.ts";
@@ -16,16 +15,14 @@ import {
   type Backfill,
   listBackfills,
   openBackfill,
+  readManifest,
   requireBackfill,
   WHY_CHARACTERS_MAX,
 } from "./backfill.ts";
-import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
-import { closeBackfill } from "./close-backfill.ts";
+import { abandonBackfill, BackfillRefusal, closeBackfill } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
-import { readManifest } from "./manifest.ts";
-import { BACKFILL_LIST_PARAMETERS } from "./openapi/backfill-operations.ts";
-import { onBackfill, progressOf } from "./progress.ts";
-import { abandonBackfill, BackfillRefusal } from "./sign-backfill.ts";
+import { BACKFILL_LIST_PARAMETERS } from "./openapi.ts";
+import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 
 const BASE = "/api/public/v1/backfills";
 const WRITE_SCOPES = RESOURCES.map(writeScopeOf);

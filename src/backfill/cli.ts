@@ -6,10 +6,9 @@ import { recordAudit } from "../identity/audit.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { type Backfill, listBackfills, requireBackfill } from "./backfill.ts";
-import { type Audit, isReproduced } from "./close-backfill.ts";
+import { type Audit, abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
 import { type Gap, readGaps } from "./gaps.ts";
 import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
-import { abandonBackfill, countersignBackfill } from "./sign-backfill.ts";
 
 const GAPS_AT_ONCE = 500;
 const ID = { id: required(text("ID", "the backfill's id (bellhop backfill list)")) };

@@ -11,11 +11,15 @@ import {
   listBackfills,
   WHY_CHARACTERS_MAX,
 } from "./backfill.ts";
-import { backfillAnswer, backfillItem } from "./backfill-answer.ts";
-import { type Audit, isReproduced } from "./close-backfill.ts";
+import {
+  type Audit,
+  abandonBackfill,
+  BackfillRefusal,
+  countersignBackfill,
+  isReproduced,
+} from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
-import { onBackfill, progressOf } from "./progress.ts";
-import { abandonBackfill, BackfillRefusal, countersignBackfill } from "./sign-backfill.ts";
+import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 
 const HASH_CHARACTERS = 64;
 

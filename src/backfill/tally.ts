@@ -1,5 +1,6 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
+import type { AcceptLog } from "../ingest/log/accept-log.ts";
 import { BodyLayout } from "../ingest/log/body-layout.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/request-id.ts";
 import { readStatement } from "../platform/db/statement.ts";
@@ -7,8 +8,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { loadRecords, type RecordPointer } from "../query/load-records.ts";
 import type { RequestCounts } from "../query/request-summary.ts";
 import { forEachResource } from "../query/version-statement.ts";
-import type { Backfill } from "./backfill.ts";
-import type { ManifestResource } from "./manifest.ts";
+import type { Backfill, ManifestResource } from "./backfill.ts";
 
 const findCopies = forEachResource(readStatement(new URL("./sql/find-copies.sql", import.meta.url)));
 
@@ -210,4 +210,35 @@ async function countDistinct(
   const copies = await keysOfCopies(client, asked, incomplete);
   const all = await count([...copies.keys]);
   return { keys: all.keys, recordsRead: copies.recordsRead };
+}
+
+/**
+ * The log for batches of backfills, by log writers of their own: opened when the first of them comes, so that a node without any
+ * holds no connection for them.
+ */
+export class BackfillLog {
+  readonly #openLog: () => Promise<AcceptLog>;
+  #log: Promise<AcceptLog> | undefined;
+  #closed = false;
+
+  constructor(openLog: () => Promise<AcceptLog>) {
+    this.#openLog = openLog;
+  }
+
+  /** Rejects where it cannot be opened now; the next batch tries again. */
+  open(): Promise<AcceptLog> {
+    if (this.#closed) return Promise.reject(new Error("The service is stopping."));
+    this.#log ??= this.#openLog().catch((error: unknown) => {
+      this.#log = undefined;
+      throw error;
+    });
+    return this.#log;
+  }
+
+  /** Lets what waits be written, then closes the log writers. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const log = await this.#log?.catch(() => undefined);
+    await log?.close();
+  }
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authorize } from "../identity/authorize.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Principal } from "../identity/permissions.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import type { HttpContext } from "../service-context.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { type AuthAdmin, AuthInputError } from "../identity/admin.ts";
-import { changeAuth } from "../identity/change.ts";
+import { changeAuth } from "../identity/audit.ts";
 import { readForChange } from "../identity/client-admin.ts";
-import type { Grant } from "../identity/grants.ts";
+import type { Grant } from "../identity/permissions.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 
 const INSERT = namedStatement(

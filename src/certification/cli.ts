@@ -2,7 +2,7 @@ import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import { count, flag, type Noun, parsed, required, text, verb, withDefault } from "../cli/command.ts";
 import { fields, table } from "../cli/output.ts";
 import type { Session } from "../cli/session.ts";
-import { parseGrant } from "../identity/grants.ts";
+import { parseGrant } from "../identity/permissions.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import {
   type Certification,
@@ -13,8 +13,7 @@ import {
   openCertification,
 } from "./certification.ts";
 import { readReport } from "./read-report.ts";
-import { htmlOf } from "./render/html.ts";
-import { markdownOf } from "./render/markdown.ts";
+import { htmlOf, markdownOf } from "./render.ts";
 import { instructionsOf, type Report } from "./report.ts";
 
 const REPORT_JSON =

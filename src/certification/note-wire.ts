@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Resource } from "#contract/resource.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Principal } from "../identity/permissions.ts";
 import type { TokenWatch } from "../identity/token-endpoint.ts";
 import type { HeaderParameters } from "../ingest/header-parameters.ts";
 import type { Acceptance } from "../ingest/log/submission.ts";

@@ -10,10 +10,10 @@ import { loadRecords } from "../query/load-records.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { RequestSummary } from "../query/request-summary.ts";
 import type { Certification } from "./certification.ts";
-import type { Evidence, SeenBackfill, SeenRecord, SeenWarning } from "./evidence.ts";
 import { textOf } from "./fields.ts";
 import { judgeEvidence, type Report } from "./report.ts";
-import type { NotedEvent } from "./wire-event.ts";
+import type { Evidence, SeenBackfill, SeenRecord, SeenWarning } from "./step.ts";
+import type { NotedEvent } from "./wire-notes.ts";
 
 /** What was noted of the certification $1 from $2 to $3, in order. */
 const LIST_EVENTS = namedStatement(

@@ -1,8 +1,10 @@
 import type { Certification } from "./certification.ts";
-import { CHECKLIST } from "./checklist.ts";
-import { type Evidence, hashOf, lastSeenAt } from "./evidence.ts";
-import type { Judgement } from "./step.ts";
-import { eventsOf } from "./wire-event.ts";
+import { type Evidence, hashOf, type Judgement, lastSeenAt, type Step } from "./step.ts";
+import { group, groupPickup } from "./steps/groups.ts";
+import { coldStart, inventory, nullAndNumbers, sevenDays } from "./steps/inventories.ts";
+import { rateLimit, retry, tokenUse } from "./steps/protocol.ts";
+import { cancellation, dayUse, modification, outOfOrder, reservation, share } from "./steps/reservations.ts";
+import { eventsOf } from "./wire-notes.ts";
 
 /** How the whole stands: all steps passed, one failed, or some are yet to be seen. */
 export type Verdict = "certified" | "failed" | "incomplete";
@@ -15,7 +17,7 @@ export interface JudgedStep extends Judgement {
 }
 
 /** What else was seen: told, not judged. */
-export interface Observed {
+interface Observed {
   readonly batches: number;
   readonly records: number;
   /** Records without an outcome yet: no step counts them. */
@@ -94,3 +96,22 @@ export function judgeEvidence(evidence: Evidence): Report {
 export function instructionsOf(certification: Certification): { title: string; instruction: string }[] {
   return CHECKLIST.map(({ title, instruction }) => ({ title, instruction: instruction(certification) }));
 }
+
+/** Everything that an integration has to show, in the order in which a developer would go about it; any other does as well. */
+export const CHECKLIST: readonly Step[] = [
+  inventory,
+  reservation,
+  group,
+  modification,
+  cancellation,
+  share,
+  groupPickup,
+  dayUse,
+  nullAndNumbers,
+  outOfOrder,
+  retry,
+  rateLimit,
+  coldStart,
+  sevenDays,
+  tokenUse,
+];

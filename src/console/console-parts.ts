@@ -1,8 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
-import type { LoginParts } from "../identity/operator-login.ts";
-import type { OperatorSession } from "../identity/operator-session.ts";
+import type { LoginParts, OperatorSession } from "../identity/operators.ts";
 import type { Gate } from "../platform/runtime/gate.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";

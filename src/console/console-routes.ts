@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { OperatorSession } from "../identity/operator-session.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import { readFor } from "../platform/db/readers.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";

@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordAudit } from "../identity/audit.ts";
-import { hasOperators, setOperatorPassword } from "../identity/operator-admin.ts";
-import { confirmPassword, logIn } from "../identity/operator-login.ts";
 import {
   closeSession,
+  confirmPassword,
   csrfTokenOf,
+  hasOperators,
+  logIn,
   type OperatorSession,
   SESSION_IDLE_SECONDS,
-} from "../identity/operator-session.ts";
+  setOperatorPassword,
+} from "../identity/operators.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { SessionAnswer } from "./answers.ts";
 import {

@@ -1,6 +1,7 @@
+import type { ClientBase, Pool } from "pg";
 import { apartFromReader } from "../platform/db/readers.ts";
 import { namedStatement } from "../platform/db/statement.ts";
-import type { Queryable } from "../platform/db/transaction.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
 const INSERT_AUDIT_ENTRY = namedStatement(
   "insert-audit-entry",
@@ -8,7 +9,7 @@ const INSERT_AUDIT_ENTRY = namedStatement(
 );
 
 /** What was done or refused. `detail` never holds a secret, a token or a guest's name. */
-export interface AuditEntry {
+interface AuditEntry {
   /** `cli:<user>`, `client:<client id>` or `console:<operator>`. */
   readonly who: string;
   /** A verb-noun such as `create-client`. */
@@ -21,4 +22,30 @@ export interface AuditEntry {
 export async function recordAudit(connection: Queryable, entry: AuditEntry): Promise<void> {
   const values = [entry.who, entry.what, entry.clientId ?? null, JSON.stringify(entry.detail ?? {})];
   await apartFromReader(() => connection.query({ ...INSERT_AUDIT_ENTRY, values }));
+}
+
+/** The row's lock puts changes of auth data one after another until their transactions end. */
+const RAISE_AUTH_EPOCH = namedStatement(
+  "raise-auth-epoch",
+  `update bellhop.auth_epoch set epoch = epoch + 1 returning epoch::text as epoch`,
+);
+
+/** A transaction that changes auth data: `epoch` goes into the `changed_epoch` of every row it touches. */
+export interface AuthChange {
+  readonly connection: ClientBase;
+  readonly epoch: string;
+  audit(entry: AuditEntry): Promise<void>;
+}
+
+/**
+ * Runs `work` in a transaction that holds the epoch row, so changes of auth data happen one after another and
+ * become visible to every node in order. Rolled back when `work` throws.
+ */
+export async function changeAuth<T>(pool: Pool, work: (change: AuthChange) => Promise<T>): Promise<T> {
+  return withTransaction(pool, async (connection) => {
+    const { rows } = await connection.query<{ epoch: string }>(RAISE_AUTH_EPOCH);
+    const epoch = rows[0]?.epoch;
+    if (epoch === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
+    return work({ connection, epoch, audit: (entry) => recordAudit(connection, entry) });
+  });
 }

@@ -10,11 +10,11 @@ import {
   type VerifiedToken,
   verifyAccessToken,
 } from "./access-token.ts";
-import { changeAuth } from "./change.ts";
+import { changeAuth } from "./audit.ts";
 import { BoundedMap, type ClientFacts, createDirectory, type Directory } from "./directory.ts";
-import { readOrMakePeppers } from "./peppers.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "./permissions.ts";
 import { createSealer, type Sealer } from "./seal.ts";
+import { readOrMakePeppers } from "./secrets.ts";
 import { addSigningKey } from "./signing-key.ts";
 
 /** Verified tokens kept: a few hundred bytes each, and six an hour is what a client may take. */

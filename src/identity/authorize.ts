@@ -4,7 +4,7 @@ import { waitAfterTooMany } from "../certification/note-wire.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { BearerResult } from "./authenticator.ts";
-import { hasScope, type Principal } from "./principal.ts";
+import { hasScope, type Principal } from "./permissions.ts";
 import type { RateResult } from "./rate-limiter.ts";
 
 declare module "fastify" {

@@ -1,8 +1,7 @@
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
-import { type AuthChange, changeAuth } from "./change.ts";
-import { type ClientSettings, checkClientSettings, checkSecretExpiry } from "./client-input.ts";
-import type { Grant } from "./grants.ts";
+import { type AuthChange, changeAuth } from "./audit.ts";
+import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
 import { digestNewSecret, newClientId, newClientSecret } from "./secrets.ts";
 
 const INSERT = namedStatement(
@@ -192,4 +191,191 @@ async function putGrants(change: AuthChange, clientId: string, grants: readonly 
   const clientCodes = grants.map((grant) => grant.clientCode);
   const propertyCodes = grants.map((grant) => grant.propertyCode);
   await change.connection.query({ ...INSERT_GRANTS, values: [clientId, clientCodes, propertyCodes] });
+}
+
+/** Everything of a client that an operator decides. Null rates and bursts follow the configuration. */
+export interface ClientSettings {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly grants: readonly Grant[];
+  /** Requests a second. */
+  readonly requestRate: number | null;
+  readonly requestBurst: number | null;
+  readonly tokenBurst: number | null;
+  readonly replyToOrigins: readonly string[];
+}
+
+const NAME_CHARACTERS_MAX = 200;
+
+/** A client's grants travel to every node that sees it; an integrator of more hotels gets them by CLIENTCODE/*. */
+const GRANTS_MAX = 20_000;
+
+const ORIGINS_MAX = 100;
+
+const REQUEST_RATE_MAX = 100_000;
+
+/** The strict variant keeps the times of an hour's tokens in the client's row. */
+const TOKEN_BURST_MAX = 1000;
+
+const SECRET_SECONDS_MIN = 3_600;
+const SECRET_SECONDS_MAX = 730 * 86_400;
+
+/** Seconds until a new secret ends by itself; null for never. Throws AuthInputError outside an hour to two years. */
+function checkSecretExpiry(seconds: number | undefined): number | null {
+  if (seconds === undefined) return null;
+  if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
+    throw new AuthInputError("A secret that ends by itself lives an hour to 730 days.");
+  }
+  return seconds;
+}
+
+/** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be. */
+function checkClientSettings(settings: ClientSettings): ClientSettings {
+  const scopes = [...new Set(settings.scopes)];
+  checkName(settings.name);
+  checkScopes(scopes);
+  checkGrants(settings.grants, scopes);
+  checkNumber("The request rate", settings.requestRate, REQUEST_RATE_MAX);
+  checkNumber("The request burst", settings.requestBurst, REQUEST_RATE_MAX);
+  checkNumber("The token burst", settings.tokenBurst, TOKEN_BURST_MAX);
+  const replyToOrigins = [...new Set(settings.replyToOrigins)];
+  if (replyToOrigins.length > ORIGINS_MAX) throw new AuthInputError(`At most ${ORIGINS_MAX} origins.`);
+  for (const origin of replyToOrigins) checkOrigin(origin);
+  return { ...settings, scopes: SCOPES.filter((scope) => scopes.includes(scope)), replyToOrigins };
+}
+
+function checkName(name: string): void {
+  if (
+    name.trim() === "" ||
+    name.length > NAME_CHARACTERS_MAX ||
+    /\p{Cc}/u.test(name) ||
+    !name.isWellFormed()
+  ) {
+    throw new AuthInputError(
+      `A client's name has 1 to ${NAME_CHARACTERS_MAX} characters and no control characters.`,
+    );
+  }
+}
+
+function checkScopes(scopes: readonly string[]): void {
+  const unknown = scopes.find((scope) => !isKnownScope(scope));
+  if (unknown !== undefined) {
+    throw new AuthInputError(`There is no scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
+  }
+  if (scopes.length === 0) throw new AuthInputError(`A client needs a scope: ${SCOPES.join(", ")}.`);
+}
+
+function checkGrants(grants: readonly Grant[], scopes: readonly string[]): void {
+  if (grants.length > GRANTS_MAX) {
+    throw new AuthInputError(
+      `At most ${GRANTS_MAX} grants; CLIENTCODE/* grants every property of a client code.`,
+    );
+  }
+  for (const grant of grants) {
+    const checked = checkGrant(grant);
+    if (typeof checked === "string") throw new AuthInputError(checked);
+  }
+  if (grants.length === 0 && scopesForTokens(scopes).length > 0) {
+    throw new AuthInputError(
+      "A client that pushes or reads needs a grant: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/*.",
+    );
+  }
+}
+
+function checkNumber(what: string, value: number | null, max: number): void {
+  if (value === null || (Number.isInteger(value) && value >= 1 && value <= max)) return;
+  throw new AuthInputError(`${what} is a whole number from 1 to ${max}.`);
+}
+
+function checkOrigin(origin: string): void {
+  const url = URL.parse(origin);
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (isHttp && url.origin === origin) return;
+  throw new AuthInputError(
+    `"${origin}" is not an origin: write it like https://partner.example, without a path.`,
+  );
+}
+
+const EXPIRE_SECRET = namedStatement(
+  "expire-secret",
+  `update bellhop.client_secret
+  set expires_at = least(coalesce(expires_at, 'infinity'), clock_timestamp() + make_interval(secs => $3))
+  where client_id = $1 and slot = $2
+  returning expires_at as "expiresAt"`,
+);
+
+/** A partner gets a day to put the new secret everywhere. */
+const ROTATION_OVERLAP_SECONDS = 86_400;
+
+const OVERLAP_SECONDS_MAX = 90 * 86_400;
+
+/** What a rotation left behind. */
+interface RotatedSecret {
+  readonly clientId: string;
+  /** Shown here and never again. */
+  readonly clientSecret: string;
+  /** When the secret used until now ends; null when there was none alive. */
+  readonly previousExpiresAt: Date | null;
+  /** A still older secret that was alive and ended now, because two are the most a client may have. */
+  readonly endedCreatedAt: Date | null;
+}
+
+/**
+ * Gives a client a new secret. The one used until now stays good for `overlapSeconds`, so that nothing is refused
+ * while the partner changes over; 0 ends it at once (it leaked). The new one ends by itself after `expiresSeconds`, or
+ * never. Throws AuthInputError.
+ */
+export async function rotateSecret(
+  { internals, who }: AuthAdmin,
+  clientId: string,
+  options: { readonly overlapSeconds?: number; readonly expiresSeconds?: number } = {},
+): Promise<RotatedSecret> {
+  const overlapSeconds = options.overlapSeconds ?? ROTATION_OVERLAP_SECONDS;
+  if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX) {
+    throw new AuthInputError("The overlap is 0 seconds to 90 days.");
+  }
+  const expiresSeconds = checkSecretExpiry(options.expiresSeconds);
+  const clientSecret = newClientSecret();
+  return changeAuth(internals.pool, async (change) => {
+    await readForChange(change, clientId);
+    const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
+    const live = rows.filter((secret) => secret.live);
+    const previous = live.at(-1);
+    const ended = live.length > 1 ? live[0] : undefined;
+    const slot = previous?.slot === 1 ? 2 : 1;
+    const { connection } = change;
+    const peppers = { sealer: internals.sealer, known: internals.directory.peppers() };
+    const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
+    await connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds, pepper] });
+    let previousExpiresAt: Date | null = null;
+    if (previous !== undefined) {
+      const expired = await change.connection.query<{ expiresAt: Date }>({
+        ...EXPIRE_SECRET,
+        values: [clientId, previous.slot, overlapSeconds],
+      });
+      previousExpiresAt = expired.rows[0]?.expiresAt ?? null;
+    }
+    const detail = { previousExpiresAt, endedCreatedAt: ended?.createdAt ?? null };
+    await change.audit({ who, what: "rotate-secret", clientId, detail });
+    return { clientId, clientSecret, ...detail };
+  });
+}
+
+/**
+ * Ends one secret of a client at once, whatever was agreed before: it leaked, or the partner has changed over. Tokens that
+ * it was used for stay good. Throws AuthInputError when the client has no live secret in this slot.
+ */
+export async function endSecret(
+  { internals, who }: AuthAdmin,
+  clientId: string,
+  slot: number,
+): Promise<void> {
+  await changeAuth(internals.pool, async (change) => {
+    await readForChange(change, clientId);
+    const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
+    if (!rows.some((secret) => secret.live && secret.slot === slot))
+      throw new AuthInputError("The client has no such secret that is still good.");
+    await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, slot, 0] });
+    await change.audit({ who, what: "end-secret", clientId, detail: { slot } });
+  });
 }

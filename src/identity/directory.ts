@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { SharedCounter } from "../platform/runtime/shared-counter.ts";
-import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
-import { type Peppers, readPeppers } from "./peppers.ts";
+import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
 import type { Sealer } from "./seal.ts";
+import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, isKeyLive, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 
 /** A Map that never holds more than `capacity` entries: a new one pushes out the one used longest ago. */

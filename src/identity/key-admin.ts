@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
+import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
-import { type AuthChange, changeAuth } from "./change.ts";
-import { whoCannotOpen } from "./node-knowledge.ts";
+import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
+import { AuthSetupError, type Sealer } from "./seal.ts";
 import { addSigningKey } from "./signing-key.ts";
 
 const FIND_UNRETIRED = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
@@ -55,7 +57,7 @@ export interface KeySummary {
   readonly privatePart: "encrypted" | "readable" | "wiped";
 }
 
-export interface KeyRotation {
+interface KeyRotation {
   readonly kid: string;
   /** When the new key begins to sign. */
   readonly activateAt: Date;
@@ -184,4 +186,146 @@ function checkAnnounceSeconds(seconds: number): void {
   if (Number.isInteger(seconds) && seconds >= LEAKED_ANNOUNCE_SECONDS && seconds <= ANNOUNCE_SECONDS_MAX)
     return;
   throw new AuthInputError(`The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`);
+}
+
+const TELL = namedStatement(
+  "tell-knowledge",
+  `select pg_advisory_lock_shared($1::integer, known) from unnest($2::integer[]) as known`,
+);
+const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", import.meta.url));
+
+/**
+ * What nodes tell each other to know, so that nothing is changed into a form that one of them could not read. A node's own
+ * session (src/service/node-presence.ts) tells by shared advisory locks, which end with it and which a version that knows
+ * nothing of this does not hold. The class of these locks; any constant will do, as long as nothing else takes it.
+ */
+export const KNOWLEDGE_LOCKS = 73_020_270;
+
+/** Locks are named by 31 bits: what is told of a key is of no use to whoever reads it. */
+function lockOf(text: string | Buffer): number {
+  return createHash("sha256").update("bellhop knowledge\0").update(text).digest().readUInt32BE() >>> 1;
+}
+
+/** That a node opens what this KEY_ENCRYPTION_KEY (base64) sealed. */
+export function knowledgeOfKey(keyEncryptionKey: string): number {
+  return lockOf(Buffer.from(keyEncryptionKey, "base64"));
+}
+
+/** That a node takes digests of any pepper, and parts that are sealed: what versions before 0.2.0 do not. */
+export const KNOWLEDGE_OF_PEPPERS: number = lockOf("peppers");
+export const KNOWLEDGE_OF_SEALED_PARTS: number = lockOf("sealed parts");
+
+/** Why what is sealed now could not be used by every node: they are named. Undefined where it could. */
+export async function whoCannotOpen(
+  on: Queryable,
+  keyEncryptionKey: string | undefined,
+): Promise<string | undefined> {
+  if (keyEncryptionKey === undefined) return undefined;
+  const nodes = await nodesWithout(on, knowledgeOfKey(keyEncryptionKey));
+  return nodes.length === 0
+    ? undefined
+    : `Nodes run that do not know this KEY_ENCRYPTION_KEY and could not use it: ${nodes.join(", ")}.`;
+}
+
+/** Tells by this session, as long as it lives. */
+export async function tellKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
+  await session.query({ ...TELL, values: [KNOWLEDGE_LOCKS, knowledge] });
+}
+
+/** The names of the nodes present that do not say that they know it. */
+export async function nodesWithout(on: Queryable, knowledge: number): Promise<string[]> {
+  const { rows } = await on.query<{ owner: string }>({
+    ...FIND_WITHOUT,
+    values: [KNOWLEDGE_LOCKS, knowledge],
+  });
+  return rows.map(({ owner }) => owner);
+}
+
+const LIST = readStatement(new URL("./sql/list-sealed-values.sql", import.meta.url));
+
+/** For each place how a value is replaced: only while it is still the one that was read, so that nodes doing it at once do no harm. */
+const RESEAL = {
+  instance: namedStatement(
+    "reseal-instance-value",
+    `-- Only while it is still the value that was read, so that two nodes doing this at once do no harm.
+  update bellhop.instance set value = $3 where name = $1 and value = $2`,
+  ),
+  signing_key: namedStatement(
+    "reseal-signing-key",
+    `update bellhop.signing_key set private_key = $3 where kid = $1 and private_key = $2`,
+  ),
+  webhook_secret: namedStatement(
+    "reseal-webhook-secret",
+    `update bellhop.webhook_secret set sealed = $3 where endpoint_id = $1 and sealed = $2`,
+  ),
+  payload_key: namedStatement(
+    "reseal-payload-key",
+    `update bellhop.payload_key set sealed = $3 where key_id = $1 and sealed = $2`,
+  ),
+} as const;
+
+interface SealedValue {
+  readonly place: keyof typeof RESEAL;
+  readonly id: string;
+  /** The name that is bound into the value. */
+  readonly bound: string;
+  readonly sealed: string;
+}
+
+/** How the sealed values of an installation lie. */
+export interface SealedState {
+  readonly values: number;
+  /** Under a former key, or readable although there is a key. */
+  readonly behind: readonly SealedValue[];
+}
+
+/** Looks which values are not sealed as they would be today. */
+export async function readSealedState(pool: Pool, sealer: Sealer): Promise<SealedState> {
+  const { rows } = await pool.query<SealedValue>(LIST);
+  return {
+    values: rows.length,
+    behind: rows.filter(({ bound, sealed }) => !sealer.isCurrent(bound, sealed)),
+  };
+}
+
+/** What came of sealing anew. */
+interface Resealed {
+  readonly resealed: number;
+  /** Names of values that neither the current key nor a former one opens: they stay as they are. */
+  readonly unopened: readonly string[];
+}
+
+/**
+ * Seals with the current key whatever lies under a former one, or readable; leaves an audit entry where there was any. What it
+ * replaces is opened first, so nothing is lost on the way, and may be done by several at once.
+ */
+export async function reseal(pool: Pool, sealer: Sealer, who: string): Promise<Resealed> {
+  const { behind } = await readSealedState(pool, sealer);
+  const unopened: string[] = [];
+  const places = new Map<string, number>();
+  for (const { place, id, bound, sealed } of behind) {
+    const plain = openIfPossible(sealer, bound, sealed);
+    if (plain === undefined) {
+      unopened.push(bound);
+      continue;
+    }
+    const { rowCount } = await pool.query({
+      ...RESEAL[place],
+      values: [id, sealed, sealer.seal(bound, plain)],
+    });
+    places.set(place, (places.get(place) ?? 0) + (rowCount ?? 0));
+  }
+  const resealed = [...places.values()].reduce((sum, count) => sum + count, 0);
+  if (resealed > 0)
+    await recordAudit(pool, { who, what: "reseal-values", detail: Object.fromEntries(places) });
+  return { resealed, unopened };
+}
+
+function openIfPossible(sealer: Sealer, bound: string, sealed: string): Buffer | undefined {
+  try {
+    return sealer.open(bound, sealed);
+  } catch (error) {
+    if (error instanceof AuthSetupError) return undefined;
+    throw error;
+  }
 }

@@ -4,7 +4,7 @@ import { SANDBOX_CLIENT_CODE } from "../config.ts";
 import type { AuthAdmin } from "./admin.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { type ClientSummary, createClient, listClients, revokeClient, updateClient } from "./client-admin.ts";
-import { TOKEN_SCOPES } from "./scopes.ts";
+import { TOKEN_SCOPES } from "./permissions.ts";
 
 /** Credentials that are kept in DATA_DIR for commands on this machine, readable by their owner alone. */
 export interface LocalClient {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { AuthInputError } from "./admin.ts";
-import { checkPassword, hashPassword, matchesPassword, newPassword } from "./password.ts";
+import { checkPassword, hashPassword, matchesPassword, newPassword } from "./operators.ts";
 
 describe("an operator's password", () => {
   test("matches its own hash, composed or not, and no other password does", async () => {

@@ -1,10 +1,10 @@
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
-import { changeAuth } from "./change.ts";
-import { KNOWLEDGE_OF_PEPPERS, nodesWithout, whoCannotOpen } from "./node-knowledge.ts";
-import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./peppers.ts";
+import { changeAuth } from "./audit.ts";
+import { KNOWLEDGE_OF_PEPPERS, nodesWithout, whoCannotOpen } from "./key-admin.ts";
 import type { Sealer } from "./seal.ts";
+import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./secrets.ts";
 
 /** Live secrets of clients that are not revoked, by the pepper of their digests. */
 const LIST_USE = namedStatement(

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK } from "jose";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-import type { AuthChange } from "./change.ts";
+import type { AuthChange } from "./audit.ts";
 import { openOrKnown, type Sealer } from "./seal.ts";
 
 const LIST_LIVE = namedStatement(

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { RESOURCES } from "#contract/resource.ts";
 import { noteRefusal } from "../certification/note-wire.ts";
 import { EmptyRefusal, rateFields } from "../identity/authorize.ts";
-import { writeScopeOf } from "../identity/scopes.ts";
+import { writeScopeOf } from "../identity/permissions.ts";
 import { errorBody, JSON_TYPE, reportError, retryAfterOf } from "../platform/http/error-body.ts";
 import { PacedRequest } from "../platform/http/paced-request.ts";
 import { COMMON_HEADERS, isLast } from "../platform/http/refuse-connection.ts";

@@ -7,7 +7,7 @@ import { noteAccepted } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult } from "../identity/authenticator.ts";
 import { admit, FORBIDDEN, verifyBearer } from "../identity/authorize.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Principal } from "../identity/permissions.ts";
 import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "../platform/http/receive-body.ts";

@@ -4,7 +4,7 @@ import type { Resource } from "#contract/resource.ts";
 import { isAhead, latestSourceTime } from "#contract/source-time.ts";
 import type { Violation } from "#contract/violation.ts";
 import type { Admitted } from "../backfill/admission.ts";
-import { type Principal, permits } from "../identity/principal.ts";
+import { type Principal, permits } from "../identity/permissions.ts";
 import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";

@@ -2,8 +2,7 @@ import type pg from "pg";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import { endOfBusinessDay } from "../settings/business-day.ts";
-import type { PropertySettings } from "../settings/property-settings.ts";
+import { endOfBusinessDay, type PropertySettings } from "../settings/property-settings.ts";
 import { readSettledRooms } from "./night-rooms.ts";
 import {
   compareCodes,

@@ -9,9 +9,8 @@ import type {
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addQuestion, CONSOLE_API, pagingOf } from "../console/console-routes.ts";
 import { requireSession } from "../console/guard.ts";
-import { arrangeGrants } from "../identity/grants.ts";
-import type { OperatorSession } from "../identity/operator-session.ts";
-import type { Principal } from "../identity/principal.ts";
+import { arrangeGrants, type Principal } from "../identity/permissions.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import { apartFromReader } from "../platform/db/readers.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { listRequestsOfAll, type RequestItem } from "../query/console/requests.ts";

@@ -1,8 +1,7 @@
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { businessDayOf } from "../settings/business-day.ts";
-import type { PropertySettings } from "../settings/property-settings.ts";
+import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
 import type { PropertyLabels, QueryContext } from "./query-context.ts";
 import { addDays, daysBetween } from "./question.ts";
 

@@ -7,7 +7,7 @@ import type {
 } from "fastify";
 import type pg from "pg";
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Principal } from "../identity/permissions.ts";
 import { ClientTurns } from "../ingest/client-turns.ts";
 import { readFor } from "../platform/db/readers.ts";
 import { namedStatement } from "../platform/db/statement.ts";

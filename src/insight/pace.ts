@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import { type BusinessDay, businessDayOf } from "../settings/business-day.ts";
+import { type BusinessDay, businessDayOf } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";

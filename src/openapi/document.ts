@@ -1,12 +1,11 @@
-import { backfillOperations } from "../backfill/openapi/backfill-operations.ts";
-import { BACKFILL_SCHEMAS } from "../backfill/openapi/backfill-schemas.ts";
+import { BACKFILL_SCHEMAS, backfillOperations } from "../backfill/openapi.ts";
 import {
   CERTIFICATION_OPERATIONS,
   CERTIFICATION_SCHEMAS,
 } from "../certification/openapi/certification-operations.ts";
 import { AUTH_PATHS } from "../identity/metadata.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
-import { SCOPES, type Scope } from "../identity/scopes.ts";
+import { SCOPES, type Scope } from "../identity/permissions.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
 import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
 import { insightOperations } from "../insight/openapi/insight-operations.ts";
@@ -18,8 +17,7 @@ import type { DocumentOptions } from "../platform/http/openapi/options.ts";
 import { CHANGE_SCHEMAS, changeOperations } from "../query/openapi/change-operations.ts";
 import { readOperations } from "../query/openapi/read-operations.ts";
 import { READ_SCHEMAS } from "../query/openapi/read-schemas.ts";
-import { webhookOperations } from "../webhooks/openapi/webhook-operations.ts";
-import { WEBHOOK_SCHEMAS } from "../webhooks/openapi/webhook-schemas.ts";
+import { WEBHOOK_SCHEMAS, webhookOperations } from "../webhooks/openapi.ts";
 import { introduction, TAGS } from "./guide.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
 

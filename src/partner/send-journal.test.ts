@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { UsageError } from "../platform/errors/operator-error.ts";
-import { FileJournal } from "./send-journal.ts";
+import { FileJournal } from "./cli/send.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "bellhop-journal-"));
 after(() => rmSync(directory, { recursive: true }));

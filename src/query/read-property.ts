@@ -1,5 +1,5 @@
 import { recordAudit } from "../identity/audit.ts";
-import { type Principal, permits } from "../identity/principal.ts";
+import { type Principal, permits } from "../identity/permissions.ts";
 import type { HttpContext } from "../service-context.ts";
 
 /** The codes that a reader asks about. */

@@ -1,7 +1,7 @@
 import { flag, type Noun, text, verb } from "../cli/command.ts";
 import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
 import { closeSandbox, type LocalClient, openSandbox } from "../identity/local-clients.ts";
-import { hasOperators } from "../identity/operator-admin.ts";
+import { hasOperators } from "../identity/operators.ts";
 import { allocateTurns, createLogger, type Logger } from "../platform/telemetry/log.ts";
 import { type Service, startService } from "./service.ts";
 

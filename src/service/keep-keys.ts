@@ -2,14 +2,15 @@ import type pg from "pg";
 import type { Config } from "../config.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
-import { rotateKeyWhenDue } from "../identity/key-admin.ts";
 import {
   KNOWLEDGE_OF_PEPPERS,
   KNOWLEDGE_OF_SEALED_PARTS,
   knowledgeOfKey,
   nodesWithout,
-} from "../identity/node-knowledge.ts";
-import { readSealedState, reseal } from "../identity/reseal.ts";
+  readSealedState,
+  reseal,
+  rotateKeyWhenDue,
+} from "../identity/key-admin.ts";
 import { makePayloadKey, readPayloadKey, rotatePayloadKey } from "../ingest/log/payload-keys.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import type { Logger } from "../platform/telemetry/log.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { tellKnowledge } from "../identity/node-knowledge.ts";
+import { tellKnowledge } from "../identity/key-admin.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/presence.ts";
 
 /** How often the other nodes are counted: this is also how this one shows that it is there. */
@@ -11,7 +11,7 @@ export interface NodePresenceOptions {
   /** Names the node, for people. */
   readonly owner: string;
   readonly roles: readonly Role[];
-  /** What it tells the others that it knows (src/identity/node-knowledge.ts). */
+  /** What it tells the others that it knows (src/identity/key-admin.ts). */
   readonly knowledge: readonly number[];
   counted(present: ReadonlyMap<Presence, number>): void;
   failed(error: unknown): void;

@@ -1,15 +1,12 @@
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { addBackfillRoutes } from "../backfill/console-routes.ts";
-import { addAppRoutes } from "../console/app-routes.ts";
 import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
-import { requireOwnHost } from "../console/guard.ts";
-import { renderConsoleError } from "../console/render-console-error.ts";
+import { addAppRoutes, renderConsoleError, requireOwnHost } from "../console/guard.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
+import { createLoginLimiter } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
-import { addAuditRoutes } from "../identity/console-audit-routes.ts";
-import { addClientRoutes } from "../identity/console-client-routes.ts";
-import { createLoginLimiter } from "../identity/login-limiter.ts";
+import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
 import { addInsightRoutes, addIntakeRoutes, addPropertyRoutes } from "../insight/console-routes.ts";
 import { CODE_VERSION } from "../platform/db/code-version.ts";
 import { Gate } from "../platform/runtime/gate.ts";

@@ -1,5 +1,4 @@
-import { allocateFailures } from "../identity/failure-limiter.ts";
-import { allocateLogins } from "../identity/login-limiter.ts";
+import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.ts";
 import { allocateRates } from "../identity/rate-limiter.ts";
 import { RequestIdStamp } from "../ingest/log/request-id.ts";
 import type { Presence, Role } from "../platform/db/presence.ts";

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { NetworkError, readNetworks } from "../platform/http/networks.ts";
 import { AddressRules } from "./address-rules.ts";
-import { readEndpointUrl } from "./endpoint-address.ts";
-import { WebhookInputError } from "./webhook-input-error.ts";
+import { readEndpointUrl, WebhookInputError } from "./endpoint-address.ts";
 
 /** Addresses that lead into somebody's own network or nowhere, and why each is in the list. */
 const REFUSED: Readonly<Record<string, string>> = {

@@ -2,7 +2,6 @@ import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
-import { positionsText, readEnds } from "./change-positions.ts";
 import {
   checkText,
   createEndpoint,
@@ -16,9 +15,10 @@ import {
   resumeEndpoint,
   updateEndpoint,
 } from "./endpoint.ts";
+import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
+import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
 import { type RotatedWebhookSecret, rotateWebhookSecret, type SecretSealer } from "./secrets.ts";
-import { WebhookInputError, WebhookNotFound } from "./webhook-input-error.ts";
 
 /** What decides what client $1 may be told. */
 const READ_CLIENT = namedStatement(

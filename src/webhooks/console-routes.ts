@@ -4,7 +4,7 @@ import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { recordAudit } from "../identity/audit.ts";
-import type { OperatorSession } from "../identity/operator-session.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   addWebhook,
@@ -17,8 +17,8 @@ import {
   type WebhookAdmin,
 } from "./administration.ts";
 import { type EndpointSummary, findEndpoint, listEndpoints, stateOf } from "./endpoint.ts";
+import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { listAttempts, listDeadLetters } from "./queue.ts";
-import { WebhookInputError, WebhookNotFound } from "./webhook-input-error.ts";
 
 const LISTED_MAX = 100;
 const CREATE_FIELDS = ["clientId", "url", "description", "events", "resource", "clientCode", "propertyCode"];

@@ -7,8 +7,8 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { traceparentOf, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { AddressRules } from "./address-rules.ts";
+import { permittedAddresses, type ResolveHost, SendFailure } from "./endpoint-address.ts";
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
-import { permittedAddresses, type ResolveHost, SendFailure } from "./resolve-host.ts";
 import { readLiveSecrets, type SecretSealer, signedHeaders } from "./secrets.ts";
 
 /** One try, from the question for the address to the answer. */

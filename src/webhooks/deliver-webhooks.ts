@@ -17,11 +17,11 @@ import {
   standardPlan,
   type Tried,
 } from "./deliver-once.ts";
+import { resolveByDns } from "./endpoint-address.ts";
 import { noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
-import { resolveByDns } from "./resolve-host.ts";
+import { ShardLeases } from "./queue.ts";
 import type { SecretSealer } from "./secrets.ts";
-import { ShardLeases } from "./shard-leases.ts";
 
 /** So soon again at most, however often it is woken: what wakes it comes in bursts. */
 const GAP_MS = 20;

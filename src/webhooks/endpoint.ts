@@ -4,10 +4,9 @@ import { hasAtMost } from "#contract/schema/field.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
-import { readEndpointUrl } from "./endpoint-address.ts";
+import { readEndpointUrl, WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "./message.ts";
 import { putFirstSecret, type SecretSealer } from "./secrets.ts";
-import { WebhookInputError, WebhookNotFound } from "./webhook-input-error.ts";
 
 /** What the owner of an endpoint decides. The last three narrow `changes.available`, as the parameters of the change feed do; null means all. */
 export interface EndpointSettings {

@@ -5,9 +5,8 @@ import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type RequestSummary, readSummariesOf } from "../query/request-summary.ts";
 import { bodyOf, messageIdFor, type NewMessage } from "./message.ts";
-import { enqueueMessages } from "./queue.ts";
+import { enqueueMessages, SHARDS } from "./queue.ts";
 import { putFirstSecret, type SecretSealer } from "./secrets.ts";
-import { SHARDS } from "./shard-leases.ts";
 
 /** Parts of the buckets $1 that are applied and not yet told of, at most $2. */
 const FIND_PARTS = namedStatement(

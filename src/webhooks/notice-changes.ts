@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { letterOf, type Resource } from "#contract/resource.ts";
+import { ALL_BUCKETS } from "../ingest/log/bucket.ts";
 import { holdPrivacyVersion } from "../ingest/redact/privacy-version.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { ChangeCursors, type CursorSeal } from "../query/changes/change-cursor.ts";
+import { readChangeEnds } from "../query/changes/change-ends.ts";
 import { changeObjects } from "../query/changes/change-lines.ts";
 import type { Positions } from "../query/changes/positions.ts";
 import {
@@ -15,7 +17,6 @@ import {
   type GrantedProperties,
   readChanges,
 } from "../query/changes/read-changes.ts";
-import { positionsText, readEnds, readPositions } from "./change-positions.ts";
 import { pauseEndpoint } from "./endpoint.ts";
 import { enqueueMessages } from "./queue.ts";
 
@@ -245,4 +246,18 @@ export class ChangeNoticer {
     });
     this.#known.delete(endpoint.endpointId);
   }
+}
+
+/** Where the change feed ends now: who begins here is told of what comes next. */
+export function readEnds(on: Queryable): Promise<Positions> {
+  return readChangeEnds(on, ALL_BUCKETS);
+}
+
+/** Positions as they are stored with an endpoint. */
+export function positionsText(positions: Positions): string {
+  return JSON.stringify([...positions]);
+}
+
+function readPositions(text: string): Positions {
+  return new Map(JSON.parse(text) as [number, number][]);
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { WebhookInputError } from "./webhook-input-error.ts";
+import { WebhookInputError } from "./endpoint-address.ts";
 
 /** Standard Webhooks 1.0, "Signature scheme": 24 to 64 bytes. */
 const SECRET_BYTES = 32;

@@ -8,8 +8,7 @@ import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../../test/support/test-
 import { startWebhookReceiver, type WebhookReceiver } from "../../test/support/webhook-receiver.ts";
 import { AddressRules } from "./address-rules.ts";
 import { type SendParts, sendMessage } from "./deliver-once.ts";
-import type { ResolveHost } from "./resolve-host.ts";
-import { resolveByDns } from "./resolve-host.ts";
+import { type ResolveHost, resolveByDns } from "./endpoint-address.ts";
 
 const never = new AbortController().signal;
 const opened = new AddressRules(["127.0.0.1/32"]);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordAudit } from "../identity/audit.ts";
 import { authorize } from "../identity/authorize.ts";
-import type { Principal } from "../identity/principal.ts";
+import type { Principal } from "../identity/permissions.ts";
 import { receiveForm } from "../identity/receive-form.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
@@ -25,11 +25,11 @@ import {
   listEndpoints,
   stateOf,
 } from "./endpoint.ts";
+import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { webhookIdOf } from "./message.ts";
-import { WEBHOOK_LIMIT } from "./openapi/webhook-operations.ts";
+import { WEBHOOK_LIMIT } from "./openapi.ts";
 import { type Attempt, type DeadLetter, listAttempts, listDeadLetters } from "./queue.ts";
 import type { SecretSealer } from "./secrets.ts";
-import { WebhookInputError, WebhookNotFound } from "./webhook-input-error.ts";
 
 /** An endpoint as its owner is told of it. */
 function webhookAnswer(endpoint: EndpointSummary) {

@@ -11,7 +11,7 @@ import {
   SendError,
   type SendReport,
 } from "#client";
-import { FileJournal } from "../../src/partner/send-journal.ts";
+import { FileJournal } from "../../src/partner/cli/send.ts";
 import { type HostilePlan, HostileServer, type Misdeed, type TestRecord } from "./hostile-server.ts";
 
 let server: HostileServer;

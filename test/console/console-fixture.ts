@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { createOperator } from "../../src/identity/operator-admin.ts";
+import { createOperator } from "../../src/identity/operators.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { NoChromium, openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";

@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { createOperator } from "../../src/identity/operator-admin.ts";
+import { createOperator } from "../../src/identity/operators.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { KNOWLEDGE_LOCKS } from "../../src/identity/node-knowledge.ts";
+import { KNOWLEDGE_LOCKS } from "../../src/identity/key-admin.ts";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { exportJWK, type JWTPayload } from "jose";
-import { hasScope, type Principal, permits } from "../../src/identity/principal.ts";
+import { hasScope, type Principal, permits } from "../../src/identity/permissions.ts";
 import {
   type AuthNode,
   type Credentials,

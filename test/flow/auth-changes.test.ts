@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { decodeJwt, decodeProtectedHeader } from "jose";
-import { revokeClient, showClient, updateClient } from "../../src/identity/client-admin.ts";
+import { revokeClient, rotateSecret, showClient, updateClient } from "../../src/identity/client-admin.ts";
 import { listKeys, rotateKey } from "../../src/identity/key-admin.ts";
-import { permits } from "../../src/identity/principal.ts";
-import { rotateSecret } from "../../src/identity/secret-admin.ts";
+import { permits } from "../../src/identity/permissions.ts";
 import { mintToken, revokeToken } from "../../src/identity/token-admin.ts";
 import {
   type AuthNode,

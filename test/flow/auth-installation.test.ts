@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, beforeEach, describe, it } from "node:test";
-import { rotateKey } from "../../src/identity/key-admin.ts";
-import { reseal } from "../../src/identity/reseal.ts";
+import { reseal, rotateKey } from "../../src/identity/key-admin.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";
 import { createPool } from "../../src/platform/db/pool.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";

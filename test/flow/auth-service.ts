@@ -4,14 +4,13 @@ import Fastify from "fastify";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Pool } from "pg";
 import type { AuthAdmin } from "../../src/identity/admin.ts";
+import { createFailureLimiter } from "../../src/identity/attempt-limiters.ts";
 import {
   type AuthConfig,
   type Authenticator,
   createAuthenticator,
 } from "../../src/identity/authenticator.ts";
-import { createClient } from "../../src/identity/client-admin.ts";
-import type { ClientSettings } from "../../src/identity/client-input.ts";
-import { createFailureLimiter } from "../../src/identity/failure-limiter.ts";
+import { type ClientSettings, createClient } from "../../src/identity/client-admin.ts";
 import { registerAuthRoutes } from "../../src/identity/routes.ts";
 import { BodyBudget } from "../../src/platform/http/body-budget.ts";
 import { clientAddressReader } from "../../src/platform/http/client-address.ts";

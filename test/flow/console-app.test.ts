@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fastify from "fastify";
-import { addAppRoutes } from "../../src/console/app-routes.ts";
+import { addAppRoutes } from "../../src/console/guard.ts";
 
 let directory: string;
 let address: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { rotateSecret } from "../../src/identity/client-admin.ts";
 import { listPeppers, retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
-import { rotateSecret } from "../../src/identity/secret-admin.ts";
 import { bellhop } from "../support/command.ts";
 import {
   type AuthNode,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BellhopClient } from "#client";
-import { CHECKLIST } from "../../src/certification/checklist.ts";
 import {
   openIntegration,
   REFERENCE_STEPS,
   type ReferenceStep,
   runReference,
 } from "../../src/certification/reference/run-reference.ts";
+import { CHECKLIST } from "../../src/certification/report.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
 import { PLANTED } from "./planted-integrations.ts";

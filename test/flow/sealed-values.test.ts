@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { listKeys, rotateKey } from "../../src/identity/key-admin.ts";
-import { knowledgeOfKey, nodesWithout } from "../../src/identity/node-knowledge.ts";
-import { readSealedState } from "../../src/identity/reseal.ts";
+import {
+  knowledgeOfKey,
+  listKeys,
+  nodesWithout,
+  readSealedState,
+  rotateKey,
+} from "../../src/identity/key-admin.ts";
 import { createSealer } from "../../src/identity/seal.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createOperator } from "../../src/identity/operator-admin.ts";
+import { createOperator } from "../../src/identity/operators.ts";
 import { PASSWORD, postLogin } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

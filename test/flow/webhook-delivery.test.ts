@@ -12,9 +12,9 @@ import {
 import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
 import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
 import { findEndpoint, stateOf } from "../../src/webhooks/endpoint.ts";
+import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";
 import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/webhooks/queue.ts";
-import { resolveByDns } from "../../src/webhooks/resolve-host.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";

@@ -5,7 +5,7 @@ import type { WebhookAnswer, WebhookSecretAnswer, WebhooksAnswer } from "../../s
 import { updateClient } from "../../src/identity/client-admin.ts";
 import { ChangeCursors } from "../../src/query/changes/change-cursor.ts";
 import { ChangeNoticer } from "../../src/webhooks/notice-changes.ts";
-import { SHARDS } from "../../src/webhooks/shard-leases.ts";
+import { SHARDS } from "../../src/webhooks/queue.ts";
 import { bellhop } from "../support/command.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { groupRecord, inventoryRecord, type LooseRecord } from "../support/records.ts";

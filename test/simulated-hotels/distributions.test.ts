@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { HOTEL_KINDS } from "#simulator/calibration.ts";
+import { HOTEL_KINDS } from "#simulator/hotel-profile.ts";
 import { calibrationText, deriveCalibration } from "../data/real-bookings/derive-calibration.ts";
 import { readRealBookings } from "../data/real-bookings/real-bookings.ts";
 import {

@@ -1,5 +1,4 @@
-import { type HotelKind, LEAD_CLASSES, SEGMENTS } from "#simulator/calibration.ts";
-import { hotelProfile } from "#simulator/hotel-profile.ts";
+import { type HotelKind, hotelProfile, LEAD_CLASSES, SEGMENTS } from "#simulator/hotel-profile.ts";
 import { simulate } from "#simulator/simulation.ts";
 import { readRealBookings } from "../data/real-bookings/real-bookings.ts";
 import { dayOf } from "../workload/calendar-day.ts";

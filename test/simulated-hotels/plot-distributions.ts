@@ -1,4 +1,4 @@
-import { HOTEL_KINDS, type HotelKind, LEAD_CLASSES, SEGMENTS } from "#simulator/calibration.ts";
+import { HOTEL_KINDS, type HotelKind, LEAD_CLASSES, SEGMENTS } from "#simulator/hotel-profile.ts";
 import type { Distributions } from "./distributions.ts";
 
 const PANEL_WIDTH = 430;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createOperator } from "../../src/identity/operator-admin.ts";
+import { createOperator } from "../../src/identity/operators.ts";
 import type { Answer, TestService } from "./service.ts";
 
 export const PASSWORD = "correct horse battery";

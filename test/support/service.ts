@@ -1,8 +1,7 @@
 import { Writable } from "node:stream";
 import type { Pool } from "pg";
 import { type Config, readConfig } from "../../src/config.ts";
-import { createClient } from "../../src/identity/client-admin.ts";
-import type { ClientSettings } from "../../src/identity/client-input.ts";
+import { type ClientSettings, createClient } from "../../src/identity/client-admin.ts";
 import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
-import { JsonBatch } from "./json-batch.ts";
-import { JsonRecord } from "./json-record.ts";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import { invalidOption } from "./error.ts";
+import type { Compression } from "./options.ts";
 import { RecordCutter, unreadable } from "./record-cutter.ts";
 
 /** One of the caller's records, on its way. */
@@ -13,7 +15,7 @@ export interface Item<Of> {
   readonly bytes: number;
 }
 
-export interface BatchBounds {
+interface BatchBounds {
   readonly recordsMax: number;
   readonly bytesMax: number;
 }
@@ -34,7 +36,7 @@ export interface Batch {
 export type Records<Of> = Iterable<Of | JsonRecord | JsonBatch> | AsyncIterable<Of | JsonRecord | JsonBatch>;
 
 /** A record that cannot be written as JSON, and why. */
-export interface UnwritableRecord {
+interface UnwritableRecord {
   readonly index: number;
   readonly record: unknown;
   readonly cause: unknown;
@@ -135,4 +137,95 @@ export function idempotencyKeyOf(context: readonly unknown[], body: Uint8Array):
     .update(body)
     .digest("base64url");
   return `bellhop-client-1-${hash}`;
+}
+
+/** Smaller bodies are not worth the time. */
+const COMPRESSED_BYTES_MIN = 1_024;
+
+const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer<ArrayBuffer>>(zlib.gzip);
+
+interface PackedBody {
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Throws `client.InvalidOption` where this Node does not have the compression. */
+export function requireCompression(compression: Compression): void {
+  if (compression === "zstd" && typeof zlib.zstdCompress !== "function")
+    throw invalidOption("compression zstd needs Node 22.15 or newer; gzip works everywhere.");
+}
+
+/** Compresses a body off the event loop. Level 1: more of it costs more time than it saves on the wire. */
+export async function pack(body: Buffer<ArrayBuffer>, compression: Compression): Promise<PackedBody> {
+  if (compression === "none" || body.length < COMPRESSED_BYTES_MIN) return { body, headers: {} };
+  if (compression === "gzip")
+    return { body: await gzip(body, { level: 1 }), headers: { "content-encoding": "gzip" } };
+  const packed = await promisify<Buffer, Buffer<ArrayBuffer>>(zlib.zstdCompress)(body);
+  return { body: packed, headers: { "content-encoding": "zstd" } };
+}
+
+/** Whose record it is, as one text; the same text for all in which that cannot be read. */
+export function codesOf({ record }: Item<unknown>): string {
+  let value: unknown = record;
+  if (record instanceof JsonRecord) {
+    try {
+      value = record.parse();
+    } catch {
+      return "";
+    }
+  }
+  if (typeof value !== "object" || value === null) return "";
+  const { clientCode, propertyCode } = value as { clientCode?: unknown; propertyCode?: unknown };
+  return JSON.stringify([clientCode, propertyCode]);
+}
+
+/** Records by the property that they name, each kept in its order. */
+export function byCodes(items: readonly Item<unknown>[]): Map<string, Item<unknown>[]> {
+  const groups = new Map<string, Item<unknown>[]>();
+  for (const item of items) {
+    const codes = codesOf(item);
+    const group = groups.get(codes);
+    if (group === undefined) groups.set(codes, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/**
+ * A record that is JSON text already, as bytes or as a string: it goes out exactly as it is, so that no number in it passes through
+ * binary floating point. `readRecords` gives these.
+ */
+export class JsonRecord {
+  readonly json: string | Uint8Array;
+
+  constructor(json: string | Uint8Array) {
+    this.json = json;
+  }
+
+  /** The record as JavaScript has it. Throws SyntaxError where it is no JSON. */
+  parse(): unknown {
+    return JSON.parse(typeof this.json === "string" ? this.json : new TextDecoder().decode(this.json));
+  }
+
+  toString(): string {
+    return typeof this.json === "string" ? this.json : new TextDecoder().decode(this.json);
+  }
+}
+
+/**
+ * Records that are one body already: a JSON array of them, as bytes. It goes out as it is, as one batch whatever the bounds of the
+ * `send` are, so that nothing is put together while it is sent; only what is refused is taken apart into its records.
+ *
+ * @example
+ * await bellhop.inventories.send([new JsonBatch(await readFile("monday.json"), 365), new JsonBatch(await readFile("tuesday.json"), 365)]);
+ */
+export class JsonBatch {
+  readonly body: Buffer<ArrayBuffer>;
+  readonly records: number;
+
+  /** `records` is how many there are in the array. The bytes are kept, not copied: they must not change until they were sent. */
+  constructor(body: Uint8Array<ArrayBuffer>, records: number) {
+    this.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.records = records;
+  }
 }

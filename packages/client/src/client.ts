@@ -1,9 +1,7 @@
-import type { Change } from "./change.ts";
-import { type ChangesQuery, followChanges } from "./changes.ts";
+import { type Change, type ChangesQuery, followChanges } from "./changes.ts";
 import { Connection } from "./connection.ts";
 import { type BellhopClientOptions, readOptions } from "./options.ts";
-import { RequestsClient } from "./requests-client.ts";
-import { ResourceClient } from "./resource-client.ts";
+import { RequestsClient, ResourceClient } from "./resource-client.ts";
 
 /**
  * A client of one Bellhop service, with the credentials of one partner. Make one and keep it; all its calls share a token,

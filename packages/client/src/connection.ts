@@ -4,8 +4,7 @@ import { fetchWithin } from "./fetch-within.ts";
 import { Gate } from "./gate.ts";
 import type { ClientSettings } from "./options.ts";
 import { type RetryNotice, withRetries } from "./retry.ts";
-import { tokenSourceFor } from "./token-registry.ts";
-import { FIRST_CONTACT_MS, type Token, type TokenSource } from "./token-source.ts";
+import { FIRST_CONTACT_MS, type Token, type TokenSource, tokenSourceFor } from "./token-source.ts";
 
 /** A request that may be sent more than once: its body is at hand, and doing it twice does what doing it once does. */
 export interface SafeRequest {

@@ -1,14 +1,12 @@
 import { readJson, unexpectedAnswer } from "./answer.ts";
-import { type Batch, batchOf, type Item, idempotencyKeyOf } from "./batch.ts";
-import { byCodes, codesOf } from "./codes-of-record.ts";
-import { pack } from "./compress.ts";
+import { type Batch, batchOf, byCodes, codesOf, type Item, idempotencyKeyOf, pack } from "./batch.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { BellhopError, type RecordViolation } from "./error.ts";
 import { FAULTS_IN_A_ROW_MAX, FaultWatch, type FaultyRequest, isFault } from "./fault-watch.ts";
+import type { SendSettings } from "./options.ts";
 import type { RefusedRecord, Tally } from "./report.ts";
 import type { Resource } from "./resource.ts";
 import type { RetryNotice } from "./retry.ts";
-import type { SendSettings } from "./send-options.ts";
 
 /** A batch of which the service has said 202. */
 export interface Accepted {

@@ -1,4 +1,4 @@
-import { pause } from "./pause.ts";
+import { pause } from "./fetch-within.ts";
 
 /** A limit that a service announces is not waited for longer than this before it is tried whether it still holds. */
 const HOLD_MS_MAX = 60_000;

@@ -3,7 +3,7 @@ import type { RecordOutcome, RequestStatus } from "./api-types.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import type { Accepted } from "./delivery.ts";
 import type { FaultyRequest } from "./fault-watch.ts";
-import { pause } from "./pause.ts";
+import { pause } from "./fetch-within.ts";
 import type { RefusedRecord } from "./report.ts";
 
 /** A page of 1,000 records with their warnings. */

@@ -1,6 +1,6 @@
 import { BellhopError } from "./error.ts";
+import { pause } from "./fetch-within.ts";
 import type { Gate } from "./gate.ts";
-import { pause } from "./pause.ts";
 
 /** How long and how often what is safe to repeat is repeated. */
 export interface RetryOptions {

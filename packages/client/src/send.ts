@@ -1,15 +1,14 @@
 import type { RequestStatus } from "./api-types.ts";
-import { type Batch, cutBatches, type Records } from "./batch.ts";
-import { requireCompression } from "./compress.ts";
+import { type Batch, cutBatches, type Records, requireCompression } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import { type Accepted, Delivery } from "./delivery.ts";
 import { BellhopError, type BellhopErrorCode } from "./error.ts";
 import { FaultWatch, isFault } from "./fault-watch.ts";
+import { orAborted } from "./fetch-within.ts";
+import { readSendOptions, type SendOptions, type SendSettings } from "./options.ts";
 import { listRefused, waitUntilApplied } from "./outcomes.ts";
-import { orAborted } from "./pause.ts";
 import { type SendReport, Tally } from "./report.ts";
 import type { Resource } from "./resource.ts";
-import { readSendOptions, type SendOptions, type SendSettings } from "./send-options.ts";
 
 /**
  * A `send` that could not go on, or that had to leave out batches which the service answers with 500: the cause says why, and the report

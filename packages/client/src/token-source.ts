@@ -1,11 +1,10 @@
+import { createHash } from "node:crypto";
 import { readError, readJson, unexpectedAnswer } from "./answer.ts";
 import type { AccessToken } from "./api-types.ts";
 import { BellhopError } from "./error.ts";
-import { fetchWithin } from "./fetch-within.ts";
+import { fetchWithin, orAborted } from "./fetch-within.ts";
 import { Gate } from "./gate.ts";
-import { orAborted } from "./pause.ts";
 import { type RetryPolicy, withRetries } from "./retry.ts";
-import { TokenAllowance } from "./token-allowance.ts";
 
 /** A token, and until when it is used. Times are of a clock that nobody sets (`performance.now`), so a wrong one does no harm. */
 export interface Token {
@@ -18,7 +17,7 @@ export interface Token {
   worked: boolean;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -154,4 +153,68 @@ function tokenLimit(waitMs: number): BellhopError {
     `Another token would be more than the specification allows (six at once, then one every 10 minutes); the next one in ${minutes} min.`,
     { exception: "client.TokenLimit", retryable: true, retryAfterMs: waitMs },
   );
+}
+
+/** The specification, section 5: at most one token every 10 minutes, meaning up to 6 an hour. */
+const TOKENS_AT_ONCE = 6;
+const REFILL_MS = 600_000;
+
+/**
+ * The tokens that a partner may ask for, counted here so that a fault (a service that refuses every token, say) never
+ * becomes a flood of token requests: six at once, and one back every 10 minutes, as the service counts them.
+ */
+class TokenAllowance {
+  #left = TOKENS_AT_ONCE;
+  #countedAt: number;
+
+  constructor(now: number) {
+    this.#countedAt = now;
+  }
+
+  /** How many milliseconds until another token may be asked for; 0 for now. */
+  waitMs(now: number): number {
+    this.#refill(now);
+    return this.#left >= 1 ? 0 : (1 - this.#left) * REFILL_MS;
+  }
+
+  /** Counts a token that was given, or may have been. */
+  spend(now: number): void {
+    this.#refill(now);
+    this.#left = Math.max(0, this.#left - 1);
+  }
+
+  #refill(now: number): void {
+    this.#left = Math.min(TOKENS_AT_ONCE, this.#left + (now - this.#countedAt) / REFILL_MS);
+    this.#countedAt = now;
+  }
+}
+
+/** Clients whose tokens one process keeps; beyond it the one that was made first is forgotten. */
+const SOURCES_MAX = 256;
+
+/** A `fetch` of the caller's own may lead anywhere, so what one was given is not used with another. */
+const sourcesOf = new WeakMap<typeof fetch, Map<string, TokenSource>>();
+
+/**
+ * The source of a client's tokens, one for all BellhopClients of this process with the same credentials: a program that
+ * makes a new BellhopClient for every call asks for one token an hour all the same.
+ */
+export function tokenSourceFor(request: TokenRequest): TokenSource {
+  let sources = sourcesOf.get(request.fetch);
+  if (sources === undefined) {
+    sources = new Map();
+    sourcesOf.set(request.fetch, sources);
+  }
+  const { url, clientId, clientSecret, scope } = request;
+  const key = createHash("sha256")
+    .update(JSON.stringify([url, clientId, clientSecret, scope]))
+    .digest("base64");
+  let source = sources.get(key);
+  if (source === undefined) {
+    source = new TokenSource(request);
+    sources.set(key, source);
+    const [oldest] = sources.keys();
+    if (sources.size > SOURCES_MAX && oldest !== undefined) sources.delete(oldest);
+  }
+  return source;
 }

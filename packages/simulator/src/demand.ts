@@ -1,10 +1,8 @@
-import type { SegmentCalibration, SegmentCode } from "./calibration.ts";
-import { drawCount, drawQuantile, Weights } from "./draw.ts";
-import type { HotelProfile } from "./hotel-profile.ts";
+import type { HotelProfile, SegmentCalibration, SegmentCode } from "./hotel-profile.ts";
 import { completeStay, planStay, StayTables } from "./plan-stay.ts";
 import type { Booking, PlannedGroup, PlannedStay } from "./planned.ts";
-import { SeededRandom } from "./seeded-random.ts";
-import { monthOf, weekdayOf } from "./simulated-time.ts";
+import { drawCount, drawQuantile, SeededRandom, Weights } from "./random.ts";
+import { monthOf, weekdayOf } from "./simulated-record.ts";
 
 const SIZES = [5, 6, 8, 10, 12, 15, 20, 28, 40];
 /** The mean of the above by equal steps. */

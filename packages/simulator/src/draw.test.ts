@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawCount, drawQuantile, Weights } from "./draw.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import { drawCount, drawQuantile, SeededRandom, Weights } from "./random.ts";
 
 const DRAWS = 20_000;
 

@@ -1,6 +1,6 @@
 import type { FrontDesk } from "./front-desk.ts";
-import { GroupBlock } from "./group-block.ts";
 import type { PlannedGroup } from "./planned.ts";
+import { GroupBlock } from "./reservation.ts";
 
 /** What happens to a group. */
 export type GroupEvent = "asked" | "decided" | "washed" | "cut-off" | "given-up";

@@ -4,7 +4,7 @@ import { FoldedHotel } from "../../../test/simulated-hotels/folded-hotel.ts";
 import { dayOf } from "../../../test/workload/calendar-day.ts";
 import { Hotel } from "./hotel.ts";
 import { hotelProfile } from "./hotel-profile.ts";
-import { dayOfDate } from "./simulated-time.ts";
+import { dayOfDate } from "./simulated-record.ts";
 
 const START = dayOfDate("2025-05-20");
 const DAYS = 40;

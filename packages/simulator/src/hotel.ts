@@ -1,20 +1,16 @@
 import { Demand } from "./demand.ts";
-import { FrontDesk } from "./front-desk.ts";
-import type { GroupBlock } from "./group-block.ts";
+import type { HotelFaults } from "./faults.ts";
+import { FrontDesk, RoomBooks } from "./front-desk.ts";
 import { GroupDesk, type GroupStep } from "./group-desk.ts";
 import { groupName, guestName } from "./guests.ts";
-import type { HotelFaults } from "./hotel-faults.ts";
 import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
 import { InventoryPush, RecordBytes } from "./inventory-records.ts";
-import type { Booking } from "./planned.ts";
-import { Reservation } from "./reservation.ts";
+import type { Booking, StayStep } from "./planned.ts";
+import { SeededRandom } from "./random.ts";
+import { type GroupBlock, Reservation } from "./reservation.ts";
 import { reservationText } from "./reservation-record.ts";
-import { RoomBooks } from "./room-books.ts";
-import { SeededRandom } from "./seeded-random.ts";
-import type { SimulatedRecord } from "./simulated-record.ts";
-import { centsText, dateText, timeText } from "./simulated-time.ts";
+import { centsText, dateText, type SimulatedRecord, timeText } from "./simulated-record.ts";
 import { StayDesk } from "./stay-desk.ts";
-import type { StayStep } from "./stay-steps.ts";
 
 /** What is to happen, by day; within a day by second, and of one second in the order of entry. */
 class Agenda<Item> {

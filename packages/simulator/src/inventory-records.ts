@@ -1,7 +1,6 @@
+import type { RoomBooks } from "./front-desk.ts";
 import type { HotelProfile } from "./hotel-profile.ts";
-import type { RoomBooks } from "./room-books.ts";
-import type { SimulatedRecord } from "./simulated-record.ts";
-import { dateText, timeText } from "./simulated-time.ts";
+import { dateText, type SimulatedRecord, timeText } from "./simulated-record.ts";
 
 /** As much as a hundred records: what one of them keeps alive is small, and each is soon sent. */
 const CHUNK_BYTES = 262_144;

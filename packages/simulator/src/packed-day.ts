@@ -1,6 +1,10 @@
 import type { PlantedFault } from "./faults.ts";
-import { SIMULATED_RESOURCES, type SimulatedRecord, type SimulatedResource } from "./simulated-record.ts";
-import { quarterOf } from "./simulated-time.ts";
+import {
+  quarterOf,
+  SIMULATED_RESOURCES,
+  type SimulatedRecord,
+  type SimulatedResource,
+} from "./simulated-record.ts";
 import type { SimulatedDay } from "./simulation.ts";
 
 /** The body of one request: a JSON array of so many records. Its bytes are in no other's memory, so they can be handed over. */

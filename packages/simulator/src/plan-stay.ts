@@ -1,16 +1,15 @@
 import {
   CALIBRATION,
   type HotelCalibration,
+  type HotelProfile,
   LEAD_CLASSES,
   type SegmentCalibration,
   type SegmentCode,
-} from "./calibration.ts";
-import { drawQuantile, drawQuantileBetween, Weights } from "./draw.ts";
-import type { HotelProfile } from "./hotel-profile.ts";
+} from "./hotel-profile.ts";
 import type { EarlierVersion, PlannedStay } from "./planned.ts";
-import type { SeededRandom } from "./seeded-random.ts";
-import { monthOf } from "./simulated-time.ts";
-import { planSteps } from "./stay-steps.ts";
+import { planSteps } from "./planned.ts";
+import { drawQuantile, drawQuantileBetween, type SeededRandom, Weights } from "./random.ts";
+import { monthOf } from "./simulated-record.ts";
 
 /** What is drawn from of one segment, made ready once. */
 interface SegmentTables {

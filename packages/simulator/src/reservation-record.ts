@@ -1,8 +1,7 @@
-import type { HotelKind, SegmentCode } from "./calibration.ts";
 import { agencyName, companyName, guestName } from "./guests.ts";
-import type { HotelProfile } from "./hotel-profile.ts";
+import type { HotelKind, HotelProfile, SegmentCode } from "./hotel-profile.ts";
 import type { Reservation } from "./reservation.ts";
-import { centsText, dateText, timeText, weekdayOf } from "./simulated-time.ts";
+import { centsText, dateText, timeText, weekdayOf } from "./simulated-record.ts";
 
 /**
  * A reservation as JSON text. It is put together from pieces: nothing in it needs escaping, and what a load generator spends here

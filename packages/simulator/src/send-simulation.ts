@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type BellhopClient, JsonBatch, SendError, type SendReport } from "../../client/src/index.ts";
 import type { PackedBatch, PackedDay, PackedPart } from "./packed-day.ts";
-import { SIMULATED_RESOURCES } from "./simulated-record.ts";
-import { QUARTER_SECONDS } from "./simulated-time.ts";
+import { QUARTER_SECONDS, SIMULATED_RESOURCES } from "./simulated-record.ts";
 import { addDay, emptyCounts, type SimulationCounts } from "./write-simulation.ts";
 
 /** Lets simulated time pass so many times as fast as time does, from the first wave on. */

@@ -18,3 +18,61 @@ export interface SimulatedRecord {
   /** What it tells of, for whoever plants faults. */
   readonly reservation?: Reservation;
 }
+
+/**
+ * Days are counted from 1970, seconds from midnight (UTC): the simulator has no clock. Texts of days are kept, for every record has
+ * a dozen of them.
+ */
+
+const DAY_MS = 86_400_000;
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 3_600;
+export const DAY_SECONDS = 86_400;
+export const QUARTER_SECONDS = 900;
+
+/** Up to the year 2079: what is kept is an array without holes to look through. */
+const dates = new Array<string | undefined>(40_000);
+const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
+
+/** `2025-01-01` of a day. */
+export function dateText(day: number): string {
+  let text = dates[day];
+  if (text === undefined) {
+    text = new Date(day * DAY_MS).toISOString().slice(0, 10);
+    dates[day] = text;
+  }
+  return text;
+}
+
+/** The day of `2025-01-01`. */
+export function dayOfDate(date: string): number {
+  return Math.round(Date.parse(`${date}T00:00:00Z`) / DAY_MS);
+}
+
+/** `2025-01-01T08:30:00Z`. */
+export function timeText(day: number, second: number): string {
+  const hour = Math.floor(second / HOUR_SECONDS);
+  const minute = Math.floor(second / MINUTE_SECONDS) % 60;
+  return `${dateText(day)}T${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[second % 60]}Z`;
+}
+
+/** The quarter of an hour of a moment, counted from 1970. */
+export function quarterOf({ day, second }: { readonly day: number; readonly second: number }): number {
+  return Math.floor((day * DAY_SECONDS + second) / QUARTER_SECONDS);
+}
+
+/** January is 0. */
+export function monthOf(day: number): number {
+  return Number(dateText(day).slice(5, 7)) - 1;
+}
+
+/** Monday is 0. */
+export function weekdayOf(day: number): number {
+  return (day + 3) % 7;
+}
+
+/** `12.50` of 1,250 cents, which are not negative. */
+export function centsText(cents: number): string {
+  const whole = Math.floor(cents / 100);
+  return `${whole}.${TWO_DIGITS[cents - whole * 100]}`;
+}

@@ -1,9 +1,7 @@
-import type { FaultName, PlantedFault } from "./faults.ts";
+import { type FaultName, HotelFaults, type PlantedFault } from "./faults.ts";
 import { Hotel } from "./hotel.ts";
-import { HotelFaults } from "./hotel-faults.ts";
 import type { Reservation } from "./reservation.ts";
-import type { SimulatedRecord } from "./simulated-record.ts";
-import { DAY_SECONDS, dateText, dayOfDate } from "./simulated-time.ts";
+import { DAY_SECONDS, dateText, dayOfDate, type SimulatedRecord } from "./simulated-record.ts";
 
 /** One in so many versions of reservations. */
 const ONE_IN = { duplicate: 60, "out-of-order": 60, late: 60, invalid: 120 } as const;

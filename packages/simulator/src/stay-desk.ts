@@ -1,7 +1,7 @@
 import type { FrontDesk } from "./front-desk.ts";
 import type { HotelProfile } from "./hotel-profile.ts";
+import type { StayStep } from "./planned.ts";
 import type { Reservation } from "./reservation.ts";
-import type { StayStep } from "./stay-steps.ts";
 
 /** Of the guests that a full house turns away a week or more ahead, so many wait for a room. */
 const WAITLISTED_IN = 4;

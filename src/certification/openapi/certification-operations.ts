@@ -14,7 +14,7 @@ import {
   uuid,
 } from "../../platform/http/openapi/schema.ts";
 import { instant, query } from "../../query/openapi/read-parameters.ts";
-import { CHECKLIST } from "../checklist.ts";
+import { CHECKLIST } from "../report.ts";
 
 const CERTIFICATION_ID = "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10";
 const EXAMPLE_HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Evidence, SeenRequest } from "../evidence.ts";
-import type { NotedEvent, WireEvent } from "../wire-event.ts";
-import { nullAndNumbers } from "./null-and-numbers.ts";
-import { rateLimit } from "./rate-limit.ts";
-import { retry } from "./retry.ts";
-import { tokenUse } from "./token-use.ts";
+import type { Evidence, SeenRequest } from "../step.ts";
+import type { NotedEvent, WireEvent } from "../wire-notes.ts";
+import { nullAndNumbers } from "./inventories.ts";
+import { rateLimit, retry, tokenUse } from "./protocol.ts";
 
 /** So many seconds after the certification was opened. */
 const at = (seconds: number): string =>

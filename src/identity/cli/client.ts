@@ -13,18 +13,17 @@ import {
 import { type Field, fields, moment, table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
+  type ClientSettings,
   type ClientSummary,
   createClient,
   listClients,
   revokeClient,
+  rotateSecret,
   type SecretSummary,
   showClient,
   updateClient,
 } from "../client-admin.ts";
-import type { ClientSettings } from "../client-input.ts";
-import { type Grant, parseGrant } from "../grants.ts";
-import { TOKEN_SCOPES } from "../scopes.ts";
-import { rotateSecret } from "../secret-admin.ts";
+import { type Grant, parseGrant, TOKEN_SCOPES } from "../permissions.ts";
 
 const CLIENT_JSON =
   '{"client_id", "name", "scopes", "grants", "request_rate", "request_burst", "token_burst", "reply_to_origins", "created_at", "revoked_at", "last_used_at"}';

@@ -2,9 +2,7 @@ import { duration, flag, type Noun, required, text, verb } from "../../cli/comma
 import { moment, table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { AuthInputError } from "../admin.ts";
-import { listKeys, revokeKey, rotateKey, rotateKeyWhenDue } from "../key-admin.ts";
-import { whoCannotOpen } from "../node-knowledge.ts";
-import { reseal } from "../reseal.ts";
+import { listKeys, reseal, revokeKey, rotateKey, rotateKeyWhenDue, whoCannotOpen } from "../key-admin.ts";
 
 const list = verb({
   summary: "list signing keys and their states",

@@ -6,10 +6,10 @@ import {
   createOperator,
   disableOperator,
   listOperators,
+  newPassword,
   type OperatorAdmin,
   setOperatorPassword,
-} from "../operator-admin.ts";
-import { newPassword } from "../password.ts";
+} from "../operators.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 const NAME = required(text("NAME", "the operator's name"));

@@ -8,9 +8,9 @@ import {
   schemaOf,
 } from "../../platform/http/openapi/model.ts";
 import { choice, constant, flag, integer, list, objectOf, text } from "../../platform/http/openapi/schema.ts";
-import { TOKEN_CHARACTERS_MAX } from "../form.ts";
+import { TOKEN_CHARACTERS_MAX } from "../client-authentication.ts";
 import { AUTH_PATHS } from "../metadata.ts";
-import { SCOPES, TOKEN_SCOPES } from "../scopes.ts";
+import { SCOPES, TOKEN_SCOPES } from "../permissions.ts";
 
 const TOKEN_TEXT: Schema = {
   type: "string",

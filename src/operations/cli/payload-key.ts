@@ -2,7 +2,7 @@ import { type Noun, verb } from "../../cli/command.ts";
 import { moment, table } from "../../cli/output.ts";
 import { AuthInputError } from "../../identity/admin.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { whoCannotOpen } from "../../identity/node-knowledge.ts";
+import { whoCannotOpen } from "../../identity/key-admin.ts";
 import { listPayloadKeys, rotatePayloadKey } from "../../ingest/log/payload-keys.ts";
 
 const list = verb({

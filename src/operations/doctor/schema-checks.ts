@@ -1,9 +1,8 @@
 import type pg from "pg";
 import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
-import { type KeySummary, listKeys } from "../../identity/key-admin.ts";
+import { type KeySummary, listKeys, readSealedState, type SealedState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
-import { readSealedState, type SealedState } from "../../identity/reseal.ts";
 import { AuthSetupError, createSealer, type Sealer } from "../../identity/seal.ts";
 import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";

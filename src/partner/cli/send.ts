@@ -1,8 +1,11 @@
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import {
   BellhopClient,
   progressBar,
   type RefusedRecord,
+  type Resource,
   SendError,
+  type SendJournal,
   type SendReport,
   type UnconfirmedRecords,
 } from "#client";
@@ -10,10 +13,9 @@ import { RESOURCES } from "#contract/resource.ts";
 import { choice, count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
 import { figure, printable, table } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
-import { type FileRecord, openFile } from "../file-records.ts";
+import { UsageError } from "../../platform/errors/operator-error.ts";
+import { checkOffline, type FileRecord, openFile } from "../file-records.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, readPartner } from "../partner-client.ts";
-import { FileJournal } from "../send-journal.ts";
-import { Refusals } from "../send-refusals.ts";
 
 const NOT_SENT = 1;
 const SOME_REFUSED = 3;
@@ -193,3 +195,124 @@ const own = verb({
 });
 
 export const command: Noun = { own };
+
+/** The service and client that a file is sent to: a journal is valid for one pair only. */
+interface JournalOwner {
+  readonly url: string;
+  readonly clientId: string;
+}
+
+const LINE = /^([\x21-\x7e]{1,255}) ([0-9a-f-]{36})$/;
+
+/**
+ * The accepted batches of a file, in a file of its own: a head that names the owner, then a line per batch. A line that a kill cut
+ * off does not count: its batch is sent again, under the same Idempotency-Key.
+ */
+export class FileJournal implements SendJournal {
+  /** Batches that an earlier run had sent. */
+  readonly resumed: number;
+  readonly #path: string;
+  readonly #file: number;
+  readonly #accepted: Map<string, string>;
+
+  private constructor(path: string, accepted: Map<string, string>, head: string) {
+    this.#path = path;
+    this.#accepted = accepted;
+    this.resumed = accepted.size;
+    this.#file = openSync(path, "a", 0o600);
+    appendFileSync(this.#file, head);
+  }
+
+  /** Opens the journal at `path`, or begins one. Throws UsageError where that file is another owner's, or no journal. */
+  static open(path: string, owner: JournalOwner): FileJournal {
+    const head = JSON.stringify({ bellhop: "send", ...owner });
+    if (!existsSync(path)) return new FileJournal(path, new Map(), `${head}\n`);
+    const [first, ...lines] = readFileSync(path, "utf8").split("\n");
+    if (first !== head)
+      throw new UsageError(
+        `${path} is not the state of this send: it belongs to another service, client or file. Use another --state FILE or remove it.`,
+      );
+    const accepted = new Map<string, string>();
+    for (const line of lines) {
+      const [, key, requestId] = LINE.exec(line) ?? [];
+      if (key !== undefined && requestId !== undefined) accepted.set(key, requestId);
+    }
+    // Ends a line that a kill cut off.
+    return new FileJournal(path, accepted, "\n");
+  }
+
+  find(idempotencyKey: string): string | undefined {
+    return this.#accepted.get(idempotencyKey);
+  }
+
+  note(idempotencyKey: string, requestId: string): void {
+    appendFileSync(this.#file, `${idempotencyKey} ${requestId}\n`);
+  }
+
+  /** `done`: all is sent, and the file is removed. */
+  close(done: boolean): void {
+    closeSync(this.#file);
+    if (done) rmSync(this.#path, { force: true });
+  }
+}
+
+/** What the report shows; the file of `--rejected` has all. */
+const LISTED_MAX = 20;
+
+/** The records of a file that were refused, offline or by the service; indexes are their places in the file. */
+class Refusals {
+  readonly listed: RefusedRecord[] = [];
+  /** Records refused offline, and not sent. */
+  keptBack = 0;
+  readonly #file: number | undefined;
+
+  /** `path`: where all of them are written, as NDJSON. */
+  constructor(path: string | undefined) {
+    this.#file = path === undefined ? undefined : openSync(path, "w");
+  }
+
+  /** Adds one that was rejected or quarantined. */
+  add(refused: RefusedRecord): void {
+    const record = refused.record as FileRecord;
+    const { outcome, code, message, violations, requestId = null } = refused;
+    const index = record.place;
+    if (this.listed.length < LISTED_MAX) this.listed.push({ ...refused, index });
+    if (this.#file === undefined) return;
+    const reasons = violations.map(({ pointer, code: of, message: why }) => ({
+      pointer,
+      code: of,
+      message: why,
+    }));
+    const told = { index, outcome, code, message, violations: reasons, requestId, record: record.toString() };
+    writeSync(this.#file, `${JSON.stringify(told)}\n`);
+  }
+
+  /** Passes on the records that are valid by the service's rules, and keeps back the others. */
+  async *keepBack(
+    resource: Resource,
+    records: AsyncIterable<FileRecord>,
+  ): AsyncGenerator<FileRecord, void, undefined> {
+    for await (const record of records) {
+      const { place: index, json } = record;
+      const { violations } = checkOffline(resource, json, index);
+      const [first] = violations;
+      if (first === undefined) {
+        yield record;
+        continue;
+      }
+      this.keptBack += 1;
+      const own = violations.map((one) => ({
+        ...one,
+        index,
+        record,
+        pointer: one.pointer.replace(/^\/\d+/, ""),
+      }));
+      const { code, message } = first;
+      this.add({ index, record, outcome: "rejected", code, message, violations: own, requestId: undefined });
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}

@@ -5,7 +5,7 @@ import {
   SEGMENTS,
   type SegmentCalibration,
   type SegmentCode,
-} from "#simulator/calibration.ts";
+} from "#simulator/hotel-profile.ts";
 import type { RealBooking } from "./real-bookings.ts";
 
 const HOTELS: Readonly<Record<HotelKind, RealBooking["hotel"]>> = {

@@ -1,0 +1,124 @@
+import type { JudgedStep, Report } from "./report.ts";
+
+/** Markup that needs no more escaping. Only `html` and `joined` make it, so a text cannot become markup by mistake. */
+class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+
+  toString(): string {
+    return this.markup;
+  }
+}
+
+type Content = Html | string | number | undefined | false | readonly Html[];
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** A text as it may stand between tags and in quoted attributes. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}
+
+function markupOf(content: Content): string {
+  if (content === undefined || content === false) return "";
+  if (content instanceof Html) return content.markup;
+  if (typeof content === "object") return content.map((part) => part.markup).join("");
+  return escaped(String(content));
+}
+
+/** Markup with values in it: texts are escaped, markup is not, nothing and false leave nothing. */
+function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
+  return new Html(parts.reduce((before, part, at) => before + markupOf(values[at - 1]) + part));
+}
+
+/** Pieces of markup with something between them. */
+function joined(pieces: readonly Html[], between: string): Html {
+  return new Html(pieces.map((piece) => piece.markup).join(escaped(between)));
+}
+
+const HTML_RESULTS = { pass: "passed", fail: "failed", "not-yet": "not yet" } as const;
+
+const STYLE =
+  new Html(`body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin:1.5rem 0 .25rem}dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}
+dt{color:#55555f}dd{margin:0;overflow-wrap:anywhere}.result{font-weight:600}.pass .result{color:#0b6b2e}.fail .result{color:#a4161a}.not-yet .result{color:#6b5900}
+code{font-size:.85em}.requests{color:#55555f;font-size:.85rem;overflow-wrap:anywhere}
+@media (prefers-color-scheme:dark){body{color:#e8e8ec;background:#16161a}dt,.requests{color:#a9a9b4}.pass .result{color:#6fd08c}.fail .result{color:#ff8a8a}.not-yet .result{color:#e2c65a}}`);
+
+function stepHtml({ step, title, result, reason, requestIds }: JudgedStep): Html {
+  const ids = joined(
+    requestIds.map((id) => html`<code>${id}</code>`),
+    ", ",
+  );
+  const requests = requestIds.length > 0 && html`<p class="requests">Requests: ${ids}</p>`;
+  return html`<section class="${result}" id="${step}"><h2>${title}: <span class="result">${HTML_RESULTS[result]}</span></h2><p>${reason}</p>${requests}</section>`;
+}
+
+/** A report as a page of its own, without anything to load: it may be sent on as a file. */
+export function htmlOf(report: Report): string {
+  const { observed, evidence, property } = report;
+  const facts: readonly (readonly [string, string])[] = [
+    ["client", report.clientId],
+    ["property of the examples", `${property.clientCode}/${property.propertyCode}`],
+    ["opened", report.openedAt],
+    ["judged from", evidence.from],
+    ["until", `${evidence.until ?? "nothing has been seen"}${evidence.isWhole ? "" : " (the newest of it)"}`],
+    ["evidence", evidence.hash],
+    [
+      "seen",
+      `${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} answers 429, ${observed.refused} refused batches`,
+    ],
+  ];
+  const title = `Certification ${report.certificationId}: ${report.verdict}`;
+  const steps = joined(report.steps.map(stepHtml), "\n");
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${title}</title><style>${STYLE}</style></head>
+<body><main><h1>${title}</h1><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${steps}
+</main></body></html>
+`.markup;
+}
+
+const MARKDOWN_RESULTS = { pass: "passed", fail: "FAILED", "not-yet": "not yet" } as const;
+
+/** What comes from partners may hold anything: nothing of it is to be read as Markdown or HTML. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, " ").replace(/[\\`*_{}[\]<>()#|~&]/g, "\\$&");
+}
+
+function stepLines({ title, step, result, reason, requestIds }: JudgedStep): string[] {
+  const requests =
+    requestIds.length === 0 ? [] : ["", `Requests: ${requestIds.map((id) => `\`${id}\``).join(", ")}`];
+  return [
+    `## ${plain(title)}: ${MARKDOWN_RESULTS[result]}`,
+    "",
+    `\`${step}\`: ${plain(reason)}`,
+    ...requests,
+    "",
+  ];
+}
+
+/** A report in Markdown. */
+export function markdownOf(report: Report): string {
+  const { observed, evidence, property } = report;
+  const compressed = Object.entries(observed.compressed).map(([encoding, count]) => `${count} ${encoding}`);
+  return [
+    `# Certification ${report.certificationId}: ${report.verdict}`,
+    "",
+    `- client: \`${report.clientId}\`, property of the examples: ${plain(`${property.clientCode}/${property.propertyCode}`)}`,
+    `- judged by what was seen from ${evidence.from} to ${evidence.until ?? "now: nothing yet"}${evidence.isWhole ? "" : " (the newest of it)"}`,
+    `- evidence: \`${evidence.hash}\``,
+    `- ${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} answers 429, ${observed.refused} refused batches, ${observed.lenient} lenient, ${observed.keyed} with a key, compressed: ${compressed.join(", ") || "none"}`,
+    "",
+    ...report.steps.flatMap(stepLines),
+  ].join("\n");
+}

@@ -1,0 +1,141 @@
+import { originOf } from "../platform/http/networks.ts";
+import { monotonicNow } from "../platform/runtime/clock.ts";
+import { SharedTable } from "../platform/runtime/shared-table.ts";
+import { noteInWindow } from "../platform/runtime/sliding-window.ts";
+import { looksLikeCredential } from "./secrets.ts";
+
+/** So many /64 of one /48 are counted each on its own; more of them count together, as that /48. */
+const SUBNETS_OF_SITE = 8;
+
+/** How many numbers the rows of a table have at least that `countedOrigin` is given. */
+const ORIGIN_NUMBERS = 2 * SUBNETS_OF_SITE;
+
+/**
+ * What an address counts as: an address of IPv4 as itself; one of IPv6 as its /64, and as its /48 where many other /64 of that were
+ * counted within the window, since a provider gives a whole /48 to one customer. The table keeps which /64 those are.
+ */
+function countedOrigin(table: SharedTable, address: string, now: number, windowMs: number): string {
+  const { subnet, site } = originOf(address);
+  if (site === undefined) return subnet;
+  const { network, subnetNumber } = site;
+  const countsAlone = table.use(`subnets of ${network}`, now, (row) => {
+    let free: number | undefined;
+    for (let at = 0; at < ORIGIN_NUMBERS; at += 2) {
+      if (row.isNew) row.set(at + 1, Number.NEGATIVE_INFINITY);
+      const isCurrent = row.get(at + 1) > now - windowMs;
+      if (isCurrent && row.get(at) === subnetNumber) {
+        free = at;
+        break;
+      }
+      if (!isCurrent) free ??= at;
+    }
+    if (free === undefined) return false;
+    row.set(free, subnetNumber);
+    row.set(free + 1, now);
+    return true;
+  });
+  return countsAlone === true ? subnet : network;
+}
+
+/** Failed authentications a minute for each address (of IPv6: each network) and client id (contract, "Limits"). */
+const FAILURES_PER_MINUTE = 20;
+
+const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
+
+/**
+ * Pairs of address and client id remembered; each holds at most 20 times. Whoever pushes others out by inventing ids
+ * gains guesses at a 256-bit secret, which is nothing.
+ */
+const FAILURES = { rows: 10_000, numbers: Math.max(FAILURES_PER_MINUTE, ORIGIN_NUMBERS) } as const;
+
+export interface FailureLimiter {
+  /**
+   * Notes a failed authentication. Returns 0 when it is within the limit, else the seconds until another would be.
+   * Ids that no client can have count as one.
+   * Never asked about a correct secret, so nobody can lock a partner out by failing in its name.
+   */
+  fail(address: string, clientId: string): number;
+}
+
+/** Memory for the failures that one process remembers, which all its threads share. */
+export function allocateFailures(): SharedArrayBuffer {
+  return SharedTable.allocate(FAILURES);
+}
+
+/** Makes the limiter: a sliding minute, exact, in the memory of this node, whichever of its threads is asked. */
+export function createFailureLimiter(
+  clock: () => number = monotonicNow,
+  memory = allocateFailures(),
+): FailureLimiter {
+  const failures = new SharedTable(memory, FAILURES);
+  return {
+    fail(address, clientId) {
+      const now = clock();
+      // An id that no client can have is as long as its form, and another each time: remembered as sent they would push
+      // out those that matter.
+      const origin = countedOrigin(failures, address, now, WINDOW.windowMs);
+      const pair = `${origin} ${looksLikeCredential(clientId) ? clientId : ""}`;
+      return failures.use(pair, now, (times) => noteInWindow(times, now, WINDOW)) ?? 0;
+    },
+  };
+}
+
+/**
+ * Wrong passwords for one name from one address within the window. A password can be guessed, unlike a client's secret: so
+ * beyond them none is looked at, the right one neither.
+ */
+const ATTEMPTS_MAX = 10;
+/**
+ * And from one address for all names together: each is a fifth of a second of a processor and stands in a queue, which whoever
+ * made up another name each time could keep full.
+ */
+const ADDRESS_ATTEMPTS_MAX = 30;
+const WINDOW_MS = 300_000;
+
+/** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
+const LOGINS = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NUMBERS) } as const;
+
+export interface LoginLimiter {
+  /**
+   * Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. An address of IPv6
+   * counts as its network.
+   */
+  take(address: string, name: string): number;
+  /** Forgets the attempts of this pair and of this address: the password was right. */
+  forget(address: string, name: string): void;
+}
+
+/** Memory for the attempts that one process remembers, which all its threads share. */
+export function allocateLogins(): SharedArrayBuffer {
+  return SharedTable.allocate(LOGINS);
+}
+
+/** Makes the limiter: a sliding window, exact, in the memory of this node, whichever of its threads is asked. */
+export function createLoginLimiter(
+  clock: () => number = monotonicNow,
+  memory = allocateLogins(),
+): LoginLimiter {
+  const attempts = new SharedTable(memory, LOGINS);
+  const pairOf = (origin: string, name: string) => `${origin} ${name}`;
+  const note = (key: string, now: number, most: number): number =>
+    attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs: WINDOW_MS })) ?? 0;
+  const forget = (key: string, now: number, attemptsMax: number): void => {
+    attempts.use(key, now, (times) => {
+      for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
+    });
+  };
+  return {
+    take(address, name) {
+      const now = clock();
+      const origin = countedOrigin(attempts, address, now, WINDOW_MS);
+      // What is refused for its name costs nothing, and is not counted for its address.
+      return note(pairOf(origin, name), now, ATTEMPTS_MAX) || note(origin, now, ADDRESS_ATTEMPTS_MAX);
+    },
+    forget(address, name) {
+      const now = clock();
+      const origin = countedOrigin(attempts, address, now, WINDOW_MS);
+      forget(pairOf(origin, name), now, ATTEMPTS_MAX);
+      forget(origin, now, ADDRESS_ATTEMPTS_MAX);
+    },
+  };
+}

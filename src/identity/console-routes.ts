@@ -1,0 +1,242 @@
+import type { FastifyInstance } from "fastify";
+import type pg from "pg";
+import { isUtcTimestamp } from "#contract/calendar.ts";
+import type {
+  AuditItem,
+  ClientAnswer,
+  ClientItem,
+  ClientOptionsAnswer,
+  CreateClientAnswer,
+  Page,
+  RotateSecretAnswer,
+} from "../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import type { JsonBody } from "../console/json-body.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
+import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import {
+  type ClientChanges,
+  createClient,
+  endSecret,
+  revokeClient,
+  rotateSecret,
+  showClient,
+  updateClient,
+} from "./client-admin.ts";
+import { SCOPES, TOKEN_SCOPES } from "./permissions.ts";
+
+const GRANTS_SHOWN_MAX = 1_000;
+const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
+const CREATE_FIELDS = ["name", "scopes", "grants", ...LIMIT_NAMES, "replyToOrigins", "secretExpiresSeconds"];
+const UPDATE_FIELDS = ["name", "scopes", ...LIMIT_NAMES, "replyToOrigins", "addGrants", "removeGrants"];
+
+function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
+  const { requestRate, requestBurst, tokenBurst } = internals.config;
+  const defaults = { scopes: [...TOKEN_SCOPES], requestRate, requestBurst, tokenBurst };
+  return { knownScopes: [...SCOPES], defaults };
+}
+
+async function describe(parts: ConsoleParts, admin: AuthAdmin, clientId: string): Promise<ClientAnswer> {
+  const { client, secrets } = await showClient(admin, clientId).catch((error: unknown) => {
+    if (!(error instanceof AuthInputError)) throw error;
+    throw new ConsoleError("bellhop.console.NotFound", { message: "There is no client with this id." });
+  });
+  const { grants, createdAt, revokedAt, lastUsedAt, ...settings } = client;
+  return {
+    ...settings,
+    ...optionsOf(parts),
+    createdAt: createdAt.toISOString(),
+    revokedAt: revokedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    grantTotal: grants.length,
+    grants: grants.slice(0, GRANTS_SHOWN_MAX),
+    secrets: secrets.map((secret) => ({
+      ...secret,
+      createdAt: secret.createdAt.toISOString(),
+      expiresAt: secret.expiresAt?.toISOString() ?? null,
+      lastUsedAt: secret.lastUsedAt?.toISOString() ?? null,
+    })),
+  };
+}
+
+async function create(parts: ConsoleParts, { body, operator }: Told): Promise<CreateClientAnswer> {
+  const settings = {
+    name: body.requiredText("name"),
+    scopes: body.texts("scopes") ?? [],
+    grants: body.grants("grants") ?? [],
+    requestRate: body.countOrNull("requestRate") ?? null,
+    requestBurst: body.countOrNull("requestBurst") ?? null,
+    tokenBurst: body.countOrNull("tokenBurst") ?? null,
+    replyToOrigins: body.texts("replyToOrigins") ?? [],
+  };
+  const seconds = body.count("secretExpiresSeconds");
+  const expiry = seconds === undefined ? {} : { secretExpiresSeconds: seconds };
+  const { clientId, clientSecret } = await createClient(adminOf(parts, operator), settings, expiry);
+  return { clientId, clientSecret };
+}
+
+/** The changes that the form names; what it leaves out stays. */
+function changesOf(body: JsonBody): ClientChanges {
+  const limits = LIMIT_NAMES.filter((name) => body.has(name)).map((name) => [name, body.countOrNull(name)]);
+  const added = body.grants("addGrants") ?? [];
+  const removed = body.grants("removeGrants") ?? [];
+  return {
+    ...(body.has("name") ? { name: body.requiredText("name") } : {}),
+    ...(body.has("scopes") ? { scopes: body.texts("scopes") ?? [] } : {}),
+    ...(body.has("replyToOrigins") ? { replyToOrigins: body.texts("replyToOrigins") ?? [] } : {}),
+    ...(added.length + removed.length > 0 ? { editGrants: { added, removed } } : {}),
+    ...(Object.fromEntries(limits) as Pick<ClientChanges, (typeof LIMIT_NAMES)[number]>),
+  };
+}
+
+async function rotate(parts: ConsoleParts, { body, operator, named }: Told): Promise<RotateSecretAnswer> {
+  const overlapSeconds = body.count("overlapSeconds");
+  const expiresSeconds = body.count("expiresSeconds");
+  const rotated = await rotateSecret(adminOf(parts, operator), named["clientId"] ?? "", {
+    ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
+    ...(expiresSeconds === undefined ? {} : { expiresSeconds }),
+  });
+  const { clientId, clientSecret, previousExpiresAt, endedCreatedAt } = rotated;
+  return {
+    clientId,
+    clientSecret,
+    previousExpiresAt: previousExpiresAt?.toISOString() ?? null,
+    endedCreatedAt: endedCreatedAt?.toISOString() ?? null,
+  };
+}
+
+/** The partners' clients: who there is, and everything that `bellhop client` can do with one. */
+export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  addQuestion(scope, parts, "clients", ["search", "limit", "cursor"], async ({ query }) => {
+    const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
+    const { items, next } = await listClientPage(parts.context.pool, query.code("search"), start, limit);
+    return { items, nextCursor: cursorOf(next) } satisfies Page<ClientItem>;
+  });
+  addQuestion(scope, parts, "client-options", [], async () => optionsOf(parts));
+  addQuestion(scope, parts, "clients/:clientId", [], ({ named, operator }) =>
+    describe(parts, adminOf(parts, operator), named["clientId"] ?? ""),
+  );
+  addChange(scope, parts, "clients", CREATE_FIELDS, (told) => create(parts, told));
+  addChange(scope, parts, "clients/:clientId/rotate", ["overlapSeconds", "expiresSeconds"], (told) =>
+    rotate(parts, told),
+  );
+  const change = (
+    path: string,
+    fields: readonly string[],
+    work: (admin: AuthAdmin, clientId: string, body: JsonBody) => Promise<unknown>,
+  ) =>
+    addChange(scope, parts, `clients/:clientId/${path}`, fields, async ({ body, operator, named }) => {
+      const admin = adminOf(parts, operator);
+      const clientId = named["clientId"] ?? "";
+      await work(admin, clientId, body);
+      return describe(parts, admin, clientId);
+    });
+  change("update", UPDATE_FIELDS, (admin, clientId, body) => updateClient(admin, clientId, changesOf(body)));
+  change("end-secret", ["slot"], (admin, clientId, body) =>
+    endSecret(admin, clientId, body.requiredCount("slot")),
+  );
+  change("disable", ["confirm"], (admin, clientId, body) => {
+    if (body.requiredText("confirm") !== clientId) {
+      const message = "Write the client's id to confirm: a client that was disabled stays so for good.";
+      throw new ConsoleError("bellhop.console.InvalidInput", { message });
+    }
+    return revokeClient(admin, clientId);
+  });
+}
+
+/** What was done or refused, and by whom. */
+export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const parameters = ["clientId", "who", "limit", "cursor"];
+  addQuestion(scope, parts, "audit", parameters, async ({ query }): Promise<Page<AuditItem>> => {
+    const filter = { clientId: query.code("clientId"), who: query.code("who") };
+    const { limit, start, cursorOf } = pagingOf(parts, "audit", query, AUDIT_POSITION);
+    const { items, next } = await listAudit(parts.context.pool, filter, start, limit);
+    return { items, nextCursor: cursorOf(next) };
+  });
+}
+
+const LIST_CLIENTS = readStatement(new URL("./sql/list-client-page.sql", import.meta.url));
+
+interface ClientRow extends Omit<ClientItem, "createdAt" | "revokedAt" | "lastUsedAt"> {
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly position: string;
+}
+
+/** When the last client of a page was made, and its id. */
+const CLIENT_POSITION: PositionShape = [
+  (part) => typeof part === "string" && isUtcTimestamp(part),
+  (part) => typeof part === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(part),
+];
+
+const BEGINNING: Position = ["-infinity", ""];
+
+/** One page of clients, oldest first, revoked ones included; those whose name or id contains `search`. */
+async function listClientPage(
+  pool: pg.Pool,
+  search: string | undefined,
+  start: Position | null,
+  limit: number,
+): Promise<{ items: ClientItem[]; next: Position | null }> {
+  const { rows } = await pool.query<ClientRow>({
+    ...LIST_CLIENTS,
+    values: [search ?? null, ...(start ?? BEGINNING), limit + 1],
+  });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: page.map(({ position: _position, createdAt, revokedAt, lastUsedAt, ...row }) => ({
+      ...row,
+      createdAt: createdAt.toISOString(),
+      revokedAt: revokedAt?.toISOString() ?? null,
+      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    })),
+    next: rows.length > limit && last !== undefined ? [last.position, last.clientId] : null,
+  };
+}
+
+const LIST_AUDIT = readStatement(new URL("./sql/list-audit-page.sql", import.meta.url));
+
+interface AuditRow extends Omit<AuditItem, "occurredAt"> {
+  readonly occurredAt: Date;
+  readonly matches: boolean;
+  readonly examined: number;
+}
+
+/** The number of the last entry looked at. */
+const AUDIT_POSITION: PositionShape = [(part) => typeof part === "string" && /^\d{1,18}$/.test(part)];
+
+const NEWEST: Position = ["999999999999999999"];
+/** Entries looked at for one page where not every one matches. */
+const EXAMINED_MAX = 5_000;
+
+/** One page of the audit, newest first: of a client, and of whoever's name begins like `who`. */
+async function listAudit(
+  pool: pg.Pool,
+  filter: { readonly clientId: string | undefined; readonly who: string | undefined },
+  start: Position | null,
+  limit: number,
+): Promise<{ items: AuditItem[]; next: Position | null }> {
+  const count = filter.who === undefined ? limit + 1 : EXAMINED_MAX;
+  const { rows } = await pool.query<AuditRow>({
+    ...LIST_AUDIT,
+    values: [filter.clientId ?? null, filter.who ?? null, ...(start ?? NEWEST), count],
+  });
+  const matching = rows.filter(({ matches }) => matches);
+  const page = matching.slice(0, limit);
+  // There is more where a match was left over, or where not everything was looked at.
+  const isCut = matching.length > page.length;
+  const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
+  const last = isCut ? page.at(-1) : rows.at(-1);
+  return {
+    items: page.map(({ matches: _matches, examined: _examined, occurredAt, ...row }) => ({
+      ...row,
+      occurredAt: occurredAt.toISOString(),
+    })),
+    next: hasNext && last !== undefined ? [last.auditId] : null,
+  };
+}
