@@ -7,8 +7,8 @@ import {
   openCertification,
 } from "../../src/certification/certification.ts";
 import { datesFrom } from "../../src/certification/fields.ts";
-import { WireNotes } from "../../src/certification/wire-notes.ts";
 import { readReport } from "../../src/certification/read-report.ts";
+import { WireNotes } from "../../src/certification/wire-notes.ts";
 import { signAccessToken } from "../../src/identity/access-token.ts";
 import type { SigningKey } from "../../src/identity/signing-key.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
