@@ -7,8 +7,8 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { readOptions } from "../scripts/read-options.ts";
+import { watchStatements } from "../src/platform/db/pool.ts";
 import { readStatement } from "../src/platform/db/statement.ts";
-import { watchStatements } from "../src/platform/db/watch-statements.ts";
 import { beginTrace } from "../src/platform/http/request-trace.ts";
 import type { Tracer } from "../src/platform/telemetry/opentelemetry.ts";
 import { noWaits, sumOfWaits } from "../src/platform/telemetry/request-waits.ts";

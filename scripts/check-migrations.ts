@@ -2,8 +2,7 @@
  * `npm run check:migrations`: what of sql/migrations a released version has is as it was released, and what came later keeps the
  * rules under which two versions run side by side (docs/upgrades.md).
  */
-import { CODE_VERSION, isAtLeast } from "../src/platform/db/code-version.ts";
-import { type Migration, readMigrations } from "../src/platform/db/migration-files.ts";
+import { CODE_VERSION, isAtLeast, type Migration, readMigrations } from "../src/platform/db/migrate.ts";
 import { expandViolations } from "./migrations/expand-rules.ts";
 import { type Release, readReleases } from "./release/releases.ts";
 

@@ -8,7 +8,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { readMigrations } from "../src/platform/db/migration-files.ts";
+import { readMigrations } from "../src/platform/db/migrate.ts";
 import { freezeRelease } from "./release/freeze-release.ts";
 import { layOutRelease } from "./release/lay-out-release.ts";
 import { RELEASE_KINDS, versionAfter, withRelease, withVersion } from "./release/release-text.ts";

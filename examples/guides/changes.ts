@@ -1,4 +1,5 @@
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now } from "./bellhop.ts";
+import { PROPERTY } from "./bellhop.ts";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 

@@ -1,4 +1,5 @@
-import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now } from "./bellhop.ts";
+import { PROPERTY } from "./bellhop.ts";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { clientConfig } from "../../src/platform/db/connection.ts";
 import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
-import { readMigrations } from "../../src/platform/db/migration-files.ts";
+import { readMigrations } from "../../src/platform/db/migrate.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { tokenOf } from "../../test/faults/new-token.ts";
 import { ServiceProcess } from "../../test/faults/service-process.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
-import { isDataError, isMissingWindow } from "../platform/db/sql-state.ts";
+import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import type { ApplyMemory } from "./apply-memory.ts";
 import { type AppliedRecord, applyRecords, type NextChange } from "./apply-records.ts";
 import { MissingContent } from "./ledger/load-contents.ts";

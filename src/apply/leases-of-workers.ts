@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { ALL_BUCKETS } from "../ingest/log/bucket.ts";
-import { sqlState } from "../platform/db/sql-state.ts";
+import { sqlState } from "../platform/db/database-errors.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../platform/db/workers.ts";
-import { monotonicNow } from "../platform/runtime/clock.ts";
+import { monotonicNow } from "../platform/runtime/time.ts";
 import { SHORT } from "./answer-bounds.ts";
 import type { Lease } from "./leases.ts";
 

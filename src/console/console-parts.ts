@@ -2,7 +2,7 @@ import type { FastifyReply } from "fastify";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts, OperatorSession } from "../identity/operators.ts";
-import type { Gate } from "../platform/runtime/gate.ts";
+import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
 
@@ -62,7 +62,7 @@ export interface ConsoleParts {
   readonly internals: AuthInternals;
   readonly login: LoginParts;
   /** All questions pass it, a few at a time: operators may wait, partners' batches share the connections and the loop. */
-  readonly questions: Gate;
+  readonly questions: Semaphore;
   /** Where webhooks may go. */
   readonly webhookRules: AddressRules;
   /** Where the service is found, once it listens. */

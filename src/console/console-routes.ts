@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../identity/operators.ts";
-import { readFor } from "../platform/db/readers.ts";
+import { readFor } from "../platform/db/pool.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";

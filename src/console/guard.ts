@@ -5,7 +5,7 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { BuiltFiles } from "../platform/http/built-files.ts";
 import { sendError } from "../platform/http/error-body.ts";
-import { GateFull } from "../platform/runtime/gate.ts";
+import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { type ConsoleParts, isLoopback, readCookie } from "./console-parts.ts";
 
 /** packages/console/src/contract.ts has it as CSRF_HEADER. */
@@ -134,7 +134,7 @@ function asConsoleError(error: unknown): ConsoleError | undefined {
   if (error instanceof AuthInputError) {
     return new ConsoleError("bellhop.console.InvalidInput", { message: error.message, cause: error });
   }
-  if (error instanceof GateFull) {
+  if (error instanceof SemaphoreFull) {
     return new ConsoleError("bellhop.console.Busy", { cause: error, retryAfterSeconds: BUSY_RETRY_SECONDS });
   }
   const code = error instanceof ServiceError ? error.code : undefined;

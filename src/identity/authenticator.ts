@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { SharedCounter } from "../platform/runtime/shared-counter.ts";
+import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
   readCursorKey,

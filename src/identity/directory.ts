@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import type { SharedCounter } from "../platform/runtime/shared-counter.ts";
+import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
 import type { Sealer } from "./seal.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { originOf } from "../platform/http/networks.ts";
-import type { Gate } from "../platform/runtime/gate.ts";
+import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import { AuthInputError } from "./admin.ts";
 import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
@@ -141,7 +141,7 @@ export interface LoginParts {
   readonly pool: Pool;
   readonly limiter: LoginLimiter;
   /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
-  readonly hashing: Gate;
+  readonly hashing: Semaphore;
 }
 
 /** What became of an attempt; `waitSeconds` until another is looked at. */
@@ -178,7 +178,7 @@ async function isRight(
   return { isKnown: row !== undefined, right: matches && row?.disabled === false };
 }
 
-/** Logs an operator in. Throws GateFull when too many passwords wait to be looked at. */
+/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be looked at. */
 export async function logIn(
   parts: LoginParts,
   address: string,

@@ -1,5 +1,5 @@
-import { monotonicNow } from "../platform/runtime/clock.ts";
-import { SharedTable } from "../platform/runtime/shared-table.ts";
+import { SharedTable } from "../platform/runtime/shared-memory.ts";
+import { monotonicNow } from "../platform/runtime/time.ts";
 
 /** How a request fared against its client's rate. */
 export interface RateResult {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isDatabaseOutage } from "../platform/db/database-outage.ts";
+import { isDatabaseOutage } from "../platform/db/database-errors.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { FailureLimiter } from "./attempt-limiters.ts";

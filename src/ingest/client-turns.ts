@@ -1,12 +1,12 @@
 import { ServiceError } from "../platform/errors/registry.ts";
-import { Gate, GateFull } from "../platform/runtime/gate.ts";
+import { Semaphore, SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { currentWaits } from "../platform/telemetry/request-waits.ts";
 
 /** More than a client's burst of requests. */
 const WAITING_MAX = 200;
 
 interface Door {
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   users: number;
 }
 
@@ -24,7 +24,7 @@ export class ClientTurns {
 
   /** Runs the work once it is its turn among those of its client. Throws ServiceError (429) when too many wait. */
   async run<Result>(clientId: string, work: () => Promise<Result>): Promise<Result> {
-    const door = this.#doors.get(clientId) ?? { gate: new Gate(this.#atOnce, WAITING_MAX), users: 0 };
+    const door = this.#doors.get(clientId) ?? { gate: new Semaphore(this.#atOnce, WAITING_MAX), users: 0 };
     this.#doors.set(clientId, door);
     door.users += 1;
     const [waits, askedAt] = [currentWaits(), performance.now()];
@@ -34,7 +34,7 @@ export class ClientTurns {
         return work();
       });
     } catch (error) {
-      throw error instanceof GateFull ? tooMany() : error;
+      throw error instanceof SemaphoreFull ? tooMany() : error;
     } finally {
       door.users -= 1;
       if (door.users === 0) this.#doors.delete(clientId);

@@ -11,7 +11,7 @@ import { addQuestion, CONSOLE_API, pagingOf } from "../console/console-routes.ts
 import { requireSession } from "../console/guard.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import type { OperatorSession } from "../identity/operators.ts";
-import { apartFromReader } from "../platform/db/readers.ts";
+import { apartFromReader } from "../platform/db/pool.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { listRequestsOfAll, type RequestItem } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
-import { copyValuesOut } from "../platform/db/copy-values-out.ts";
+import { copyValuesOut } from "../platform/db/copy.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
 import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";

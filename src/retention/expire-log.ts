@@ -7,9 +7,14 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { rewriteBody } from "../ingest/log/rewrite-body.ts";
 import type { StoredBody } from "../ingest/log/stored-part.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import type { PastTerm } from "./expiring-window.ts";
-import { type ExpiringWindow, writeHorizons, writeMark, writtenColumns } from "./expiring-window.ts";
-import { makeSuccessor, type Replaced, type RetentionSessions, replaceWindow } from "./replace-window.ts";
+import {
+  type ExpiringWindow,
+  type PastTerm,
+  writeHorizons,
+  writeMark,
+  writtenColumns,
+} from "./expiring-window.ts";
+import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
 /** Where the records lie that were received from $1 to before $2 and are current or held: they outlive the terms. */
@@ -31,17 +36,6 @@ const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /** Columns that say something of a request, and nothing of where its records lie. */
 const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id", "trace_context"];
-
-/** What became of a window. */
-export interface Expired {
-  readonly table: string;
-  readonly window: string;
-  /** Rows before (of versions as PostgreSQL reckons them) and after: parts of the log, outcomes, or versions. */
-  readonly rows: number;
-  readonly keptRows: number;
-  /** Null: it was left as it is, as nothing was to be taken out or something came into it meanwhile. */
-  readonly replaced: Replaced | null;
-}
 
 /** A part of a window, and the indexes of its records that are current or held. */
 interface WindowPart {
@@ -85,13 +79,6 @@ async function isApplied(client: pg.ClientBase, window: string): Promise<boolean
   return rowCount === 0;
 }
 
-async function countRows(client: pg.ClientBase, name: string): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::float8 as count from bellhop.${name}`,
-  );
-  return rows[0]?.count ?? 0;
-}
-
 /**
  * Takes out of a window of the log what is past its term: records as they were sent that are neither current nor held, and
  * parts whose outcomes may go. Undefined where not all of it has been applied yet.
@@ -104,8 +91,7 @@ export async function expireLogWindow(
   const client = sessions.copying;
   if (!(await isApplied(client, window.name))) return undefined;
   const columns = await writtenColumns(client, ACCEPT_LOG);
-  const successor = await makeSuccessor(client, ACCEPT_LOG, window);
-  try {
+  return expireWindow(sessions, ACCEPT_LOG, expiring, async (successor) => {
     await client.query(
       "create temp table if not exists pointed_record (bucket smallint, request_id uuid, record_index integer)",
     );
@@ -118,28 +104,15 @@ export async function expireLogWindow(
     const carrier = new Carrier(client, expiring, columns, successor);
     await carrier.carryAll();
     const { parts, kept } = carrier;
-    await writeMark(client, ACCEPT_LOG, successor, expiring.mark);
-    const replaced = await replaceWindow(sessions, ACCEPT_LOG, window, {
-      successor: kept === 0 ? undefined : successor,
-      isComplete: async (replacing) => {
-        // Nobody takes ids so far back; if somebody did, what was copied is not all.
-        await replacing.query(`lock table bellhop.${window.name} in share mode`);
-        return (await countRows(replacing, window.name)) === parts;
-      },
-      complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
-    });
-    if (kept === 0 && replaced !== undefined) await client.query(`drop table bellhop.${successor}`);
     return {
-      table: ACCEPT_LOG.table,
-      window: window.name,
       rows: parts,
       keptRows: kept,
-      replaced: replaced ?? null,
+      mayVanish: true,
+      // Nobody takes ids so far back; if somebody did, what was copied is not all.
+      isComplete: (replacing) => lockUnchanged(replacing, ACCEPT_LOG, window, parts),
+      complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
     };
-  } catch (error) {
-    await client.query(`drop table if exists bellhop.${successor}`).catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 /** Copies what stays of one window into its successor. */

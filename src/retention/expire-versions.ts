@@ -1,10 +1,8 @@
 import type pg from "pg";
 import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../apply/state/version-tables.ts";
 import type { WindowedTable } from "../platform/db/time-windows.ts";
-import { atGate } from "./at-gate.ts";
-import type { Expired } from "./expire-log.ts";
-import { type ExpiringWindow, writeHorizons, writeMark } from "./expiring-window.ts";
-import { makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
+import { type ExpiringWindow, writeHorizons } from "./expiring-window.ts";
+import { atGate, type Expired, expireWindow, type RetentionSessions } from "./replace-window.ts";
 
 /** Versions that came into a window while it was copied, beyond which it is left for the next run. */
 const LATE_MAX = 5_000;
@@ -27,46 +25,42 @@ export async function expireVersionWindow(
   of: WindowedTable,
   expiring: ExpiringWindow,
 ): Promise<Expired> {
-  const { window, past, mark } = expiring;
+  const { window, past } = expiring;
   const client = sessions.copying;
   const { schema } = of;
   const resource = resourceOfVersions(of);
-  const successor = await makeSuccessor(client, of, window);
-  const late = `${successor}_late`;
+  const codes = past
+    .listOf(["versions"])
+    .flatMap((one) => (one.resource === resource ? [one.clientCode] : []));
+  let late = "";
   try {
-    await noteLate(sessions, of, window.name, late);
-    const codes = past
-      .listOf(["versions"])
-      .flatMap((one) => (one.resource === resource ? [one.clientCode] : []));
-    const { rows } = await client.query<{ count: number }>(
-      "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
-      [`${schema}.${window.name}`],
-    );
-    const kept = await copyKept(client, of, expiring, successor, codes);
-    await client.query(`analyze ${schema}.${successor}`);
-    await writeMark(client, of, successor, mark);
-    const replaced = await replaceWindow(sessions, of, window, {
-      successor,
-      // Asked before the gate: appliers are not to wait for nothing.
-      isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
-      complete: async (replacing) => {
-        if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
-          throw new Error(`Too much came into ${window.name} while it was copied.`);
-        await writeHorizons(replacing, expiring, ["versions"], resource);
-      },
+    const expired = await expireWindow(sessions, of, expiring, async (successor) => {
+      late = `${successor}_late`;
+      await noteLate(sessions, of, window.name, late);
+      const { rows } = await client.query<{ count: number }>(
+        "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
+        [`${schema}.${window.name}`],
+      );
+      const keptRows = await copyKept(client, of, expiring, successor, codes);
+      await client.query(`analyze ${schema}.${successor}`);
+      return {
+        rows: rows[0]?.count ?? 0,
+        keptRows,
+        mayVanish: false,
+        // Asked before the gate: appliers are not to wait for nothing.
+        isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
+        complete: async (replacing) => {
+          if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
+            throw new Error(`Too much came into ${window.name} while it was copied.`);
+          await writeHorizons(replacing, expiring, ["versions"], resource);
+        },
+      };
     });
-    if (replaced === undefined) await forgetLate(sessions, of, window.name, late);
+    if (expired.replaced === null) await forgetLate(sessions, of, window.name, late);
     else await client.query(`drop table ${schema}.${late}`);
-    return {
-      table: of.table,
-      window: window.name,
-      rows: rows[0]?.count ?? 0,
-      keptRows: kept,
-      replaced: replaced ?? null,
-    };
+    return expired;
   } catch (error) {
-    await forgetLate(sessions, of, window.name, late).catch(() => undefined);
-    await client.query(`drop table if exists ${schema}.${successor}`).catch(() => undefined);
+    if (late !== "") await forgetLate(sessions, of, window.name, late).catch(() => undefined);
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import {
   type WindowedTable,
   windowName,
 } from "../platform/db/time-windows.ts";
-import { atGate } from "./at-gate.ts";
+import { atGate } from "./replace-window.ts";
 
 /** While a table is read through, what comes must still lie before the first cut. */
 const SLACK_MS = 11 * 60_000;

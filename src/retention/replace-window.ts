@@ -1,11 +1,106 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { announceGate, closeGate } from "../platform/db/apply-gate.ts";
+import { sqlState } from "../platform/db/database-errors.ts";
 import {
   boundsClause,
   type TimeWindow,
   type WindowedTable,
   windowName,
 } from "../platform/db/time-windows.ts";
-import { atGate, type HeldUp } from "./at-gate.ts";
+import { type ExpiringWindow, writeMark } from "./expiring-window.ts";
+
+const LOCK_NOT_AVAILABLE = "55P03";
+/**
+ * Everybody waits behind a lock that is waited for: appliers behind the gate, whoever accepts or reads behind a table. So it is given up
+ * soon and tried again: with the change itself nobody should wait for 100 ms. Longer only after many tries, each of which found
+ * somebody under way for as long.
+ */
+const WAIT_MS_MAX = 30;
+/** Every so many tries it may take as long once more, so that it is done in the end on a machine where nothing is short. */
+const PATIENT_AFTER = 50;
+const TRIES_MAX = 1_000;
+/** Between tries: a transaction of an applier that was told to be short takes about as long on a busy machine. */
+const PAUSE_MS = 50;
+/** Tries for which appliers are told to be short; then they may work as they like for a while. */
+const TRIES_ANNOUNCED = 20;
+const RESPITE_MS = 500;
+/** For what nobody waits behind: large apply transactions to end, and a vacuum, which PostgreSQL ends after a second for who waits. */
+const UNFELT_MS_MAX = 3_000;
+
+/** For how long others were held up, in milliseconds, and how often it was tried. */
+interface HeldUp {
+  readonly tries: number;
+  /** From when appliers were held up until they were let go on. */
+  readonly gateMs: number;
+  /** The part of it that went by until the running ones had ended. */
+  readonly waitMs: number;
+}
+
+/**
+ * Runs a few statements, which lock a table for themselves, in a transaction while no applier is under way: they are told to be short, waited for,
+ * and held up, and after that a lock has to be had at once, or they are let go and all is tried again a little later. Vacuum is kept from `table`
+ * before: PostgreSQL ends one of its own accord that somebody waits for, but only after a second, and nobody could be held up at the gate for so
+ * long. `before` is done in the same transaction before anybody is held up; what it answers false to is not done (undefined). What `work` did is
+ * undone before it is tried again. Throws what the statements threw, or that no lock could be had in a thousand tries.
+ */
+export async function atGate(
+  client: pg.ClientBase,
+  table: string,
+  work: () => Promise<unknown>,
+  before?: () => Promise<boolean>,
+): Promise<HeldUp | undefined> {
+  let tries = 0;
+  for (;;) {
+    try {
+      // Nobody is to wait for the disk at the gate. What a crash may undo is whole before and after; and what is done next, the dropping
+      // of the former table, is on disk only after this.
+      await client.query(
+        `begin; set local synchronous_commit = off; set local lock_timeout = ${UNFELT_MS_MAX}`,
+      );
+      await client.query(`lock table only ${table} in share update exclusive mode`);
+      if (before !== undefined && !(await before())) {
+        await client.query("rollback");
+        return undefined;
+      }
+      await announceGate(client);
+      for (let announced = 0; announced < TRIES_ANNOUNCED; announced += 1) {
+        tries += 1;
+        const heldUp = await tryOnce(client, tries, work);
+        if (heldUp !== undefined) return heldUp;
+        await delay(PAUSE_MS);
+      }
+      await client.query("rollback");
+    } catch (error) {
+      await client.query("rollback");
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || tries >= TRIES_MAX) throw error;
+      tries += 1;
+    }
+    await delay(RESPITE_MS);
+  }
+}
+
+/** Undefined where somebody was in the way for too long, who by then is waited for no more. */
+async function tryOnce(
+  client: pg.ClientBase,
+  tries: number,
+  work: () => Promise<unknown>,
+): Promise<HeldUp | undefined> {
+  const waitMsMax = WAIT_MS_MAX * Math.ceil(tries / PATIENT_AFTER);
+  await client.query(`savepoint before_gate; set local lock_timeout = ${waitMsMax}`);
+  const closedAt = performance.now();
+  try {
+    await closeGate(client);
+    const waitMs = performance.now() - closedAt;
+    await work();
+    await client.query("commit");
+    return { tries, gateMs: performance.now() - closedAt, waitMs };
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE || tries >= TRIES_MAX) throw error;
+    await client.query("rollback to savepoint before_gate");
+    return undefined;
+  }
+}
 
 /** Two sessions of a run: nobody waits for the first, so it may give way to others; everybody for what the second does. */
 export interface RetentionSessions {
@@ -16,17 +111,73 @@ export interface RetentionSessions {
 }
 
 /** How a window was replaced. */
-export interface Replaced extends HeldUp {
+interface Replaced extends HeldUp {
   /** For how long whoever accepts was held up, in milliseconds, but for the commit. */
   readonly lockMs: number;
 }
 
-/** Makes the table that is to stand in a window's place: beside it, and sure to have only what belongs there. */
-export async function makeSuccessor(
-  client: pg.ClientBase,
+/** What became of a window. */
+export interface Expired {
+  readonly table: string;
+  readonly window: string;
+  /** Rows before (of versions as PostgreSQL estimates them) and after: parts of the log, outcomes, or versions. */
+  readonly rows: number;
+  readonly keptRows: number;
+  /** Null: it was left as it is, as nothing was to be taken out or something came into it meanwhile. */
+  readonly replaced: Replaced | null;
+}
+
+/** A successor that has been filled: how many rows there were, how many it keeps, and what is to be done as it is put in place. */
+interface Filled extends Omit<Replacement, "successor"> {
+  readonly rows: number;
+  readonly keptRows: number;
+  /** Without rows the window goes and nothing takes its place. */
+  readonly mayVanish: boolean;
+}
+
+/** Replaces a window by a successor that `fill` has filled; whatever fails, nothing of the successor stays. */
+export async function expireWindow(
+  sessions: RetentionSessions,
   of: WindowedTable,
-  window: TimeWindow,
-): Promise<string> {
+  { window, mark }: ExpiringWindow,
+  fill: (successor: string) => Promise<Filled>,
+): Promise<Expired> {
+  const client = sessions.copying;
+  const successor = await makeSuccessor(client, of, window);
+  try {
+    const { rows, keptRows, mayVanish, ...replacement } = await fill(successor);
+    const vanishes = mayVanish && keptRows === 0;
+    await writeMark(client, of, successor, mark);
+    const replaced = await replaceWindow(sessions, of, window, {
+      ...replacement,
+      successor: vanishes ? undefined : successor,
+    });
+    if (vanishes && replaced !== undefined) await client.query(`drop table ${of.schema}.${successor}`);
+    return { table: of.table, window: window.name, rows, keptRows, replaced: replaced ?? null };
+  } catch (error) {
+    await client.query(`drop table if exists ${of.schema}.${successor}`).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** True while a window still has so many rows; from then on nobody writes to it until the transaction ends. */
+export async function lockUnchanged(
+  client: pg.ClientBase,
+  { schema }: WindowedTable,
+  { name }: TimeWindow,
+  rows: number,
+): Promise<boolean> {
+  await client.query(`lock table ${schema}.${name} in share mode`);
+  return (await countRows(client, `${schema}.${name}`)) === rows;
+}
+
+export async function countRows(client: pg.ClientBase, name: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`select count(*)::float8 as count from ${name}`);
+  return rows[0]?.count ?? 0;
+}
+
+/** Makes the table that is to stand in a window's place: beside it, and sure to have only what belongs there. */
+async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: TimeWindow): Promise<string> {
   const { schema, table } = of;
   const suffix = `_${Date.now().toString(36)}`;
   const name = windowName(table, window.fromMs, suffix);
@@ -35,7 +186,7 @@ export async function makeSuccessor(
 }
 
 /** What is to be done in the transaction that replaces a window. */
-export interface Replacement {
+interface Replacement {
   /** The table that takes its place; undefined: nothing of it is kept. */
   readonly successor: string | undefined;
   /** Asked before anybody is held up. False ends it: what was copied is no longer all that there is. */
@@ -48,7 +199,7 @@ export interface Replacement {
  * Puts a successor in the place of a window, or nothing, in one transaction, and drops the former one after that. Undefined
  * where it was not complete: then the successor is dropped. Throws as `atGate`.
  */
-export async function replaceWindow(
+async function replaceWindow(
   { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: TimeWindow,

@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { ResourceLetter } from "../apply/state/version-tables.ts";
 import { VERSION_WINDOWS } from "../apply/state/version-windows.ts";
 import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
@@ -7,8 +8,8 @@ import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { limitationOf } from "../platform/db/dialect.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/exclusive-work.ts";
 import { readStatement } from "../platform/db/statement.ts";
-import type { TimeWindow, WindowedTable } from "../platform/db/time-windows.ts";
-import { type Expired, expireLogWindow } from "./expire-log.ts";
+import { isWindowed, type WindowedTable } from "../platform/db/time-windows.ts";
+import { expireLogWindow } from "./expire-log.ts";
 import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
 import {
   type ExpiringWindow,
@@ -19,25 +20,25 @@ import {
   writtenColumns,
 } from "./expiring-window.ts";
 import { openWindows } from "./open-windows.ts";
-import { makeSuccessor, type RetentionSessions, replaceWindow } from "./replace-window.ts";
-import { listTerms, Terms } from "./terms.ts";
+import {
+  countRows,
+  type Expired,
+  expireWindow,
+  lockUnchanged,
+  type RetentionSessions,
+} from "./replace-window.ts";
+import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
 
 /**
  * Takes out of a window of outcomes those of parts that are no longer requests: after the windows of the log have been gone
  * through, which say so.
  */
-async function expireOutcomeWindow(
-  sessions: RetentionSessions,
-  { window, mark }: ExpiringWindow,
-): Promise<Expired> {
+async function expireOutcomeWindow(sessions: RetentionSessions, expiring: ExpiringWindow): Promise<Expired> {
   const client = sessions.copying;
+  const { window } = expiring;
   const columns = (await writtenColumns(client, REQUEST_OUTCOME)).join(", ");
-  const successor = await makeSuccessor(client, REQUEST_OUTCOME, window);
-  try {
-    const { rows } = await client.query<{ count: number }>(
-      `select count(*)::float8 as count from bellhop.${window.name}`,
-    );
-    const count = rows[0]?.count ?? 0;
+  return expireWindow(sessions, REQUEST_OUTCOME, expiring, async (successor) => {
+    const rows = await countRows(client, `bellhop.${window.name}`);
     const { rowCount } = await client.query(
       `insert into bellhop.${successor} (${columns})
       select ${columns} from bellhop.${window.name} as outcome
@@ -46,30 +47,13 @@ async function expireOutcomeWindow(
         where log.bucket = outcome.bucket and log.request_id = outcome.request_id and log.kind <> 'c'
       )`,
     );
-    const kept = rowCount ?? 0;
-    await writeMark(client, REQUEST_OUTCOME, successor, mark);
-    const replaced = await replaceWindow(sessions, REQUEST_OUTCOME, window, {
-      successor: kept === 0 ? undefined : successor,
-      isComplete: async (replacing) => {
-        await replacing.query(`lock table bellhop.${window.name} in share mode`);
-        const now = await replacing.query<{ count: number }>(
-          `select count(*)::float8 as count from bellhop.${window.name}`,
-        );
-        return now.rows[0]?.count === count;
-      },
-    });
-    if (kept === 0 && replaced !== undefined) await client.query(`drop table bellhop.${successor}`);
     return {
-      table: REQUEST_OUTCOME.table,
-      window: window.name,
-      rows: count,
-      keptRows: kept,
-      replaced: replaced ?? null,
+      rows,
+      keptRows: rowCount ?? 0,
+      mayVanish: true,
+      isComplete: (replacing) => lockUnchanged(replacing, REQUEST_OUTCOME, window, rows),
     };
-  } catch (error) {
-    await client.query(`drop table if exists bellhop.${successor}`).catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 const forgetSome = readStatement(new URL("./sql/forget-arrivals.sql", import.meta.url));
@@ -94,9 +78,6 @@ async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<num
   return forgotten;
 }
 
-/** Tables whose windows are replaced. */
-const TABLES: readonly WindowedTable[] = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
-
 /** What a run found to be past its term, and what it did. */
 export interface RetentionRun {
   /** `busy`: another run, a replay or an erasure is under way; `distributed`: windows cannot be replaced on Citus. */
@@ -106,7 +87,7 @@ export interface RetentionRun {
   readonly expired: readonly Expired[];
 }
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly dryRun?: boolean;
   /** The database's clock by default; milliseconds since 1970. */
@@ -176,7 +157,7 @@ async function runOn(
 }
 
 /** What is set, and for whom, now or at another time. */
-export async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
+async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
   const { rows } = await client.query<{ now_ms: number }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
   );
@@ -196,24 +177,34 @@ async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: Retenti
     for (const of of VERSION_WINDOWS) await openWindows(client, of, { nowMs, windowMs });
 }
 
+/** A table whose windows are replaced, with the kinds it holds and how one of its windows expires. */
+interface ExpiringTable {
+  readonly of: WindowedTable;
+  readonly kinds: readonly Retained[];
+  readonly resource?: ResourceLetter;
+  /** Undefined where not all of the window has been applied yet. */
+  expire(sessions: RetentionSessions, expiring: ExpiringWindow): Promise<Expired | undefined>;
+}
+
+/** The log comes first: it says what the others may let go. */
+const TABLES: readonly ExpiringTable[] = [
+  { of: ACCEPT_LOG, kinds: ["payloads", "outcomes"], expire: expireLogWindow },
+  { of: REQUEST_OUTCOME, kinds: ["outcomes"], expire: expireOutcomeWindow },
+  ...VERSION_WINDOWS.map((of): ExpiringTable => {
+    const resource = resourceOfVersions(of);
+    const expire: ExpiringTable["expire"] = (sessions, expiring) =>
+      expireVersionWindow(sessions, of, expiring);
+    return { of, kinds: ["versions"], resource, expire };
+  }),
+];
+
 /** The windows of which something is past its term, and has not been taken out. */
-export async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
-  const log = await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules);
-  const outcomes = await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules);
-  const versions: (readonly [string, TimeWindow])[] = [];
-  for (const of of VERSION_WINDOWS)
-    for (const { window } of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
-      versions.push([of.table, window]);
-  const entries = [
-    ...log.map(({ window }) => [ACCEPT_LOG.table, window] as const),
-    ...outcomes.map(({ window }) => [REQUEST_OUTCOME.table, window] as const),
-    ...versions,
-  ];
-  return entries.map(([table, { name, toMs }]) => ({
-    table,
-    window: name,
-    until: new Date(toMs).toISOString(),
-  }));
+async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
+  const due: RetentionRun["due"][number][] = [];
+  for (const { of, kinds, resource } of TABLES)
+    for (const { window } of await findExpiring(client, of, kinds, rules, resource))
+      due.push({ table: of.table, window: window.name, until: new Date(window.toMs).toISOString() });
+  return due;
 }
 
 async function expireAll(
@@ -223,28 +214,19 @@ async function expireAll(
 ): Promise<Expired[]> {
   const client = sessions.copying;
   const all: Expired[] = [];
-  const add = (expired: Expired) => {
-    all.push(expired);
-    progress?.(expired);
-  };
   let untilMs = Number.POSITIVE_INFINITY;
-  for (const expiring of await findExpiring(client, ACCEPT_LOG, ["payloads", "outcomes"], rules)) {
-    if (await passEmpty(client, ACCEPT_LOG, expiring)) continue;
-    const expired = await expireLogWindow(sessions, expiring);
-    if (expired === undefined) {
-      // What has not been applied yet is in the way of all that is younger: its outcomes and versions are still to come.
-      untilMs = expiring.window.fromMs;
-      break;
+  for (const { of, kinds, resource, expire } of TABLES)
+    for (const expiring of await findExpiring(client, of, kinds, rules, resource)) {
+      if (expiring.window.toMs > untilMs || (await passEmpty(client, of, expiring))) continue;
+      const expired = await expire(sessions, expiring);
+      if (expired === undefined) {
+        // What has not been applied yet is in the way of all that is younger: its outcomes and versions are still to come.
+        untilMs = expiring.window.fromMs;
+        break;
+      }
+      all.push(expired);
+      progress?.(expired);
     }
-    add(expired);
-  }
-  for (const expiring of await findExpiring(client, REQUEST_OUTCOME, ["outcomes"], rules))
-    if (expiring.window.toMs <= untilMs && !(await passEmpty(client, REQUEST_OUTCOME, expiring)))
-      add(await expireOutcomeWindow(sessions, expiring));
-  for (const of of VERSION_WINDOWS)
-    for (const expiring of await findExpiring(client, of, ["versions"], rules, resourceOfVersions(of)))
-      if (expiring.window.toMs <= untilMs && !(await passEmpty(client, of, expiring)))
-        add(await expireVersionWindow(sessions, of, expiring));
   return all;
 }
 
@@ -262,7 +244,7 @@ async function passEmpty(
 /** Drops what a run that was killed left: tables that were to stand in a window's place. */
 async function dropStrays({ copying, replacing }: RetentionSessions): Promise<void> {
   for (const of of VERSION_WINDOWS) await forgetAllLate(replacing, of);
-  for (const { schema, table } of TABLES) {
+  for (const { schema, table } of TABLES.map(({ of }) => of)) {
     const { rows } = await copying.query<{ name: string }>(
       `select format('%I.%I', $1::text, relname) as name from pg_class
       where relnamespace = $1::text::regnamespace and relkind = 'r' and not relispartition
@@ -271,4 +253,79 @@ async function dropStrays({ copying, replacing }: RetentionSessions): Promise<vo
     );
     for (const { name } of rows) await copying.query(`drop table ${name}`);
   }
+}
+
+/** What retention should have done by now, and has not. */
+export interface Overdue {
+  /** Whether anything has a term at all. */
+  readonly isAnyTerm: boolean;
+  /** Why nothing is ever removed from this database; undefined where it is. */
+  readonly limitation: string | undefined;
+  /** Windows of which something is past its term. */
+  readonly windows: RetentionRun["due"];
+  /** Tables with a term that have no windows. */
+  readonly unopened: readonly string[];
+}
+
+const LAST_CHANGE = `
+  select coalesce((extract(epoch from clock_timestamp() - max(changed_at)) * 1000)::float8, 'Infinity') as ms
+  from bellhop.property_setting where property_code is null and name like 'retention.%'`;
+
+/**
+ * What has been due for longer than `graceMs`, which is what a run may take to come by; nothing where terms were changed since.
+ * Only looks, and keeps nobody from running.
+ */
+export async function findOverdue(client: pg.ClientBase, graceMs: number): Promise<Overdue> {
+  const rules = await readRules(client, undefined);
+  const isSet = (kind: (typeof RETAINED)[number]) => rules.terms.shortest(kind) < Number.POSITIVE_INFINITY;
+  const isAnyTerm = RETAINED.some(isSet);
+  const limitation = isAnyTerm ? await limitationOf(client, "retention") : undefined;
+  const nothing = { isAnyTerm, limitation, windows: [], unopened: [] };
+  if (!isAnyTerm || limitation !== undefined) return nothing;
+  const { rows } = await client.query<{ ms: number }>(LAST_CHANGE);
+  if ((rows[0]?.ms ?? 0) < graceMs) return nothing;
+  const now = await listDue(client, rules);
+  // Gone through since by a later measure, a window is not due now.
+  const before = await listDue(client, { ...rules, nowMs: rules.nowMs - graceMs });
+  const names = new Set(before.map(({ window }) => window));
+  const unopened: string[] = [];
+  if (isSet("outcomes") && !(await isWindowed(client, REQUEST_OUTCOME))) unopened.push(REQUEST_OUTCOME.table);
+  if (isSet("versions"))
+    for (const of of VERSION_WINDOWS) if (!(await isWindowed(client, of))) unopened.push(of.table);
+  return { ...nothing, windows: now.filter(({ window }) => names.has(window)), unopened };
+}
+
+/** A term ends when it ends: what is an hour late has been kept for an hour too long, whatever the length of windows. */
+const LOOK_MS_MAX = 3_600_000;
+/** With the shortest windows, a minute: what has expired is gone within two of them. */
+const LOOKS_A_WINDOW = 2;
+
+/** Runs retention by itself, now and again; where several nodes do, one at a time finds something to do. */
+export function keepRetention(
+  clientConfig: pg.ClientConfig,
+  windowMs: number,
+  heard: { ran(run: RetentionRun): void; failed(error: unknown): void; copying(processId: number): void },
+): { stop(): Promise<void> } {
+  let running: Promise<void> = Promise.resolve();
+  let isRunning = false;
+  const ending = new AbortController();
+  const everyMs = Math.min(LOOK_MS_MAX, windowMs / LOOKS_A_WINDOW);
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    running = runRetention({ clientConfig, signal: ending.signal, copying: heard.copying })
+      .then(heard.ran, (error) => {
+        if (!ending.signal.aborted) heard.failed(error);
+      })
+      .finally(() => {
+        isRunning = false;
+      });
+  }, everyMs).unref();
+  return {
+    stop: () => {
+      clearInterval(timer);
+      ending.abort();
+      return running;
+    },
+  };
 }

@@ -9,10 +9,9 @@ import { createSealer } from "../identity/seal.ts";
 import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
 import { DiskWatch } from "../platform/db/disk-watch.ts";
-import { createPool, POOL_ANSWER_MS_MAX } from "../platform/db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
-import { tellSlowStatements } from "../platform/runtime/slow-statements.ts";
-import type { ThreadContext } from "../platform/runtime/thread-data.ts";
+import type { ThreadContext } from "../platform/runtime/service-thread.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
   createMetrics,

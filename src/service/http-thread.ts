@@ -1,11 +1,10 @@
 import type { Config } from "../config.ts";
 import { createAuthenticator } from "../identity/authenticator.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
-import { createPool, POOL_ANSWER_MS_MAX } from "../platform/db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
 import type { Role } from "../platform/db/presence.ts";
-import { tellSlowStatements } from "../platform/runtime/slow-statements.ts";
+import type { ThreadContext } from "../platform/runtime/service-thread.ts";
 import { Stops } from "../platform/runtime/stops.ts";
-import type { ThreadContext } from "../platform/runtime/thread-data.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
 import { startTracer } from "../platform/telemetry/telemetry.ts";
 import { type HttpServing, ListeningAddresses, type Ports, prepareHttp } from "./serve-http.ts";

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import type { Role } from "../platform/db/presence.ts";
-import { ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
-import type { MainCalls } from "../platform/runtime/thread-data.ts";
+import { type MainCalls, ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
 import {
   createProcessMetrics,
   type MetricValues,

@@ -8,8 +8,8 @@ import { createLoginLimiter } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
 import { addInsightRoutes, addIntakeRoutes, addPropertyRoutes } from "../insight/console-routes.ts";
-import { CODE_VERSION } from "../platform/db/code-version.ts";
-import { Gate } from "../platform/runtime/gate.ts";
+import { CODE_VERSION } from "../platform/db/migrate.ts";
+import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { addHistoryRoutes } from "../query/console-history-routes.ts";
 import { addQuarantineRoutes } from "../query/console-quarantine-routes.ts";
 import { addRequestRoutes } from "../query/console-request-routes.ts";
@@ -55,10 +55,10 @@ export async function registerConsole(
     login: {
       pool: context.pool,
       limiter: createLoginLimiter(undefined, options.logins),
-      hashing: new Gate(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
+      hashing: new Semaphore(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
     },
     webhookRules: options.webhookRules,
-    questions: new Gate(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
+    questions: new Semaphore(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
     baseUrl,
     cookie: () => sessionCookieOf(baseUrl()),
   };

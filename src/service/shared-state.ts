@@ -3,7 +3,7 @@ import { allocateRates } from "../identity/rate-limiter.ts";
 import { RequestIdStamp } from "../ingest/log/request-id.ts";
 import type { Presence, Role } from "../platform/db/presence.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/body-budget.ts";
-import { SharedCounter } from "../platform/runtime/shared-counter.ts";
+import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { BucketHints } from "./bucket-hints.ts";
 
 const INDEX = { accept: 0, read: 1 } as const satisfies Partial<Record<Role, number>>;

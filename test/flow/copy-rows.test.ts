@@ -3,8 +3,8 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { isoOfStored, openStateSession } from "../../src/apply/state/state-session.ts";
-import { CopyRows, copyIn } from "../../src/platform/db/copy-in.ts";
-import { isDataError } from "../../src/platform/db/sql-state.ts";
+import { CopyRows, copyIn } from "../../src/platform/db/copy.ts";
+import { isDataError } from "../../src/platform/db/database-errors.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const DAY_MS = 86_400_000;

@@ -9,7 +9,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
 import { createSealer } from "../../src/identity/seal.ts";
-import { rewritePart } from "../../src/retention/rewrite-part.ts";
+import { rewritePart } from "../../src/retention/rewrite-log.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { addWebhook } from "../../src/webhooks/administration.ts";
 import { deliverOnce } from "../../src/webhooks/deliver-once.ts";

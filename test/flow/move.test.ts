@@ -14,7 +14,7 @@ import { restore } from "../../src/operations/backup/restore.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
-import { exportErasures } from "../../src/privacy/erasure/list-file.ts";
+import { exportErasures } from "../../src/privacy/erasure/erasure-list.ts";
 import { runErasure } from "../../src/privacy/erasure/run-erasure.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";

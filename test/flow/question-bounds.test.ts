@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { createPool } from "../../src/platform/db/pool.ts";
-import { readFor } from "../../src/platform/db/readers.ts";
+import { createPool, readFor } from "../../src/platform/db/pool.ts";
 import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";

@@ -13,7 +13,7 @@ import { sealedUnder } from "../../src/ingest/log/seal-body.ts";
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
-import { type PartKey, rewritePart } from "../../src/retention/rewrite-part.ts";
+import { type PartKey, rewritePart } from "../../src/retention/rewrite-log.ts";
 import { bellhop } from "../support/command.ts";
 import {
   createEmptyTestDatabase,

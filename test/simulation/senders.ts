@@ -1,5 +1,5 @@
 import type { Acceptance } from "../../src/ingest/log/submission.ts";
-import { isDataError } from "../../src/platform/db/sql-state.ts";
+import { isDataError } from "../../src/platform/db/database-errors.ts";
 import { ServiceError } from "../../src/platform/errors/registry.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import type { Attempt, Batch } from "./batch.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ArrayParameter } from "../../platform/db/array-parameter.ts";
+import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import { VERSION_TABLES } from "../state/version-tables.ts";

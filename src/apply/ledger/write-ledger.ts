@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { microsecondsOf } from "../../ingest/log/request-id.ts";
-import { copyItems } from "../../platform/db/copy-in.ts";
+import { copyItems } from "../../platform/db/copy.ts";
 import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
 import type { RecordKey } from "../state/record-state.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ArrayParameter } from "../../platform/db/array-parameter.ts";
+import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
 import { CURRENT_COLUMNS, type CurrentRow, type StoredCurrent, storedOf } from "./load-versions.ts";
 import type { RankedVersion, RecordKey } from "./record-state.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ArrayParameter } from "../../platform/db/array-parameter.ts";
+import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
 import type { StoredCurrent } from "./load-versions.ts";

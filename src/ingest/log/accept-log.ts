@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDataError, sqlState } from "../../platform/db/sql-state.ts";
+import { isDataError, sqlState } from "../../platform/db/database-errors.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { machineTime, type Time } from "../../platform/runtime/time.ts";
 import { entriesOf, entryOfResolution, type PendingAppend } from "./log-entry.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { readStatement } from "../../platform/db/statement.ts";
-import { monotonicNow } from "../../platform/runtime/clock.ts";
+import { monotonicNow } from "../../platform/runtime/time.ts";
 import { flushParameters } from "./log-entry.ts";
 import type { AppendedRow, StampedAppend } from "./log-writer-session.ts";
 import type { PayloadKey } from "./seal-body.ts";

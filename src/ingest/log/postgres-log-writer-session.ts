@@ -1,9 +1,9 @@
 import pg from "pg";
 import { endWithClient } from "../../platform/db/connection.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
 import { isDistributed } from "../../platform/db/distribution.ts";
-import { sqlState } from "../../platform/db/sql-state.ts";
+import { type StatementWatch, watchStatements } from "../../platform/db/pool.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
-import { type StatementWatch, watchStatements } from "../../platform/db/watch-statements.ts";
 import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../../platform/db/workers.ts";
 import { appendDistributed } from "./append-distributed.ts";
 import { flushParameters } from "./log-entry.ts";

@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
-import { monotonicNow } from "../../platform/runtime/clock.ts";
-import { SharedLock } from "../../platform/runtime/shared-lock.ts";
+import { SharedLock } from "../../platform/runtime/shared-memory.ts";
+import { monotonicNow } from "../../platform/runtime/time.ts";
 
 /** A tick is 1/4096 ms: the 12 bits of `rand_a` hold the fraction of a millisecond (RFC 9562, section 6.2, method 3). */
 const TICKS_PER_MS = 4096;

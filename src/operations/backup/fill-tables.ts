@@ -2,7 +2,7 @@ import type pg from "pg";
 import { ROW_SUM, type RowSum } from "../../apply/state/digest-rows.ts";
 import { VERSION_WINDOWS } from "../../apply/state/version-windows.ts";
 import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
-import { copyPartsIn } from "../../platform/db/copy-parts-in.ts";
+import { copyPartsIn } from "../../platform/db/copy.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { openWindows } from "../../retention/open-windows.ts";
 import { BackupError } from "./backup-error.ts";

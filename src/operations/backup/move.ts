@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import pg from "pg";
-import { copyOut } from "../../platform/db/copy-out.ts";
-import { migrate } from "../../platform/db/migrate.ts";
-import { readMigrations } from "../../platform/db/migration-files.ts";
+import { copyOut } from "../../platform/db/copy.ts";
+import { migrate, readMigrations } from "../../platform/db/migrate.ts";
 import { countPresent } from "../../platform/db/presence.ts";
 import { clearUnfinished, markUnfinished, readUnfinished } from "../../platform/db/unfinished.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";

@@ -10,8 +10,7 @@ import { microsecondsOf } from "../../ingest/log/request-id.ts";
 import { lookForLag } from "../../insight/console/intake.ts";
 import { countPresent, type Presence } from "../../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
-import { countUnownedBuckets } from "../../platform/db/unowned-buckets.ts";
-import { findOverdue, type Overdue } from "../../retention/find-overdue.ts";
+import { findOverdue, type Overdue } from "../../retention/run-retention.ts";
 import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
 
 const READ_WEBHOOKS = readStatement(new URL("./sql/read-webhooks.sql", import.meta.url));

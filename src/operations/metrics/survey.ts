@@ -2,9 +2,9 @@ import { Counter, Gauge, Registry } from "prom-client";
 import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { type Asked, query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
+import { countUnownedBuckets } from "../../platform/db/presence.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import { countUnownedBuckets } from "../../platform/db/unowned-buckets.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";
 import { settingNamed } from "../../settings/setting-values.ts";
 

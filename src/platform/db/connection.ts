@@ -1,5 +1,5 @@
 import pg from "pg";
-import { sqlState } from "./sql-state.ts";
+import { sqlState } from "./database-errors.ts";
 
 /**
  * How PostgreSQL's values come to TypeScript, on every connection of the service:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isDatabaseOutage } from "./database-outage.ts";
+import { isDatabaseOutage } from "./database-errors.ts";
 
 const thrown = (fields: object, message = "x") => Object.assign(new Error(message), fields);
 

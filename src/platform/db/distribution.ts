@@ -1,4 +1,4 @@
-import { apartFromReader } from "./readers.ts";
+import { apartFromReader } from "./pool.ts";
 import type { Queryable } from "./transaction.ts";
 
 const known = new WeakMap<object, Promise<boolean>>();

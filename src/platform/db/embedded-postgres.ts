@@ -8,10 +8,15 @@ import { clientConfig, type ServerAddress } from "./connection.ts";
 import { type Binaries, findBinaries } from "./embedded/binaries.ts";
 import { ensureCluster, ensureServiceRole, serviceAddress } from "./embedded/cluster.ts";
 import { type FileLock, tryLock, waitForLock } from "./embedded/file-lock.ts";
-import { prepareHome, type ServerHome } from "./embedded/home.ts";
-import { endSurvivors, findServer, lastWords, spawnPostmaster, stopServer } from "./embedded/postmaster.ts";
-import { EmbeddedPostgresError } from "./embedded/server-user.ts";
-import type { ListenAddress } from "./embedded/settings.ts";
+import { EmbeddedPostgresError, prepareHome, type ServerHome } from "./embedded/home.ts";
+import {
+  endSurvivors,
+  findServer,
+  type ListenAddress,
+  lastWords,
+  spawnPostmaster,
+  stopServer,
+} from "./embedded/postmaster.ts";
 
 /**
  * Who uses the server. One `service` at most runs on a data directory; a `command` (the CLI) may work beside it, or

@@ -1,13 +1,184 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { MIGRATIONS_DIRECTORY, type Migration, MigrationError, readMigrations } from "./migration-files.ts";
-import { pendingMigrations, prepareRecords, readRecords, recordMigration } from "./migration-records.ts";
-import { sqlState } from "./sql-state.ts";
-import { withTransaction } from "./transaction.ts";
+import { sqlState } from "./database-errors.ts";
+import { type Queryable, withTransaction } from "./transaction.ts";
 import { readUnfinished } from "./unfinished.ts";
 
-export interface MigrationOptions {
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+/** The version of this code, as package.json has it: `1.1.0`, or `1.1.0-dev` on the way to it. */
+export const CODE_VERSION = version;
+
+/**
+ * Whether a version is another one or newer. What follows a hyphen does not count: what is on the way to a release can do
+ * what that will be able to do.
+ */
+export function isAtLeast(version: string, least: string): boolean {
+  const numbers = (text: string) => text.split("-", 1)[0]?.split(".").map(Number) ?? [];
+  const [ours, theirs] = [numbers(version), numbers(least)];
+  for (let at = 0; at < 3; at += 1) {
+    const difference = (ours[at] ?? 0) - (theirs[at] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+/** The database and this version of the code do not belong together; the message says how, in one line. */
+class MigrationError extends OperatorError {}
+
+/**
+ * What an older version has to know of a migration (docs/upgrades.md):
+ * - `expand`: nothing. It only adds, so the version before goes on working and may be started again.
+ * - `contract`: it takes away what no version since `oldest` uses. Older ones are refused from then on.
+ */
+type MigrationKind = "expand" | "contract";
+
+export interface Migration {
+  readonly name: string;
+  readonly checksum: string;
+  readonly sql: string;
+  readonly kind: MigrationKind;
+  /** Of a contract migration: the oldest version that works without what it takes away. */
+  readonly oldest: string | null;
+  /** The index that it builds while rows are written, outside a transaction; null for all others. */
+  readonly concurrentIndex: string | null;
+}
+
+const MIGRATIONS_DIRECTORY = new URL("../../../sql/migrations", import.meta.url);
+
+/** The migrations of this code, in order. Throws MigrationError for a name or number out of order, or a mark that says nothing. */
+export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Promise<Migration[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
+  return await Promise.all(
+    names.map(async (name, index) => {
+      const number = Number(/^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)+\.sql$/.exec(name)?.[1]);
+      if (number !== index + 1) {
+        throw new MigrationError(
+          `The migration ${name} is not named NNNN-verb-noun.sql with the next number.`,
+        );
+      }
+      const sql = await readFile(new URL(name, directory), "utf8");
+      const checksum = createHash("sha256").update(sql).digest("hex");
+      return { name, sql, checksum, ...marksOf(name, sql) };
+    }),
+  );
+}
+
+function marksOf(name: string, sql: string): Pick<Migration, "kind" | "oldest" | "concurrentIndex"> {
+  const [, mark] = /^-- (contract|concurrently)\b/.exec(sql) ?? [];
+  if (mark === "contract") {
+    const oldest = /^-- contract (\d+\.\d+\.\d+): /.exec(sql)?.[1];
+    if (oldest !== undefined) return { kind: "contract", oldest, concurrentIndex: null };
+    throw new MigrationError(
+      `The migration ${name} does not begin with "-- contract 1.2.3: why", the oldest version that works after it.`,
+    );
+  }
+  if (mark === "concurrently") {
+    // PostgreSQL takes several statements in one message for a transaction, in which it builds no index so.
+    const [, index, schema] =
+      /^(?:--[^\n]*\n)+create (?:unique )?index concurrently (\w+)\s+on (\w+)\.\w[^;]*;?\s*$/i.exec(sql) ??
+      [];
+    if (index !== undefined) return { kind: "expand", oldest: null, concurrentIndex: `${schema}.${index}` };
+    throw new MigrationError(
+      `The migration ${name} is marked "-- concurrently" and is not one "create index concurrently name on schema.table".`,
+    );
+  }
+  return { kind: "expand", oldest: null, concurrentIndex: null };
+}
+
+/** A migration that the database has had. */
+export interface MigrationRecord {
+  readonly name: string;
+  readonly checksum: string;
+  /** Of a contract migration: the oldest version that may start since; null for one that every version may ignore. */
+  readonly oldest: string | null;
+}
+
+const READ_RECORDS = "select name, checksum, oldest from bellhop_migration.applied order by name";
+
+/** Creates the table of records where it is missing, in a schema of its own: since PostgreSQL 15 an ordinary role may not create tables in public. */
+async function prepareRecords(client: pg.ClientBase): Promise<void> {
+  if (await hasRecords(client)) return;
+  await client.query(`
+    create schema if not exists bellhop_migration;
+    create table if not exists bellhop_migration.applied (
+      name text primary key,
+      checksum text not null,
+      oldest text,
+      applied_at timestamptz not null default clock_timestamp()
+    )`);
+}
+
+async function hasRecords(on: Queryable): Promise<boolean> {
+  const { rows } = await on.query<{ found: boolean }>(
+    "select to_regclass('bellhop_migration.applied') is not null as found",
+  );
+  return rows[0]?.found === true;
+}
+
+/** What the database has had, in order. */
+export async function readRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
+  const { rows } = await client.query<MigrationRecord>(READ_RECORDS);
+  return rows;
+}
+
+/** The same of a database that may have no records; writes nothing. */
+export async function findRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
+  return (await hasRecords(client)) ? await readRecords(client) : [];
+}
+
+/** Records, in its own transaction, that the database has had a migration. */
+async function recordMigration(client: pg.ClientBase, migration: Migration): Promise<void> {
+  const { name, checksum, oldest } = migration;
+  await client.query("insert into bellhop_migration.applied (name, checksum, oldest) values ($1, $2, $3)", [
+    name,
+    checksum,
+    oldest,
+  ]);
+}
+
+/**
+ * The migrations of this code that the database has not had. Throws MigrationError where this version cannot work with it:
+ * something that it does not know and has to heed, a migration that was edited since, or one that is missing amid others.
+ */
+export function pendingMigrations(
+  ours: readonly Migration[],
+  records: readonly MigrationRecord[],
+  version: string = CODE_VERSION,
+): readonly Migration[] {
+  const known = new Map(ours.map((migration) => [migration.name, migration]));
+  const unknown = records.filter(({ name }) => !known.has(name));
+  for (const { name, oldest } of unknown) {
+    if (oldest === null || isAtLeast(version, oldest)) continue;
+    throw new MigrationError(
+      `The database has the migration ${name}, which version ${version} of Bellhop cannot work with: start version ${oldest} or newer.`,
+    );
+  }
+  const had = new Map(records.map(({ name, checksum }) => [name, checksum]));
+  for (const { name, checksum } of ours) {
+    if (had.has(name) && had.get(name) !== checksum)
+      throw new MigrationError(
+        `The migration ${name} was edited after the database had it: restore the file as it was.`,
+      );
+  }
+  const pending = ours.filter(({ name }) => !had.has(name));
+  const [first] = pending;
+  const beyond = records.find(({ name }) => first !== undefined && name > first.name);
+  if (first !== undefined && beyond !== undefined)
+    throw new MigrationError(
+      `The database has the migration ${beyond.name} and not ${first.name}, which comes before it: they are of different lines of versions.`,
+    );
+  return pending;
+}
+
+interface MigrationOptions {
   readonly directory?: URL;
   /** Of a database that a restore or move is filling: which ones run now, by name, and that it is not finished is no fault. */
   readonly filling?: ReadonlySet<string>;

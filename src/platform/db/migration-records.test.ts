@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isAtLeast } from "./code-version.ts";
-import type { Migration } from "./migration-files.ts";
-import { type MigrationRecord, pendingMigrations } from "./migration-records.ts";
+import { isAtLeast, type Migration, type MigrationRecord, pendingMigrations } from "./migrate.ts";
 
 const migration = (name: string): Migration => ({
   name,

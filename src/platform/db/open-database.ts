@@ -7,11 +7,9 @@ import { findUndistributed } from "./distribute.ts";
 import { isDistributed } from "./distribution.ts";
 import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
-import { migrate } from "./migrate.ts";
-import { findRecords } from "./migration-records.ts";
-import { createPool } from "./pool.ts";
+import { findRecords, migrate } from "./migrate.ts";
+import { createPool, type StatementWatch } from "./pool.ts";
 import { readUnfinished } from "./unfinished.ts";
-import type { StatementWatch } from "./watch-statements.ts";
 import { findDurabilityGaps } from "./workers.ts";
 
 /** The database cannot be used as it is; the message says why and what to do, in one line. */

@@ -1,7 +1,202 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
 import type { Logger } from "../telemetry/log.ts";
-import { cancelStatement, heedReaders } from "./readers.ts";
-import { countWaits, type StatementWatch, watchStatements } from "./watch-statements.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { currentWaits } from "../telemetry/request-waits.ts";
+
+/** Hears of statements that took long. */
+export interface StatementWatch {
+  /** From so many milliseconds on. */
+  readonly slowMs: number;
+  /**
+   * A statement took `durationMs` from being asked to its answer, an error's too. `statement`: the name of its file, or its
+   * first words; never what was asked or answered.
+   */
+  slow(statement: string, durationMs: number): void;
+}
+
+type Query = (...parameters: unknown[]) => unknown;
+
+/** A statement that drives pg's client by itself, as `CopyIn`. */
+interface Driven {
+  readonly name?: string;
+  submit: unknown;
+  callback: (error?: Error) => void;
+}
+
+const WORDS_SHOWN = 2;
+
+/** What a statement may be called in a log. */
+function nameOf(statement: unknown): string {
+  const { name, text } = (typeof statement === "string" ? { text: statement } : statement) as {
+    readonly name?: string;
+    readonly text?: string;
+  };
+  return name ?? (text ?? "").trim().split(/\s+/, WORDS_SHOWN).join(" ").toLowerCase();
+}
+
+function isDriven(statement: unknown): statement is Driven {
+  return typeof statement === "object" && statement !== null && "submit" in statement;
+}
+
+/**
+ * Takes the time of every statement of a connection: of those that are asked by a promise as the database's part of the
+ * request they are asked for, too.
+ */
+export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
+  const watched = client as unknown as { query: Query };
+  const query = watched.query.bind(client);
+  watched.query = (...parameters) => {
+    const [statement] = parameters;
+    const startedAt = performance.now();
+    const over = () => {
+      const durationMs = performance.now() - startedAt;
+      if (durationMs >= watch.slowMs) watch.slow(nameOf(statement), durationMs);
+      return durationMs;
+    };
+    if (isDriven(statement)) {
+      const settle = statement.callback;
+      statement.callback = (error) => {
+        over();
+        settle(error);
+      };
+      return query(...parameters);
+    }
+    const at = parameters.findIndex((parameter) => typeof parameter === "function");
+    if (at !== -1) {
+      const answer = parameters[at] as Query;
+      parameters[at] = (...results: unknown[]) => {
+        over();
+        return answer(...results);
+      };
+      return query(...parameters);
+    }
+    const waits = currentWaits();
+    const asked = query(...parameters) as Promise<unknown>;
+    const count = () => {
+      const durationMs = over();
+      if (waits !== undefined) waits.database += durationMs;
+    };
+    asked.then(count, count);
+    return asked;
+  };
+}
+
+/** Has a request's wait for a connection of a pool counted. */
+function countWaits(pool: pg.Pool): void {
+  const counted = pool as unknown as { connect: Query };
+  const connect = counted.connect.bind(pool);
+  counted.connect = (...parameters) => {
+    const waits = currentWaits();
+    if (waits === undefined || typeof parameters.at(-1) === "function") return connect(...parameters);
+    const startedAt = performance.now();
+    const asked = connect(...parameters) as Promise<unknown>;
+    const count = () => {
+      waits.database += performance.now() - startedAt;
+    };
+    asked.then(count, count);
+    return asked;
+  };
+}
+
+/** Tells the log, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
+export function tellSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
+  return {
+    slowMs: slowMs === 0 ? Number.POSITIVE_INFINITY : slowMs,
+    slow(statement, durationMs) {
+      metrics.slowStatements.inc({ statement });
+      log.warn({ statement, ms: Math.round(durationMs * 10) / 10 }, "slow statement");
+    },
+  };
+}
+
+/** A server that has not ended a statement this long after it was asked to is left: it ends the session. */
+const CANCEL_MS_MAX = 500;
+
+/** What pg's types leave out. */
+interface Connected {
+  readonly processID: number;
+  readonly secretKey: number;
+  readonly connection: {
+    readonly stream: { destroy(): void };
+    startup: () => void;
+    cancel(processId: number, secretKey: number): void;
+  };
+}
+
+/** Of whatever is read at the moment: aborts when nobody waits for it any more. */
+const current = new AsyncLocalStorage<AbortSignal | undefined>();
+
+/**
+ * Reads for somebody who may leave: once the signal aborts, the statement that runs is cancelled on the server, no other begins, and
+ * the reading fails with the signal's reason. Only for what changes nothing.
+ */
+export function readFor<Result>(signal: AbortSignal, read: () => Result): Result {
+  return current.run(signal, read);
+}
+
+/** Does something that is to be finished whether or not its reader leaves. */
+export function apartFromReader<Result>(work: () => Result): Result {
+  return current.run(undefined, work);
+}
+
+/** Asks the server to end the statement that a client has running, as its own protocol has it: on a connection of its own. */
+async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): Promise<void> {
+  const { processID, secretKey } = client as unknown as Connected;
+  const asking = new pg.Client({ ...config, connectionTimeoutMillis: CANCEL_MS_MAX });
+  const { connection } = asking as unknown as Connected;
+  connection.startup = () => connection.cancel(processID, secretKey);
+  asking.on("error", () => undefined);
+  // The server closes the connection without an answer.
+  await asking.connect().catch(() => undefined);
+}
+
+/** Has the statements of a pool's connection heed the reader that they are asked for. A connection with one that was cancelled is to be given up. */
+function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
+  const heeding = client as unknown as { query: Query };
+  const query = heeding.query.bind(client);
+  const stop = () => {
+    void cancelStatement(client, config);
+    return setTimeout(() => (client as unknown as Connected).connection.stream.destroy(), CANCEL_MS_MAX);
+  };
+  heeding.query = (...parameters) => {
+    const signal = current.getStore();
+    const hasCallback = parameters.some((parameter) => typeof parameter === "function");
+    if (signal === undefined || hasCallback) return query(...parameters);
+    const [statement] = parameters;
+    const driven = isDriven(statement) ? statement : undefined;
+    if (signal.aborted)
+      return driven === undefined ? Promise.reject(signal.reason) : driven.callback(signal.reason);
+    let leaving: NodeJS.Timeout | undefined;
+    const leave = () => {
+      leaving = stop();
+    };
+    const over = () => {
+      signal.removeEventListener("abort", leave);
+      clearTimeout(leaving);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    if (driven !== undefined) {
+      const settle = driven.callback;
+      driven.callback = (error) => {
+        over();
+        settle(signal.aborted ? signal.reason : error);
+      };
+      return query(...parameters);
+    }
+    return (query(...parameters) as Promise<unknown>).then(
+      (result) => {
+        over();
+        signal.throwIfAborted();
+        return result;
+      },
+      (error) => {
+        over();
+        throw signal.aborted ? signal.reason : error;
+      },
+    );
+  };
+}
 
 /**
  * A statement of a pool that is not answered within this time fails, and its connection is given up. A network that has forgotten
@@ -13,11 +208,6 @@ export const POOL_ANSWER_MS_MAX = 10_000;
 
 /** pg gives it no code. */
 const NOT_ANSWERED = "Query read timeout";
-
-/** What pg's types leave out. */
-interface Connected {
-  readonly connection: { readonly stream: { destroy(): void } };
-}
 
 /**
  * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
@@ -75,8 +265,6 @@ export function createQuestionPool(config: pg.ClientConfig, log: Logger, watch: 
   });
   return pool;
 }
-
-type Query = (...parameters: unknown[]) => unknown;
 
 /** Has what is asked of the pool itself asked by promise: by callback it would be asked in the name of whoever released the connection. */
 function askByPromise(pool: pg.Pool): void {

@@ -1,6 +1,5 @@
-import { monotonicNow } from "../runtime/clock.ts";
-import { SharedLock } from "../runtime/shared-lock.ts";
-import { SharedTable } from "../runtime/shared-table.ts";
+import { SharedLock, SharedTable } from "../runtime/shared-memory.ts";
+import { monotonicNow } from "../runtime/time.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 
 /** Clients that may have bodies in flight at once; each has a row only as long as it has. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { HttpContext } from "../../service-context.ts";
-import { isDatabaseOutage } from "../db/database-outage.ts";
+import { isDatabaseOutage } from "../db/database-errors.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
 
 /** When a client may try again after the database was away: about as long as a log writer takes to open again. */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
-import { SharedLock } from "./shared-lock.ts";
-import { SharedTable } from "./shared-table.ts";
+import { SharedLock, SharedTable } from "./shared-memory.ts";
 
 const THREADS = 3;
 const STEPS = 20_000;

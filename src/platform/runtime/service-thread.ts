@@ -1,8 +1,63 @@
 import { Worker } from "node:worker_threads";
-import { type Logger, writeLines } from "../telemetry/log.ts";
+import {
+  createLogger,
+  createLoggerTo,
+  type Logger,
+  type LoggerOptions,
+  writeLines,
+} from "../telemetry/log.ts";
 import { type Calls, Channel } from "./channel.ts";
-import type { MainCalls, ThreadData, ThreadKind } from "./thread-data.ts";
-import type { ThreadLog } from "./thread-log.ts";
+
+/** The threads a service has beside its main one. */
+type ThreadKind = "apply" | "http";
+
+/** What a thread is started with; everything else comes with its first call. */
+export interface ThreadData {
+  readonly kind: ThreadKind;
+  readonly name: string;
+  readonly log: ThreadLog;
+}
+
+/** What the main thread answers to the others, about the whole process. */
+export interface MainCalls {
+  readonly [name: string]: (argument: never) => unknown;
+  blockedReason(_: undefined): Promise<string | undefined>;
+  /** In the Prometheus text format. */
+  metrics(_: undefined): Promise<string>;
+}
+
+/** What a thread's own module begins with. */
+export interface ThreadContext {
+  readonly name: string;
+  readonly log: Logger;
+  readonly main: Channel<MainCalls>;
+}
+
+/**
+ * How a thread writes its log: to the same place as the process, in turn with the other threads, so that a crash
+ * loses no line; or, where that place is known to the main thread alone (a test's), by way of it.
+ */
+type ThreadLog =
+  | { readonly to: "descriptor"; readonly options: LoggerOptions }
+  | { readonly to: "main thread"; readonly level: string };
+
+/** How the threads of a process log whose own log is `log`, made with `options` or, without them, to a stream. */
+export function threadLogOf(log: Logger, options: LoggerOptions | undefined): ThreadLog {
+  return options === undefined ? { to: "main thread", level: log.level } : { to: "descriptor", options };
+}
+
+/** A thread's own logger; `name` says in each line which thread wrote it. */
+export function createThreadLogger(
+  threadLog: ThreadLog,
+  name: string,
+  tellLines: (lines: string) => void,
+): Logger {
+  const log =
+    threadLog.to === "descriptor"
+      ? createLogger(threadLog.options)
+      : createLoggerTo({ write: tellLines }, threadLog.level);
+  return log.child({ thread: name });
+}
 
 /**
  * Node's own choice lets the youngest objects of a busy thread take up to 134 MB, most of them dead. Measured under full

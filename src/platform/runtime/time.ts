@@ -1,3 +1,12 @@
+/**
+ * Milliseconds of the machine's monotonic clock, the same in every thread. (`performance.now()` counts from each thread's
+ * own beginning.)
+ */
+export function monotonicNow(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+}
+
 /** Time as a part of the service sees it: the machine's, or that of a simulation (test/simulation). */
 export interface Time {
   /** Milliseconds of a monotonic clock. */

@@ -1,6 +1,6 @@
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { build as prettyStream } from "pino-pretty";
-import { SharedLock } from "../runtime/shared-lock.ts";
+import { SharedLock } from "../runtime/shared-memory.ts";
 
 export type Logger = PinoLogger;
 

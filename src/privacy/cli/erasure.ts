@@ -2,12 +2,18 @@ import { type Noun, type Parameter, parsed, required, text, texts, verb } from "
 import { moment, type Output, table } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { findGuests, type GuestSearch } from "../erasure/find-guests.ts";
-import { exportErasures, importErasures } from "../erasure/list-file.ts";
-import { readListFile, writeListFile } from "../erasure/list-on-disk.ts";
-import { findCertificate, listErasures } from "../erasure/read-erasures.ts";
+import {
+  exportErasures,
+  findCertificate,
+  importErasures,
+  listErasures,
+  type RecordSubject,
+  readListFile,
+  type Subject,
+  writeListFile,
+} from "../erasure/erasure-list.ts";
+import { findGuests, type GuestSearch } from "../erasure/find-records.ts";
 import { applyImported, type ErasureReport, resumeErasure, runErasure } from "../erasure/run-erasure.ts";
-import type { RecordSubject, Subject } from "../erasure/subject.ts";
 
 /** CLIENT/PROPERTY/KEY; what follows the second slash is the key, whatever is in it. */
 function records(resource: RecordSubject["resource"], key: string, help: string): Parameter<RecordSubject[]> {

@@ -8,16 +8,16 @@ import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
-import { endLeases } from "../../retention/end-leases.ts";
-import { forgetStatistics } from "../../retention/forget-statistics.ts";
-import { rewritePart } from "../../retention/rewrite-part.ts";
-import { rewriteRejected } from "../../retention/rewrite-rejected.ts";
 import {
+  endLeases,
+  forgetStatistics,
   type LogWriterPositions,
+  rewritePart,
+  rewriteRejected,
   type ScannedPart,
   type ScannedRecord,
   scanBucket,
-} from "../../retention/scan-log.ts";
+} from "../../retention/rewrite-log.ts";
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
 
 /**
@@ -110,8 +110,6 @@ const dropDetails = namedStatement(
 );
 
 const ALL_RESOURCES: readonly ResourceLetter[] = ["i", "r", "g"];
-/** Bytes read between two turns of the event loop: about a millisecond's work. */
-const TURN_BYTES = 131_072;
 
 /** The records of a property in one part of the log. */
 interface PartOfProperty {
@@ -145,14 +143,8 @@ async function findRecordsOf(
   positions: LogWriterPositions,
 ): Promise<PartOfProperty[]> {
   const found: PartOfProperty[] = [];
-  let sinceTurn = 0;
-  for await (const scanned of scanBucket(client, property.bucket, ALL_RESOURCES, positions)) {
+  for await (const scanned of scanBucket(client, property.bucket, ALL_RESOURCES, positions))
     found.push(...ofProperty(scanned, property));
-    sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
-    if (sinceTurn < TURN_BYTES) continue;
-    sinceTurn = 0;
-    await new Promise((resume) => setImmediate(resume));
-  }
   return found;
 }
 

@@ -9,19 +9,30 @@ import { type RecordIdentity, RedactionList } from "../../ingest/redact/redactio
 import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
-import { forgetStatistics } from "../../retention/forget-statistics.ts";
-import { rewriteRejected } from "../../retention/rewrite-rejected.ts";
-import { ErasureError } from "./erasure-error.ts";
-import { findHits, identityText } from "./hash-overrides.ts";
-import { mentions, type RedactedBucket, redactBucket, searchableWords } from "./redact-bucket.ts";
+import { forgetStatistics, rewriteRejected } from "../../retention/rewrite-log.ts";
+import {
+  ErasureError,
+  type ListedSubject,
+  listedSubject,
+  readProfileKey,
+  SUBJECTS_COLUMN,
+  type Subject,
+  subjectsJson,
+} from "./erasure-list.ts";
+import { findHits, identityText } from "./find-records.ts";
+import {
+  mentions,
+  type RedactedBucket,
+  redactBucket,
+  searchableWords,
+  stateSchemas,
+} from "./redact-bucket.ts";
 import {
   FREE_TEXT_ELSEWHERE,
   FREE_TEXT_OF_LOG,
   redactFreeTexts,
   rewriteMessages,
 } from "./redact-elsewhere.ts";
-import { stateSchemas } from "./redact-state.ts";
-import { type ListedSubject, listedSubject, readProfileKey, type Subject } from "./subject.ts";
 
 /** What an erasure did, as it is certified. Holds nothing that was erased. */
 interface ErasureFacts {
@@ -116,22 +127,14 @@ const beginErasure = namedStatement(
 const readUnfinished = namedStatement(
   "read-unfinished-erasure",
   `select erasure_id as "erasureId", requested_by as "requestedBy", started_at as "startedAt", salt,
-    (
-      select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
-        'key', key, 'profile', encode(profile_digest, 'hex')))
-      from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
-    ) as subjects
+    ${SUBJECTS_COLUMN}
   from bellhop.erasure
   where erasure_id::text = $1 and finished_at is null`,
 );
 const readImported = namedStatement(
   "read-imported-erasures",
   `select erasure_id as "erasureId",
-    (
-      select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
-        'key', key, 'profile', encode(profile_digest, 'hex')))
-      from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
-    ) as subjects
+    ${SUBJECTS_COLUMN}
   from bellhop.erasure
   where erasure_id = any ($1::uuid[])`,
 );
@@ -184,16 +187,9 @@ export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Pr
     const erasureId = randomUUID();
     const subjects = order.subjects.map((subject) => listedSubject(subject, profileKey));
     await withTransaction(client, async () => {
-      const listed = subjects.map(({ clientCode, propertyCode, resource, key, profile }) => ({
-        client_code: clientCode,
-        property_code: propertyCode,
-        resource,
-        key,
-        profile,
-      }));
       await client.query({
         ...beginErasure,
-        values: [erasureId, order.reason, order.who, randomBytes(32), JSON.stringify(listed)],
+        values: [erasureId, order.reason, order.who, randomBytes(32), subjectsJson(subjects)],
       });
       const detail = { erasureId, subjects: subjects.length };
       await recordAudit(client, { who: order.who, what: "begin-erasure", detail });
@@ -344,13 +340,7 @@ async function redactEverywhere(
   const tables = [...ofLog.tables, ...others.tables, ...versions, ...OTHERS_WITH_FACTS, ...log];
   await forgetStatistics(client, [...new Set(tables)]);
   const elsewhere = { rejectedRecords, webhookMessages, freeTexts: ofLog.rows + others.rows };
-  const records = [...found.values()].map(({ resource, clientCode, propertyCode, key }) => ({
-    resource,
-    clientCode,
-    propertyCode,
-    key,
-  }));
-  return { redacted: { ...redacted, ...elsewhere }, records };
+  return { redacted: { ...redacted, ...elsewhere }, records: [...found.values()] };
 }
 
 async function carryOut(client: pg.ClientBase, erasure: Erasure, who: string): Promise<ErasureReport> {

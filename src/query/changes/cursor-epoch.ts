@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { apartFromReader } from "../../platform/db/readers.ts";
+import { apartFromReader } from "../../platform/db/pool.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 
 /** Of an installation that was never restored. */

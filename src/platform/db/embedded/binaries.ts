@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { EmbeddedPostgresError, type ServerUser, spawnIdentity } from "./server-user.ts";
+import { EmbeddedPostgresError, type ServerUser, spawnIdentity } from "./home.ts";
 
 export interface Binaries {
   readonly initdb: string;

@@ -3,12 +3,10 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import type { ServerAddress } from "../connection.ts";
-import { clientConfig } from "../connection.ts";
+import { clientConfig, type ServerAddress } from "../connection.ts";
 import type { Binaries } from "./binaries.ts";
-import { exists, type ServerHome } from "./home.ts";
-import { EmbeddedPostgresError, spawnIdentity } from "./server-user.ts";
-import type { ListenAddress } from "./settings.ts";
+import { EmbeddedPostgresError, exists, type ServerHome, spawnIdentity } from "./home.ts";
+import type { ListenAddress } from "./postmaster.ts";
 
 /** The role the service works as: it owns its database and is no superuser. The database has the same name. */
 const SERVICE_ROLE = "bellhop";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { prepareHome } from "./home.ts";
-import { EmbeddedPostgresError } from "./server-user.ts";
+import { EmbeddedPostgresError, prepareHome } from "./home.ts";
 
 test("a DATA_DIR that cannot be a directory is refused in one line", async () => {
   // Linux answers ENOENT to making a directory in /proc, and Node's recursive mkdir then never returns.

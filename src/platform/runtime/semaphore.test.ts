@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Gate, GateFull } from "./gate.ts";
+import { Semaphore, SemaphoreFull } from "./semaphore.ts";
 
-test("a gate lets so many through at once, the next ones in order, and refuses those beyond", async () => {
-  const gate = new Gate(2, 1);
+test("a semaphore lets so many through at once, the next ones in order, and refuses those beyond", async () => {
+  const gate = new Semaphore(2, 1);
   const order: string[] = [];
   const doors = ["a", "b", "c"].map((name) => {
     const door = Promise.withResolvers<void>();
@@ -17,7 +17,7 @@ test("a gate lets so many through at once, the next ones in order, and refuses t
   });
   await assert.rejects(
     gate.run(async () => undefined),
-    GateFull,
+    SemaphoreFull,
   );
   assert.deepEqual(order, ["a", "b"]);
   doors[0]?.door.resolve();
@@ -30,7 +30,7 @@ test("a gate lets so many through at once, the next ones in order, and refuses t
 });
 
 test("a gate is left by work that fails", async () => {
-  const gate = new Gate(1, 0);
+  const gate = new Semaphore(1, 0);
   await assert.rejects(
     gate.run(async () => {
       throw new Error("failed");
@@ -41,7 +41,7 @@ test("a gate is left by work that fails", async () => {
 });
 
 test("one group cannot take all places at a gate, and groups take turns", async () => {
-  const gate = new Gate(1, 4, 3);
+  const gate = new Semaphore(1, 4, 3);
   const order: string[] = [];
   const door = Promise.withResolvers<void>();
   const first = gate.run(() => door.promise, "a");
@@ -52,7 +52,7 @@ test("one group cannot take all places at a gate, and groups take turns", async 
   const outcomes = ["a1", "a2", "a3", "a4", "b1", "c1"].map((name) =>
     enter(name).then(
       () => "done",
-      (error: unknown) => error instanceof GateFull,
+      (error: unknown) => error instanceof SemaphoreFull,
     ),
   );
   door.resolve();

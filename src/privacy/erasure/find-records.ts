@@ -1,17 +1,20 @@
 import { createHmac } from "node:crypto";
 import { readRecord } from "#contract/read-record.ts";
-import { identifyingTextsOf, redactRecord } from "#contract/redact-record.ts";
+import { identifyingTextsOf, profileIdsOf, profileNamesOf, redactRecord } from "#contract/redact-record.ts";
 import { resourceOf } from "#contract/resource.ts";
+import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
 import type { RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import type { PartKey } from "../../retention/rewrite-part.ts";
-import { type LogWriterPositions, type ScannedPart, scanBucket } from "../../retention/scan-log.ts";
+import {
+  type LogWriterPositions,
+  type PartKey,
+  type ScannedPart,
+  scanBucket,
+} from "../../retention/rewrite-log.ts";
+import type { RecordSubject } from "./erasure-list.ts";
 
 /** Records that say who somebody is: what reservations and group block masters have, and inventory has not. */
 const PERSONAL_RESOURCES = ["r", "g"] as const;
-
-/** Bytes read between two turns of the event loop: about a millisecond's work. */
-const TURN_BYTES = 131_072;
 
 /** A record of a subject, as it lies in the log. */
 export interface Hit {
@@ -63,14 +66,8 @@ export async function findHits(
   positions: LogWriterPositions,
 ): Promise<Hit[]> {
   const hits: Hit[] = [];
-  let sinceTurn = 0;
-  for await (const scanned of scanBucket(client, bucket, PERSONAL_RESOURCES, positions)) {
+  for await (const scanned of scanBucket(client, bucket, PERSONAL_RESOURCES, positions))
     hits.push(...hitsOf(scanned, subjects));
-    sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
-    if (sinceTurn < TURN_BYTES) continue;
-    sinceTurn = 0;
-    await new Promise((resume) => setImmediate(resume));
-  }
   return hits;
 }
 
@@ -121,4 +118,63 @@ export function hashOverridesOf(hits: readonly Hit[], salt: Buffer): HashOverrid
     }
   }
   return hashOverrides;
+}
+
+/** What a guest is looked for by. A name is found within a name, whatever the case. */
+export type GuestSearch =
+  | { readonly kind: "record"; readonly subject: RecordSubject }
+  | { readonly kind: "profile"; readonly profileId: string; readonly clientCode: string | null }
+  | { readonly kind: "name"; readonly name: string; readonly clientCode: string | null };
+
+/** A record that was found, with what an operator knows the guest by. */
+interface FoundRecord extends RecordSubject {
+  /** How many times it lies in the log, each copy counted. */
+  copies: number;
+  readonly names: Set<string>;
+  readonly profileIds: Set<string>;
+}
+
+function isFound(search: GuestSearch, clientCode: string, names: readonly string[], ids: readonly string[]) {
+  if (search.kind === "record") return false;
+  if (search.clientCode !== null && search.clientCode !== clientCode) return false;
+  if (search.kind === "profile") return ids.includes(search.profileId);
+  const wanted = search.name.toLowerCase();
+  return names.some((name) => name.toLowerCase().includes(wanted));
+}
+
+function bucketsOf(search: GuestSearch): readonly number[] {
+  if (search.kind === "record") return [bucketOf(search.subject.clientCode, search.subject.propertyCode)];
+  return ALL_BUCKETS;
+}
+
+/**
+ * Finds records of a guest by reading the log, newest copies and old ones alike: about a million records in some seconds. A record
+ * whose newest copy does not name the guest any more is found, too, as long as an older one does.
+ */
+export async function findGuests(client: Queryable, search: GuestSearch): Promise<FoundRecord[]> {
+  const found = new Map<string, FoundRecord>();
+  for (const bucket of bucketsOf(search)) {
+    const letters =
+      search.kind === "record" && search.subject.resource === "groups" ? ["g" as const] : ["r" as const];
+    for await (const { part, records } of scanBucket(client, bucket, letters, new Map())) {
+      for (const { bytes, isRejected } of records) {
+        if (isRejected) continue;
+        const resource = resourceOf(part.resource) as RecordSubject["resource"];
+        const { clientCode, propertyCode, key } = readRecord(resource, bytes);
+        const subject: RecordSubject = { resource, clientCode, propertyCode, key };
+        const isSame = search.kind === "record" && identityText(subject) === identityText(search.subject);
+        if (search.kind === "record" && !isSame) continue;
+        const names = profileNamesOf(bytes);
+        const ids = profileIdsOf(bytes);
+        if (!isSame && !isFound(search, clientCode, names, ids)) continue;
+        const of = identityText(subject);
+        const known = found.get(of) ?? { ...subject, copies: 0, names: new Set(), profileIds: new Set() };
+        known.copies += 1;
+        for (const name of names) known.names.add(name);
+        for (const id of ids) known.profileIds.add(id);
+        found.set(of, known);
+      }
+    }
+  }
+  return [...found.values()];
 }

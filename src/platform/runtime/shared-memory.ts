@@ -1,5 +1,73 @@
 import { hash } from "node:crypto";
-import { SharedLock } from "./shared-lock.ts";
+
+/** A number in memory that all threads of the process share; it goes round after 2^32 steps. */
+export class SharedCounter {
+  readonly #words: Int32Array;
+
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  }
+
+  constructor(memory = SharedCounter.allocate()) {
+    this.#words = new Int32Array(memory);
+  }
+
+  get value(): number {
+    return Atomics.load(this.#words, 0);
+  }
+
+  increment(): void {
+    Atomics.add(this.#words, 0, 1);
+  }
+}
+
+const FREE = 0;
+const HELD = 1;
+const WAITED_FOR = 2;
+
+/** What is done under a lock takes a microsecond; a holder that was interrupted gets this many looks before one sleeps. */
+const LOOKS = 100;
+/** Nobody holds such a lock for as long, unless its thread was ended within: better an error than a thread that hangs. */
+const WAIT_MS_MAX = 5_000;
+
+/**
+ * A lock between the threads of a process: one word of shared memory. For a few arithmetic steps on memory that several
+ * threads write, never around anything that waits.
+ */
+export class SharedLock {
+  readonly #words: Int32Array;
+  readonly #at: number;
+  readonly #waitMsMax: number;
+
+  /** The word of index `at` is the lock; it begins as zero, which is free. */
+  constructor(words: Int32Array, at: number, waitMsMax = WAIT_MS_MAX) {
+    this.#words = words;
+    this.#at = at;
+    this.#waitMsMax = waitMsMax;
+  }
+
+  /** Runs `work` alone. Not to be nested with itself. */
+  run<Result>(work: () => Result): Result {
+    this.#enter();
+    try {
+      return work();
+    } finally {
+      if (Atomics.exchange(this.#words, this.#at, FREE) === WAITED_FOR)
+        Atomics.notify(this.#words, this.#at, 1);
+    }
+  }
+
+  #enter(): void {
+    for (let look = 0; look < LOOKS; look += 1) {
+      if (Atomics.compareExchange(this.#words, this.#at, FREE, HELD) === FREE) return;
+    }
+    // Whoever leaves finds the mark and wakes one of those that wait.
+    while (Atomics.exchange(this.#words, this.#at, WAITED_FOR) !== FREE) {
+      if (Atomics.wait(this.#words, this.#at, WAITED_FOR, this.#waitMsMax) === "timed-out")
+        throw new Error("A lock in shared memory was not given back.");
+    }
+  }
+}
 
 /** A key can lie in the rows of one set alone, whose lock guards them. */
 const ROWS_OF_SET = 16;
@@ -8,13 +76,13 @@ const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
 
 /** How large a table is: rows at most (rounded up to whole sets), numbers in a row. */
-export interface TableShape {
+interface TableShape {
   readonly rows: number;
   readonly numbers: number;
 }
 
 /** The numbers of one row, to be read and written while `SharedTable.use` runs. */
-export interface Row {
+interface Row {
   readonly isNew: boolean;
   get(index: number): number;
   set(index: number, value: number): void;
@@ -134,4 +202,26 @@ export class SharedTable {
 function keyWord(digest: Buffer, word: number): number {
   const value = digest.readInt32LE(word * WORD_BYTES);
   return word === 0 ? value | 1 : value;
+}
+
+/** How many may come within how many milliseconds. */
+interface SlidingWindow {
+  readonly most: number;
+  readonly windowMs: number;
+}
+
+/**
+ * Notes one more in a row whose first `most` numbers are the times of the last ones, milliseconds of any steady clock. Answers 0, or
+ * the whole seconds until another may come; then it is not noted.
+ */
+export function noteInWindow(times: Row, now: number, { most, windowMs }: SlidingWindow): number {
+  let oldest = 0;
+  for (let at = 0; at < most; at += 1) {
+    if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
+    if (times.get(at) < times.get(oldest)) oldest = at;
+  }
+  const leavesAt = times.get(oldest) + windowMs;
+  if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
+  times.set(oldest, now);
+  return 0;
 }

@@ -1,5 +1,5 @@
-/** More wait at a gate than may. */
-export class GateFull extends Error {
+/** More work waits than may. */
+export class SemaphoreFull extends Error {
   constructor() {
     super("Too much waits to be done.");
   }
@@ -9,7 +9,7 @@ export class GateFull extends Error {
  * Lets so many through at once, has so many wait, and refuses the others: a bound for work that costs. Those of one group wait in
  * order; groups take turns, and one of them cannot take all the places.
  */
-export class Gate {
+export class Semaphore {
   readonly #atOnce: number;
   readonly #waitingMax: number;
   readonly #groupWaitingMax: number;
@@ -24,7 +24,7 @@ export class Gate {
     this.#groupWaitingMax = groupWaitingMax;
   }
 
-  /** Runs the work once it is its turn. Throws GateFull where there is no room to wait. */
+  /** Runs the work once it is its turn. Throws SemaphoreFull where there is no room to wait. */
   async run<Result>(work: () => Promise<Result>, group = ""): Promise<Result> {
     await this.#enter(group);
     try {
@@ -40,7 +40,8 @@ export class Gate {
       return;
     }
     const waiting = this.#groups.get(group) ?? [];
-    if (this.#waiting >= this.#waitingMax || waiting.length >= this.#groupWaitingMax) throw new GateFull();
+    if (this.#waiting >= this.#waitingMax || waiting.length >= this.#groupWaitingMax)
+      throw new SemaphoreFull();
     this.#groups.set(group, waiting);
     this.#waiting += 1;
     // Who leaves hands its place on, so that nobody who comes meanwhile takes it.

@@ -1,0 +1,328 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import type pg from "pg";
+import { BinaryFields } from "./binary-fields.ts";
+
+// PostgreSQL's manual, COPY, "Binary Format": a signature, flags, the length of an extension; rows, each a count of length-prefixed
+// fields; then a count of -1.
+const HEADER = Buffer.from("5047434f50590aff0d0a000000000000000000", "hex");
+const EXTENSION_LENGTH_AT = 15;
+const COUNT_BYTES = 2;
+const LENGTH_BYTES = 4;
+const END = -1;
+
+const BYTES_FIRST = 262_144;
+const CHUNK_BYTES = 65_536;
+/** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
+const STATEMENT_BYTES_TARGET = 1_048_576;
+
+/** Rows for `copy … from stdin (format binary)`, field by field in the order of the statement's columns. */
+export class CopyRows extends BinaryFields {
+  readonly #columns: number;
+
+  constructor(columns: number) {
+    super(BYTES_FIRST);
+    this.#columns = columns;
+    this.raw(HEADER);
+  }
+
+  /** Begins a row. */
+  row(): void {
+    this.rawSmallint(this.#columns);
+  }
+
+  /** All rows as the bytes that COPY takes; nothing can be added then. */
+  finish(): Buffer {
+    this.rawSmallint(END);
+    return this.taken();
+  }
+}
+
+/** What pg's Connection has for COPY; its types leave it out. */
+interface CopyConnection {
+  readonly stream: Socket;
+  query(text: string): void;
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+  sendCopyFail(message: string): void;
+}
+
+/** A COPY as pg's client drives it: `submit` sends it, the `handle…` methods are called with what the server says. */
+class Copy {
+  // pg takes the place of this function where queries have a timeout, so that its clock stops.
+  callback: (error?: Error) => void;
+  /** What it is called in the log where it was slow: `copy` and the table. */
+  readonly name: string;
+  /** Settles with the number of rows once the server is ready for another statement. */
+  readonly ended: Promise<number>;
+  readonly #text: string;
+  #rows = 0;
+
+  constructor(text: string) {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.name = text.split(" ", 2).join(" ");
+    this.#text = text;
+    this.ended = promise;
+    this.callback = (error) => (error === undefined ? resolve(this.#rows) : reject(error));
+    // It may fail before anybody waits for it.
+    promise.catch(() => undefined);
+  }
+
+  submit(connection: unknown): void {
+    (connection as CopyConnection).query(this.#text);
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#rows = Number(/^COPY (\d+)$/.exec(text)?.[1] ?? Number.NaN);
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  handleReadyForQuery(_connection: CopyConnection): void {
+    this.callback();
+  }
+}
+
+function sendRows(connection: CopyConnection, rows: Buffer): void {
+  for (let at = 0; at < rows.length; at += CHUNK_BYTES)
+    connection.sendCopyFromChunk(rows.subarray(at, at + CHUNK_BYTES));
+}
+
+/** Rows that are in memory. A statement that fails midway has the server drain the rest of them. */
+class CopyIn extends Copy {
+  readonly #rows: Buffer;
+
+  constructor(text: string, rows: Buffer) {
+    super(text);
+    this.#rows = rows;
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    sendRows(connection, this.#rows);
+    connection.endCopyFrom();
+  }
+}
+
+/** Runs `copy … from stdin` with rows that are in memory. Throws what the server answers, with its SQLSTATE. */
+export async function copyIn(client: pg.ClientBase, text: string, rows: Buffer): Promise<void> {
+  const copy = new CopyIn(text, rows);
+  client.query(copy);
+  await copy.ended;
+}
+
+/** Copies a row of each item into a table, in as few statements as their bytes allow; `add` writes one item's row. */
+export async function copyItems<Item>(
+  client: pg.ClientBase,
+  { table, columns }: { readonly table: string; readonly columns: readonly string[] },
+  items: readonly Item[],
+  add: (rows: CopyRows, item: Item) => void,
+): Promise<void> {
+  const statement = `copy ${table} (${columns.join(", ")}) from stdin (format binary)`;
+  let rows: CopyRows | undefined;
+  for (const item of items) {
+    rows ??= new CopyRows(columns.length);
+    add(rows, item);
+    if (rows.size < STATEMENT_BYTES_TARGET) continue;
+    await copyIn(client, statement, rows.finish());
+    rows = undefined;
+  }
+  if (rows !== undefined) await copyIn(client, statement, rows.finish());
+}
+
+/** Rows that come by and by. */
+class StreamedCopyIn extends Copy {
+  readonly #opened = Promise.withResolvers<CopyConnection>();
+
+  /** Settles when the server is ready for rows. */
+  get opened(): Promise<CopyConnection> {
+    return this.#opened.promise;
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    this.#opened.resolve(connection);
+  }
+
+  override handleError(error: Error): void {
+    this.#opened.reject(error);
+    super.handleError(error);
+  }
+}
+
+/**
+ * Runs `copy … from stdin` with parts as they come (wherever they are cut), no faster than the server takes them. Returns the
+ * number of rows. Throws what the server answers; what `parts` throws ends the statement, and nothing of it is written.
+ */
+export async function copyPartsIn(
+  client: pg.ClientBase,
+  text: string,
+  parts: AsyncIterable<Buffer>,
+): Promise<number> {
+  const copy = new StreamedCopyIn(text);
+  client.query(copy);
+  const connection = await copy.opened;
+  try {
+    for await (const part of parts) await send(connection, part, copy.ended);
+  } catch (error) {
+    connection.sendCopyFail("its rows ended too early");
+    await copy.ended.catch(() => undefined);
+    throw error;
+  }
+  connection.endCopyFrom();
+  return await copy.ended;
+}
+
+/** A statement that fails midway, or a connection that is lost, rejects `ended`: then that is what this throws. */
+async function send(connection: CopyConnection, part: Buffer, ended: Promise<unknown>): Promise<void> {
+  sendRows(connection, part);
+  if (!connection.stream.writableNeedDrain) return;
+  const waiting = new AbortController();
+  const drained = once(connection.stream, "drain", { signal: waiting.signal });
+  try {
+    await Promise.race([drained, ended]);
+  } finally {
+    drained.catch(() => undefined);
+    waiting.abort();
+  }
+}
+
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Parts that wait; beyond it the server is not read from. With the one in use and the one being filled it bounds memory. */
+const WAITING_PARTS_MAX = 2;
+
+/** A COPY to the client: what comes is put into parts of one size, which are taken one after another. */
+class CopyOut extends Copy {
+  readonly #partBytes: number;
+  readonly #take: (part: Buffer) => Promise<void>;
+  #part: Buffer | undefined;
+  #used = 0;
+  #waiting = 0;
+  #taken: Promise<void> = Promise.resolve();
+  #failure: Error | undefined;
+
+  constructor(text: string, partBytes: number, take: (part: Buffer) => Promise<void>) {
+    super(text);
+    this.#partBytes = partBytes;
+    this.#take = take;
+  }
+
+  /** The chunk is a view of the parser's buffer, which is used again: it is copied before this returns. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }, connection: CopyConnection): void {
+    for (let at = 0; at < chunk.length; ) {
+      this.#part ??= Buffer.allocUnsafeSlow(this.#partBytes);
+      const copied = chunk.copy(this.#part, this.#used, at);
+      at += copied;
+      this.#used += copied;
+      if (this.#used === this.#partBytes) this.#handOver(connection);
+    }
+  }
+
+  #handOver(connection: CopyConnection): void {
+    const part = (this.#part as Buffer).subarray(0, this.#used);
+    this.#part = undefined;
+    this.#used = 0;
+    this.#waiting += 1;
+    if (this.#waiting > WAITING_PARTS_MAX) connection.stream.pause();
+    this.#taken = this.#taken
+      .then(() => (this.#failure === undefined ? this.#take(part) : undefined))
+      .catch((error: unknown) => {
+        this.#failure ??= errorOf(error);
+        // Nobody wants the rest, and there is no other way to have the server end.
+        connection.stream.destroy();
+      })
+      .finally(() => {
+        this.#waiting -= 1;
+        connection.stream.resume();
+      });
+  }
+
+  /** What could not be taken is the cause of a connection that was then cut. */
+  override handleError(error: Error): void {
+    void this.#taken.then(() => this.callback(this.#failure ?? error));
+  }
+
+  override handleReadyForQuery(connection: CopyConnection): void {
+    if (this.#used > 0) this.#handOver(connection);
+    void this.#taken.then(() => this.callback(this.#failure));
+  }
+}
+
+/**
+ * Runs `copy … to stdout` and gives what comes to `take` in parts of `partBytes` (the last one is shorter), each when the one
+ * before was taken; meanwhile the server waits. Returns the number of rows. Throws what the server answers, and what
+ * `take` throws: the connection is cut then.
+ */
+export async function copyOut(
+  client: pg.ClientBase,
+  text: string,
+  partBytes: number,
+  take: (part: Buffer) => Promise<void>,
+): Promise<number> {
+  const copy = new CopyOut(text, partBytes, take);
+  client.query(copy);
+  return await copy.ended;
+}
+
+/** A binary COPY of one column: each message of the server is one row, the first with the header before it. */
+class CopyValuesOut extends Copy {
+  readonly #take: (value: Buffer) => void;
+  #isFirst = true;
+  #failure: Error | undefined;
+
+  constructor(text: string, take: (value: Buffer) => void) {
+    super(text);
+    this.#take = take;
+  }
+
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    const at = this.#isFirst ? HEADER.length : 0;
+    this.#isFirst = false;
+    if (this.#failure !== undefined || chunk.length < at + COUNT_BYTES || chunk.readInt16BE(at) !== 1) return;
+    try {
+      this.#take(chunk.subarray(at + COUNT_BYTES + LENGTH_BYTES));
+    } catch (error) {
+      this.#failure = errorOf(error);
+    }
+  }
+
+  override handleReadyForQuery(): void {
+    this.callback(this.#failure);
+  }
+}
+
+/**
+ * Runs `copy (select …) to stdout (format binary)` of one column that is never null, and gives each value to `take` as it comes:
+ * a view of what is read from the connection, gone when `take` returns. Other statements answer large bytes as twice as many
+ * digits. Throws what the server answers and what `take` throws, after the last row.
+ */
+export async function copyValuesOut(
+  client: pg.ClientBase,
+  text: string,
+  take: (value: Buffer) => void,
+): Promise<void> {
+  const copy = new CopyValuesOut(text, take);
+  client.query(copy);
+  await copy.ended;
+}
+
+/** The rows of a whole binary COPY, each with its values in the order of the columns. For tables of a few rows. */
+export function readCopiedRows(bytes: Buffer): (Buffer | null)[][] {
+  const rows: (Buffer | null)[][] = [];
+  let at = HEADER.length + bytes.readInt32BE(EXTENSION_LENGTH_AT);
+  const value = (): Buffer | null => {
+    const length = bytes.readInt32BE(at);
+    at += LENGTH_BYTES;
+    if (length < 0) return null;
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  for (let count = bytes.readInt16BE(at); count !== END; count = bytes.readInt16BE(at)) {
+    at += COUNT_BYTES;
+    rows.push(Array.from({ length: count }, value));
+  }
+  return rows;
+}

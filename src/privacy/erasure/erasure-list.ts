@@ -1,0 +1,315 @@
+import { randomBytes } from "node:crypto";
+import { open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type pg from "pg";
+import { letterOf, type ResourceLetter } from "#contract/resource.ts";
+import { KeyedHash } from "../../ingest/log/keyed-hash.ts";
+import { profileDigest } from "../../ingest/redact/redaction-list.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
+
+/** An erasure cannot be done as it was asked for; the message says why. */
+export class ErasureError extends OperatorError {}
+
+const readListKey = namedStatement(
+  "read-list-key",
+  `select value from bellhop.instance where name = 'privacy.list'`,
+);
+
+/** One record: a reservation, or a group block master. */
+export interface RecordSubject {
+  readonly resource: "reservations" | "groups";
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly key: string;
+}
+
+/** Every reservation of a client code that names a profile. */
+interface ProfileSubject {
+  readonly clientCode: string;
+  readonly profileId: string;
+}
+
+export type Subject = RecordSubject | ProfileSubject;
+
+/** A subject as it is kept and exported: of a profile only what its id cannot be read from. */
+export interface ListedSubject {
+  readonly clientCode: string;
+  readonly propertyCode: string | null;
+  readonly resource: ResourceLetter;
+  readonly key: string | null;
+  /** 64 hexadecimal digits. */
+  readonly profile: string | null;
+}
+
+/** The key under which profiles are listed: 64 hexadecimal digits, the installation's own. */
+export async function readProfileKey(on: Queryable): Promise<string> {
+  const { rows } = await on.query<{ value: string }>(readListKey);
+  const value = rows[0]?.value;
+  if (value === undefined)
+    throw new Error("bellhop.instance has no privacy.list: the migrations did not run.");
+  return value;
+}
+
+/** Subjects as statements read them. */
+export function subjectsJson(subjects: readonly ListedSubject[]): string {
+  return JSON.stringify(
+    subjects.map(({ clientCode, propertyCode, ...rest }) => ({
+      client_code: clientCode,
+      property_code: propertyCode,
+      ...rest,
+    })),
+  );
+}
+
+/** A subject as the list keeps it. */
+export function listedSubject(subject: Subject, profileKey: string): ListedSubject {
+  const { clientCode } = subject;
+  if ("profileId" in subject) {
+    const profile = profileDigest(new KeyedHash(profileKey), clientCode, subject.profileId);
+    return { clientCode, propertyCode: null, resource: "r", key: null, profile };
+  }
+  const { propertyCode, resource, key } = subject;
+  return { clientCode, propertyCode, resource: letterOf(resource), key, profile: null };
+}
+
+/** A column of statements on bellhop.erasure: the subjects of an erasure, as `ListedSubject`s. */
+export const SUBJECTS_COLUMN = `(
+  select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
+    'key', key, 'profile', encode(profile_digest, 'hex')))
+  from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
+) as subjects`;
+
+const listForExport = namedStatement(
+  "list-for-export",
+  `select erasure_id as "erasureId", reason, requested_by as "requestedBy", started_at as "startedAt",
+    finished_at as "finishedAt", certificate, certificate_hash as "certificateHash",
+    ${SUBJECTS_COLUMN}
+  from bellhop.erasure
+  order by started_at, erasure_id`,
+);
+const importErasure = readStatement(new URL("./sql/import-erasure.sql", import.meta.url));
+/** The key of another installation, where nothing is listed under this one's. */
+const replaceListKey = namedStatement(
+  "replace-list-key",
+  `update bellhop.instance set value = $1
+  where name = 'privacy.list' and not exists (select from bellhop.erasure_subject where profile_digest is not null)`,
+);
+
+const FORMAT = "bellhop-erasures/1";
+
+/** One erasure of the list, as a line of the file. */
+interface ListedErasure {
+  readonly erasureId: string;
+  readonly reason: string;
+  readonly requestedBy: string;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly certificate: string | null;
+  readonly certificateHash: string | null;
+  readonly subjects: readonly ListedSubject[];
+}
+
+/** The erasure list outside of the database: JSON lines, the first of them a head that names the key of profiles. */
+interface ErasureListFile {
+  /** 64 hexadecimal digits: the key under which the profiles in it are digested. */
+  readonly profileKey: string;
+  readonly erasures: readonly ListedErasure[];
+}
+
+/** Writes the whole list as the text of a file. Whoever has it can try out profile ids: it is kept as the keys are. */
+export async function exportErasures(on: Queryable): Promise<string> {
+  const { rows } = await on.query<ListedErasure>(listForExport);
+  const head = { format: FORMAT, profileKey: await readProfileKey(on), erasures: rows.length };
+  return [head, ...rows].map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+function lineOf(line: string, number: number): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (typeof parsed === "object" && parsed !== null) return { ...parsed };
+  } catch {
+    // Told below.
+  }
+  throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
+}
+
+const HEX_KEY = /^[0-9a-f]{64}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function isSubject(value: unknown): value is ListedSubject {
+  if (typeof value !== "object" || value === null) return false;
+  const { clientCode, propertyCode, resource, key, profile } = value as Record<string, unknown>;
+  const isRecord = typeof propertyCode === "string" && typeof key === "string" && profile === null;
+  const isProfile =
+    propertyCode === null && key === null && typeof profile === "string" && HEX_KEY.test(profile);
+  return typeof clientCode === "string" && (resource === "r" || resource === "g") && (isRecord || isProfile);
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
+}
+
+function erasureOf(line: Record<string, unknown>, number: number): ListedErasure {
+  const { erasureId, reason, requestedBy, startedAt, finishedAt, certificate, certificateHash, subjects } =
+    line;
+  if (
+    typeof erasureId !== "string" ||
+    !UUID.test(erasureId) ||
+    typeof reason !== "string" ||
+    typeof requestedBy !== "string" ||
+    typeof startedAt !== "string" ||
+    !isTextOrNull(finishedAt) ||
+    !isTextOrNull(certificate) ||
+    !isTextOrNull(certificateHash) ||
+    !Array.isArray(subjects) ||
+    !subjects.every(isSubject)
+  )
+    throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
+  return { erasureId, reason, requestedBy, startedAt, finishedAt, certificate, certificateHash, subjects };
+}
+
+/** Reads the text of a file; throws ErasureError for one that is none, or that is cut off. */
+function readErasureList(text: string): ErasureListFile {
+  const [first, ...lines] = text.split("\n").filter((line) => line.trim() !== "");
+  const head = first === undefined ? {} : lineOf(first, 1);
+  const { format, profileKey, erasures } = head;
+  if (format !== FORMAT || typeof profileKey !== "string" || !HEX_KEY.test(profileKey))
+    throw new ErasureError(`This is no erasure list (${FORMAT}).`);
+  if (erasures !== lines.length)
+    throw new ErasureError(
+      `The erasure list is cut off: it has ${lines.length} of ${String(erasures)} erasures.`,
+    );
+  return { profileKey, erasures: lines.map((line, at) => erasureOf(lineOf(line, at + 2), at + 2)) };
+}
+
+/**
+ * Puts what a list says beside what the database's own says; answers the ids of erasures that were not in it, whose subjects are
+ * then to be taken out of what is kept (`applyImported`). Throws ErasureError where profiles of both are under different keys.
+ */
+export async function importErasures(
+  client: pg.ClientBase,
+  list: ErasureListFile,
+): Promise<readonly string[]> {
+  return withTransaction(client, async () => {
+    if ((await readProfileKey(client)) !== list.profileKey) {
+      const { rowCount } = await client.query({ ...replaceListKey, values: [list.profileKey] });
+      if (rowCount !== 1)
+        throw new ErasureError("This database lists profiles under another key than the file does.");
+    }
+    const added: string[] = [];
+    for (const erasure of list.erasures) {
+      const { rowCount } = await client.query({
+        ...importErasure,
+        values: [
+          erasure.erasureId,
+          erasure.reason,
+          erasure.requestedBy,
+          erasure.startedAt,
+          erasure.finishedAt,
+          erasure.certificate,
+          erasure.certificateHash,
+          subjectsJson(erasure.subjects),
+        ],
+      });
+      if (rowCount === 1) added.push(erasure.erasureId);
+    }
+    return added;
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
+
+/** Reads the list that a file holds. Throws ErasureError where there is none, or it is cut off. */
+export async function readListFile(path: string): Promise<ErasureListFile> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new ErasureError(`The erasure list ${path} cannot be read (${codeOf(cause)}).`, { cause });
+  });
+  return readErasureList(text);
+}
+
+/**
+ * What a file lists and a database does not (a restored one, or another installation's) must not be lost: nobody would erase those
+ * guests again. Throws ErasureError.
+ */
+async function refuseToForget(path: string, list: ErasureListFile): Promise<void> {
+  const before = await readListFile(path).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ErasureError(`${path} is there and is not replaced: ${why} Name another file.`, { cause });
+  });
+  const known = new Set(list.erasures.map(({ erasureId }) => erasureId));
+  const forgotten = before.erasures.filter(({ erasureId }) => !known.has(erasureId)).length;
+  if (forgotten > 0)
+    throw new ErasureError(
+      `${path} lists ${forgotten} erasures that this database does not know, and is not replaced: take them in first (bellhop erasure import ${path}), or name another file.`,
+    );
+}
+
+/** Writes beside the place and renames, so that whatever happens the former list or this one is there, whole and on disk. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const partial = `${path}.partial-${randomBytes(4).toString("hex")}`;
+  try {
+    await writeFile(partial, text, { mode: 0o600, flag: "wx", flush: true });
+    await rename(partial, path);
+    const directory = await open(dirname(path), "r");
+    await directory.sync();
+    await directory.close();
+  } catch (cause) {
+    await rm(partial, { force: true });
+    throw new ErasureError(`The erasure list cannot be written to ${path} (${codeOf(cause)}).`, { cause });
+  }
+}
+
+/**
+ * Keeps a list, as its text, under a path (mode 0600), in the place of an earlier one that knows of nothing else. Throws
+ * ErasureError where it cannot be written, and where another file, or what only it knows, would be lost.
+ */
+export async function writeListFile(path: string, text: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) throw new ErasureError(`${path} is a directory: name a file.`);
+  // A pipe or a device takes what it is given.
+  if (found !== undefined && !found.isFile()) return await writeFile(path, text);
+  if (found !== undefined) await refuseToForget(path, readErasureList(text));
+  await replaceFile(found === undefined ? path : await realpath(path), text);
+}
+
+const listStatement = namedStatement(
+  "list-erasures",
+  `select erasure_id as "erasureId", requested_by as "requestedBy", reason, started_at as "startedAt",
+    finished_at as "finishedAt", certificate_hash as "certificateHash",
+    (
+      select count(*)::integer from bellhop.erasure_subject as subject where subject.erasure_id = erasure.erasure_id
+    ) as subjects
+  from bellhop.erasure
+  order by started_at desc, erasure_id`,
+);
+const findStatement = namedStatement(
+  "find-certificate",
+  `select certificate from bellhop.erasure where erasure_id::text = $1 and certificate is not null`,
+);
+
+/** An erasure as operators list it. */
+interface ErasureSummary {
+  readonly erasureId: string;
+  readonly requestedBy: string;
+  readonly reason: string;
+  readonly startedAt: Date;
+  /** Null: it is under way, or was cut off. */
+  readonly finishedAt: Date | null;
+  readonly subjects: number;
+  readonly certificateHash: string | null;
+}
+
+/** All erasures, the newest first. */
+export async function listErasures(on: Queryable): Promise<ErasureSummary[]> {
+  return (await on.query<ErasureSummary>(listStatement)).rows;
+}
+
+/** The certificate of an erasure, as the very text that was hashed; undefined where there is none (yet). */
+export async function findCertificate(on: Queryable, erasureId: string): Promise<string | undefined> {
+  const { rows } = await on.query<{ certificate: string }>({ ...findStatement, values: [erasureId] });
+  return rows[0]?.certificate;
+}

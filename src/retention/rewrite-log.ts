@@ -1,0 +1,261 @@
+import type pg from "pg";
+import { ERASED } from "#contract/redact-record.ts";
+import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
+import { LeaseStatements } from "../apply/lease-statements.ts";
+import type { BodyLayout, StoredBody } from "../ingest/log/body-layout.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import { type RecordRewrite, rewriteBody, type StoredRecord } from "../ingest/log/rewrite-body.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+
+const findLogWriters = readStatement(new URL("./sql/find-log-writers-of-bucket.sql", import.meta.url));
+/** A full batch is 64 MiB at most, a stored one a tenth of that. */
+const PARTS_AT_ONCE = 16;
+
+/** Bytes read between two turns of the event loop: about a millisecond's work. */
+const TURN_BYTES = 131_072;
+
+/** How far each log writer of a bucket has been read; a later scan goes on behind it. */
+export type LogWriterPositions = Map<string, string>;
+
+/** A part of the log with its records, each by its place and its bytes as they are stored; those that were dropped are left out. */
+export interface ScannedPart {
+  readonly part: LogPart;
+  readonly records: readonly ScannedRecord[];
+}
+
+export interface ScannedRecord {
+  readonly index: number;
+  readonly bytes: Buffer;
+  /** Its content hash, where that is not the one of its bytes. */
+  readonly hashOverride: string | undefined;
+  readonly isRejected: boolean;
+}
+
+/** Reads the records of one part. */
+async function scanPart(part: LogPart): Promise<ScannedPart> {
+  const { layout, body } = part;
+  if (layout === null || body === null) return { part, records: [] };
+  const opened = await openLayout(part, layout);
+  return { part, records: [...recordsOf(part, opened, body)] };
+}
+
+function* recordsOf(part: LogPart, layout: BodyLayout, body: Buffer): Generator<ScannedRecord> {
+  let position = -1;
+  for (const { index, bytes } of layout.allRecords(body)) {
+    position += 1;
+    if (bytes.length === 0) continue;
+    yield {
+      index,
+      bytes,
+      hashOverride: layout.hashOverrideAt(position),
+      isRejected: part.rejectedIndexes.has(index),
+    };
+  }
+}
+
+/**
+ * Reads the batches of one bucket, log writer by log writer and in each in the order of receipt, from `positions` on, which are
+ * moved. Some parts are in memory at a time, and the event loop turns between them.
+ */
+export async function* scanBucket(
+  client: Queryable,
+  bucket: number,
+  resources: readonly ResourceLetter[],
+  positions: LogWriterPositions,
+): AsyncGenerator<ScannedPart, void> {
+  let sinceTurn = 0;
+  const logWriters = await client.query<{ log_writer_id: string }>({ ...findLogWriters, values: [bucket] });
+  for (const { log_writer_id: logWriterId } of logWriters.rows) {
+    for (;;) {
+      const from_id = positions.get(logWriterId) ?? BEFORE_ALL;
+      const stretch = { log_writer_id: logWriterId, from_id, request_id: AFTER_ALL };
+      const read = await readLog(client, bucket, [stretch], { partsMax: PARTS_AT_ONCE, resources });
+      if (read.length === 0) break;
+      for (const { part } of read) {
+        const scanned = await scanPart(part);
+        yield scanned;
+        positions.set(logWriterId, part.requestId);
+        sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
+        if (sinceTurn < TURN_BYTES) continue;
+        sinceTurn = 0;
+        await new Promise((resume) => setImmediate(resume));
+      }
+    }
+  }
+}
+
+/** One part of the log, held until the transaction ends, so that nobody else rewrites it meanwhile. */
+const lockPart = namedStatement(
+  "lock-part",
+  `select layout, body
+  from bellhop.accept_log
+  where bucket = $1 and log_writer_id = $2 and request_id = $3 and layout is not null and body is not null
+  for update`,
+);
+const replaceBody = readStatement(new URL("../apply/sql/replace-body.sql", import.meta.url));
+
+/** Which part of the log: its key there. */
+export interface PartKey {
+  readonly bucket: number;
+  readonly logWriterId: string;
+  readonly requestId: string;
+}
+
+/**
+ * Rewrites the records of one part of the log at equal ordinals, in the caller's transaction: its key, the indexes of its
+ * records and their order stay, so that pointers, cursors and outcomes stay what they are. `decide` is asked of every record
+ * that has not been dropped before, the rejected ones of a lenient batch among them. A record of which other bytes are kept
+ * names the content hash by which it goes on being known. Answers whether anything changed; not so where the part is gone or
+ * holds no records (a release or discard).
+ */
+export async function rewritePart(
+  client: pg.ClientBase,
+  part: PartKey,
+  decide: (record: StoredRecord) => RecordRewrite,
+): Promise<boolean> {
+  const key = [part.bucket, part.logWriterId, part.requestId];
+  const { rows } = await client.query<StoredBody>({ ...lockPart, values: key });
+  const [stored] = rows;
+  const rewritten = stored === undefined ? undefined : await rewriteBody(part, stored, decide);
+  if (rewritten === undefined) return false;
+  await client.query({ ...replaceBody, values: [...key, rewritten.layout, rewritten.body] });
+  return true;
+}
+
+/** The next batches after $1 that had rejected records; those lie in one part of each. */
+const findRejecting = namedStatement(
+  "find-rejecting-parts",
+  `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
+    rejections, layout, body
+  from bellhop.accept_log
+  where request_id > $1 and rejections is not null
+  order by request_id
+  limit $2`,
+);
+const writeRejections = namedStatement(
+  "write-rejections",
+  `update bellhop.accept_log set rejections = $4 where bucket = $1 and log_writer_id = $2 and request_id = $3`,
+);
+
+interface Rejection {
+  readonly index: number;
+  readonly violations: readonly {
+    readonly pointer: string;
+    readonly code: string;
+    readonly message: string;
+  }[];
+  readonly violationTotal: number;
+}
+
+type RejectingRow = Omit<LogRow, "rejections"> & { readonly rejections: Rejection[] };
+
+/** What is left of a rejected record: other bytes, none (`drop`), or all of it (`keep`). */
+type RewriteRejected = (resource: Resource, bytes: Buffer) => Buffer | "drop" | "keep";
+
+/** What was told of a record, less all that may quote it: why it was refused, and how often, stays. */
+function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
+  const told = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
+  return { index, violations: told, violationTotal };
+}
+
+async function rewriteIn(
+  client: pg.ClientBase,
+  row: RejectingRow,
+  rewrite: RewriteRejected,
+): Promise<number> {
+  const { records } = await scanPart(partOf(row));
+  const resource = resourceOf(row.resource);
+  const rewritten = new Map<number, Buffer | "drop">();
+  for (const { index, bytes, isRejected } of records) {
+    const left = isRejected ? rewrite(resource, bytes) : "keep";
+    if (left !== "keep") rewritten.set(index, left);
+  }
+  if (rewritten.size === 0) return 0;
+  const rejections = row.rejections.map((one) => (rewritten.has(one.index) ? withoutQuotes(one) : one));
+  const { bucket, log_writer_id: logWriterId, request_id: requestId } = row;
+  await withTransaction(client, async () => {
+    await rewritePart(client, { bucket, logWriterId, requestId }, ({ index }) => {
+      const left = rewritten.get(index) ?? "keep";
+      return typeof left === "string" ? left : { bytes: left, contentHash: undefined };
+    });
+    await client.query({
+      ...writeRejections,
+      values: [bucket, logWriterId, requestId, JSON.stringify(rejections)],
+    });
+  });
+  return rewritten.size;
+}
+
+/**
+ * Writes rejected records of lenient batches anew, in the log and in what was told of them. They were never applied, and lie in the
+ * first part of their batch, whoever's bucket that is: so all parts that have any are read. Answers how many were rewritten.
+ */
+export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRejected): Promise<number> {
+  let count = 0;
+  for (let after = BEFORE_ALL; ; ) {
+    const { rows } = await client.query<RejectingRow>({ ...findRejecting, values: [after, PARTS_AT_ONCE] });
+    for (const row of rows) count += await rewriteIn(client, row, rewrite);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PARTS_AT_ONCE) return count;
+    after = last.request_id;
+  }
+}
+
+const endLease = namedStatement(
+  "end-lease",
+  `update bellhop.bucket_lease set epoch = epoch + 1, owner = null, backend_pid = null, backend_start = null
+  where bucket = $1`,
+);
+
+/**
+ * Holds buckets until the caller's transaction ends, and ends their leases with it: whoever applied them reads anew what it has
+ * read, and what is redacted. Nothing is applied of them meanwhile.
+ */
+export async function endLeases(client: pg.ClientBase, buckets: readonly number[]): Promise<void> {
+  await new LeaseStatements(client).lockBuckets(buckets);
+  for (const bucket of buckets) await client.query({ ...endLease, values: [bucket] });
+}
+
+/** A table that nothing is left in keeps its statistics when it is analysed; PostgreSQL has a way to take them away since 18. */
+const CLEAR_ALL = `
+  select pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
+  from pg_stats
+  where format('%I.%I', schemaname, tablename)::regclass in (
+    select relid from unnest($1::text[]) as named (name), pg_partition_tree(named.name::regclass)
+    union all select name::regclass from unnest($1::text[]) as named (name)
+  )`;
+
+const LOG = "bellhop.accept_log";
+
+/**
+ * Columns of the log but those that hold what arrived: a node that has not heard of an erasure yet may have written there meanwhile
+ * what is redacted when it is applied.
+ */
+const LOG_COLUMNS = `
+  select string_agg(quote_ident(attname), ', ' order by attnum) as columns
+  from pg_attribute
+  where attrelid = '${LOG}'::regclass and attnum > 0 and not attisdropped
+    and atttypid not in ('bytea'::regtype, 'json'::regtype) and attname not in ('correlation_id', 'reply_to')`;
+
+/**
+ * Has PostgreSQL forget what it noted of the columns of these tables for its plans: what was taken out of a column may still stand
+ * among its most common values. `tables` are qualified and quoted.
+ */
+export async function forgetStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+  if (tables.length === 0) return;
+  const { rows } = await client.query<{ canClear: boolean }>(
+    `select to_regproc('pg_clear_attribute_stats') is not null as "canClear"`,
+  );
+  if (rows[0]?.canClear !== true) {
+    await client.query(`analyze ${tables.join(", ")}`);
+    return;
+  }
+  await client.query(CLEAR_ALL, [tables]);
+  const log = await client.query<{ columns: string }>(LOG_COLUMNS);
+  const analysed = tables.map((table) =>
+    table === LOG ? `${table} (${log.rows[0]?.columns ?? ""})` : table,
+  );
+  await client.query(`analyze ${analysed.join(", ")}`);
+}
