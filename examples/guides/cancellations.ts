@@ -1,5 +1,4 @@
-import { bellhop, get, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 

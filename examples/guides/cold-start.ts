@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { bellhop, get, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 

@@ -1,5 +1,4 @@
-import { bellhop, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.ts";
 
 /** One record a night with all room types of the house: a newer record replaces the older one whole. */
 function night(occupancyDate: string, sold: { DLX: number; STD: number }) {

@@ -1,5 +1,4 @@
-import { bellhop, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.ts";
 
 const sent = now();
 const reservation = (reservationId: string, changes = {}) => ({

@@ -1,5 +1,4 @@
-import { bellhop, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.ts";
 
 /** The reservation as the hotel's system has it now, whole, with the time of its last modification. */
 function booking(departureDate: string) {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { bellhop, now } from "./bellhop.ts";
-import { PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.ts";
 
 const night = (roomsSold: number) => ({
   clientCode: "DEMO",

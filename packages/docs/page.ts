@@ -6,8 +6,7 @@ import {
   type Section,
   START_PATH,
 } from "./contents.ts";
-import { type Heading } from "./markdown.ts";
-import { escapeHtml as text } from "./markdown.ts";
+import { type Heading, escapeHtml as text } from "./markdown.ts";
 
 /** What all pages share. */
 export interface Site {

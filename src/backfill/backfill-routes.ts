@@ -8,7 +8,7 @@ import { ServiceError } from "../platform/errors/registry.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS } from "../query/openapi/read-parameters.ts";
 import { PageCursors } from "../query/page-cursors.ts";
-import { mayRead } from "../query/read-property.ts";
+import { mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
 import {
   BACKFILL_POSITION,

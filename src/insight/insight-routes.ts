@@ -19,8 +19,7 @@ import { checkOrder, invalidParameter } from "../platform/http/read-parameters.t
 import { type ReadingTime, readingFor } from "../platform/http/reader.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PageCursors } from "../query/page-cursors.ts";
-import { findProperty } from "../query/property.ts";
-import { mayRead } from "../query/read-property.ts";
+import { findProperty, mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
 import { settingsOf } from "../settings/property-settings.ts";
 import { BLOCKS_POSITION, blocks } from "./blocks.ts";

@@ -50,3 +50,15 @@ export async function* scanPage<Row>(
   }
   return after;
 }
+
+/** All rows of a page at once, and where the next page goes on. */
+export async function wholePage<Row>(
+  page: AsyncGenerator<readonly Row[], Position | null>,
+): Promise<{ readonly rows: Row[]; readonly next: Position | null }> {
+  const rows: Row[] = [];
+  for (;;) {
+    const step = await page.next();
+    if (step.done === true) return { rows, next: step.value };
+    rows.push(...step.value);
+  }
+}

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { type Instant, readInstant } from "../platform/http/instant.ts";
 import type { Parameter, Schema } from "../platform/http/openapi/model.ts";
 import { invalidParameter, QueryParameters } from "../platform/http/read-parameters.ts";
-import type { PropertyCodes } from "./read-property.ts";
+import type { PropertyCodes } from "./property.ts";
 
 type Value = string | number | undefined;
 

@@ -42,8 +42,8 @@ function itemOf(row: HistoryRow, record: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
 }
 
-/** Yields the versions of one page, oldest first by (source time, receipt); returns the position of the next, or null. */
-function scanHistory(
+/** Yields the versions of one page without their payloads, oldest first by (source time, receipt); returns the position of the next, or null. */
+export function scanHistory(
   pool: pg.Pool,
   property: Property,
   resource: ResourceLetter,
@@ -68,19 +68,6 @@ function scanHistory(
     start,
     limit,
   );
-}
-
-/** One page of the versions of a record without their payloads, as `listHistory` has them. */
-export async function historyPage(
-  ...asked: Parameters<typeof scanHistory>
-): Promise<{ rows: HistoryRow[]; next: Position | null }> {
-  const rows: HistoryRow[] = [];
-  const scan = scanHistory(...asked);
-  for (;;) {
-    const step = await scan.next();
-    if (step.done === true) return { rows, next: step.value };
-    rows.push(...step.value);
-  }
 }
 
 /**

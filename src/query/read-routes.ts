@@ -6,11 +6,10 @@ import { bucketOf } from "../ingest/log/bucket.ts";
 import { createWait, type WaitAsked } from "../ingest/wait-until-applied.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { isUuid, type Position } from "../platform/http/position.ts";
-import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
+import { checkOrder } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 import { registerChangeRoutes } from "./changes/change-routes.ts";
 import { DefinedParameters } from "./defined-parameters.ts";
-import { readKnownFrom } from "./known-from.ts";
 import { HISTORY_POSITION, listHistory } from "./list-history.ts";
 import { listRecords, type RecordFilter, recordPositionShape } from "./list-records.ts";
 import { listRequestRecords, REQUEST_RECORDS_POSITION } from "./list-request-records.ts";
@@ -23,9 +22,15 @@ import {
 } from "./openapi/read-parameters.ts";
 import type { Outcome } from "./outcome.ts";
 import { PageCursors } from "./page-cursors.ts";
-import { findProperty, type Property } from "./property.ts";
+import {
+  bothCodes,
+  findProperty,
+  mayRead,
+  type Property,
+  type PropertyCodes,
+  readKnownFrom,
+} from "./property.ts";
 import { type Items, sendPage } from "./read-page.ts";
-import { mayRead, type PropertyCodes } from "./read-property.ts";
 import { readSummariesOf } from "./request-summary.ts";
 
 /** The parameter that names one record of each resource. */
@@ -127,19 +132,10 @@ function tailOf(cursors: PageCursors) {
   return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursors.write(next))}}`;
 }
 
-function codesOf(parameters: DefinedParameters): PropertyCodes | undefined {
-  const clientCode = parameters.textOf("clientCode");
-  const propertyCode = parameters.textOf("propertyCode");
-  if (clientCode === undefined && propertyCode === undefined) return undefined;
-  if (clientCode === undefined || propertyCode === undefined)
-    throw invalidParameter("clientCode and propertyCode are given together or not at all.");
-  return { clientCode, propertyCode };
-}
-
 async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const principal = request.principal as Principal;
   const parameters = new DefinedParameters(request, REQUEST_LIST_PARAMETERS);
-  const codes = codesOf(parameters);
+  const codes = bothCodes(parameters.textOf("clientCode"), parameters.textOf("propertyCode"));
   const filter = {
     resource: parameters.textOf("resource") as Resource | undefined,
     outcome: parameters.textOf("outcome") as Outcome | undefined,

@@ -7,13 +7,7 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { rewriteBody } from "../ingest/log/rewrite-body.ts";
 import type { StoredBody } from "../ingest/log/stored-part.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import {
-  type ExpiringWindow,
-  type PastTerm,
-  writeHorizons,
-  writeMark,
-  writtenColumns,
-} from "./expiring-window.ts";
+import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 

@@ -6,8 +6,7 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
-import type { CursorSeal } from "../query/changes/change-cursor.ts";
-import { readCursorEpoch } from "../query/changes/cursor-epoch.ts";
+import { type CursorSeal, readCursorEpoch } from "../query/changes/change-cursor.ts";
 import { AddressRules } from "./address-rules.ts";
 import {
   type DeliveryParts,

@@ -7,9 +7,9 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { ChangeCursors, type CursorSeal } from "../query/changes/change-cursor.ts";
-import { readChangeEnds } from "../query/changes/change-ends.ts";
-import { changeObjects } from "../query/changes/change-lines.ts";
-import type { Positions } from "../query/changes/positions.ts";
+import { readChangeEnds } from "../query/changes/change-cursor.ts";
+import { changeObjects } from "../query/changes/read-changes.ts";
+import type { Positions } from "../query/changes/change-cursor.ts";
 import {
   bucketsOf,
   type ChangeFilter,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SealedCursors } from "../../src/query/sealed-cursor.ts";
+import { SealedCursors } from "../../src/query/page-cursors.ts";
 import { errorObject } from "../support/error-object.ts";
 import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { apply, group, inventory, reservation } from "./read-fixture.ts";

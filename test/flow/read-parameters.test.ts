@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SealedCursors } from "../../src/query/sealed-cursor.ts";
+import { SealedCursors } from "../../src/query/page-cursors.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { apply, LISBON, parameterMessage, readPage, reservation } from "./read-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { bearerError, readError } from "./answer.ts";
 import { type BellhopError, invalidOption } from "./error.ts";
 import { fetchWithin } from "./fetch-within.ts";
-import { Semaphore } from "./gate.ts";
+import { Gate } from "./gate.ts";
 import type { ClientSettings } from "./options.ts";
 import { type RetryNotice, withRetries } from "./retry.ts";
 import { FIRST_CONTACT_MS, type Token, type TokenSource, tokenSourceFor } from "./token-source.ts";
@@ -37,7 +37,7 @@ export function apiPath(
 export class Connection {
   readonly settings: ClientSettings;
   readonly tokens: TokenSource;
-  readonly #gate = new Semaphore();
+  readonly #gate = new Gate();
   #wasReached = false;
 
   constructor(settings: ClientSettings) {

@@ -4,7 +4,7 @@ import { pause } from "./fetch-within.ts";
 const HOLD_MS_MAX = 60_000;
 
 /** What all requests of one client pass: closed for as long as the service has asked one of them to wait. */
-export class Semaphore {
+export class Gate {
   #opensAt = 0;
 
   /** Nothing passes for `ms` milliseconds from now. */

@@ -1,6 +1,6 @@
 import { BellhopError } from "./error.ts";
 import { pause } from "./fetch-within.ts";
-import type { Semaphore } from "./gate.ts";
+import type { Gate } from "./gate.ts";
 
 /** How long and how often what is safe to repeat is repeated. */
 export interface RetryOptions {
@@ -72,7 +72,7 @@ export async function withRetries<Value>(
   attempt: () => Promise<Value>,
   policy: RetryPolicy,
   options: {
-    readonly gate: Semaphore;
+    readonly gate: Gate;
     readonly signal?: AbortSignal | undefined;
     readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
     /** A bound of its own for this error, where it should be given up sooner. */

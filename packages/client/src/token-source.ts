@@ -3,7 +3,7 @@ import { readError, readJson, unexpectedAnswer } from "./answer.ts";
 import type { AccessToken } from "./api-types.ts";
 import { BellhopError } from "./error.ts";
 import { fetchWithin, orAborted } from "./fetch-within.ts";
-import { Semaphore } from "./gate.ts";
+import { Gate } from "./gate.ts";
 import { type RetryPolicy, withRetries } from "./retry.ts";
 
 /** A token, and until when it is used. Times are of a clock that nobody sets (`performance.now`), so a wrong one does no harm. */
@@ -47,7 +47,7 @@ export const FIRST_CONTACT_MS = 15_000;
 export class TokenSource {
   readonly #request: TokenRequest;
   readonly #allowance = new TokenAllowance(performance.now());
-  readonly #gate = new Semaphore();
+  readonly #gate = new Gate();
   #current: Token | undefined;
   #pending: Promise<Token> | undefined;
   #renewNotBefore = 0;

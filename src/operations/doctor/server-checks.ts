@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import type { Config } from "../../config.ts";
-import { readMigrations } from "../../platform/db/migrate.ts";
-import { findRecords } from "../../platform/db/migrate.ts";
+import { findRecords, readMigrations } from "../../platform/db/migrate.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/pool.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";

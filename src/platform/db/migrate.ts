@@ -51,7 +51,7 @@ export interface Migration {
   readonly concurrentIndex: string | null;
 }
 
-const MIGRATIONS_DIRECTORY = new URL("../../../sql/migrations", import.meta.url);
+const MIGRATIONS_DIRECTORY = new URL("../../../sql/migrations/", import.meta.url);
 
 /** The migrations of this code, in order. Throws MigrationError for a name or number out of order, or a mark that says nothing. */
 export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Promise<Migration[]> {

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { ArrayParameter, type ElementType } from "./binary-fields.ts";
 import type { BinaryFields } from "./binary-fields.ts";
+import { ArrayParameter, type ElementType } from "./binary-fields.ts";
 import { copyItems } from "./copy.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Queryable } from "./transaction.ts";

@@ -11,8 +11,8 @@ const SHAPE = { rows: 32, numbers: 1 };
 /** What each thread runs: it adds one to a number under a lock, and to the row of each of three keys. */
 const ADDING = `
   const { workerData } = await import("node:worker_threads");
-  const { SharedLock } = await import(workerData.modules + "shared-lock.ts");
-  const { SharedTable } = await import(workerData.modules + "shared-table.ts");
+  const { SharedLock } = await import(workerData.modules + "shared-memory.ts");
+  const { SharedTable } = await import(workerData.modules + "shared-memory.ts");
   const lock = new SharedLock(new Int32Array(workerData.sum, 0, 1), 0);
   const sum = new Float64Array(workerData.sum, 8, 1);
   const table = new SharedTable(workerData.table, workerData.shape);

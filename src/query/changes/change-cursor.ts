@@ -1,6 +1,80 @@
+import { randomInt } from "node:crypto";
 import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/bucket.ts";
-import { SealedCursors } from "../sealed-cursor.ts";
-import type { Positions } from "./positions.ts";
+import { query } from "../../platform/db/dialect.ts";
+import { apartFromReader } from "../../platform/db/pool.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
+import { SealedCursors } from "../page-cursors.ts";
+
+/**
+ * How far a reader of the change feed has come: of each bucket that it looks at the number of the last change that it was
+ * told of or that is none of its. A bucket that is not in it is read from the beginning.
+ */
+export type Positions = ReadonlyMap<number, number>;
+
+/** Of a reader that has read nothing yet. */
+export const BEGINNING: Positions = new Map();
+
+/**
+ * The number of the last change of each of the buckets $1. A bucket's counter only grows, and the entry that counts is the
+ * last of the index (migration 0011): one look each, however many dead ones lie below it.
+ */
+const readEnds = namedStatement(
+  "read-change-ends",
+  `select counter.bucket, (counter.next_change - 1)::float8 as last_change
+  from unnest($1::smallint[]) as asked (bucket)
+  cross join lateral (
+    select * from bellhop.change_counter as any_version
+    where any_version.bucket = asked.bucket
+    order by any_version.next_change desc limit 1
+  ) as counter`,
+);
+/** The number of the last change of each of these buckets: 0 where there was none. All up to it can be read from now on. */
+export async function readChangeEnds(on: Queryable, buckets: readonly number[]): Promise<Positions> {
+  const { rows } = await query<{ bucket: number; last_change: number }>(on, readEnds, [buckets]);
+  return new Map(rows.map(({ bucket, last_change }) => [bucket, last_change]));
+}
+
+/** Of an installation that was never restored. */
+const FIRST_EPOCH = 0;
+const EPOCH_MAX = 2 ** 32;
+
+/** Its name in bellhop.instance. */
+const NAME = "feed.cursor-epoch";
+
+const known = new WeakMap<object, Promise<number>>();
+
+async function ask(on: Queryable): Promise<number> {
+  const { rows } = await on.query<{ value: string }>("select value from bellhop.instance where name = $1", [
+    NAME,
+  ]);
+  return Number(rows[0]?.value ?? FIRST_EPOCH);
+}
+
+/**
+ * The epoch that cursors of the change feed are written in: another one after each restore, as change numbers of lost changes are
+ * given again. Asked once of each pool and then remembered: nothing is restored while a node runs.
+ */
+export function readCursorEpoch(on: Queryable): Promise<number> {
+  let answer = known.get(on);
+  if (answer === undefined) {
+    answer = apartFromReader(() => ask(on));
+    known.set(on, answer);
+    answer.catch(() => known.delete(on));
+  }
+  return answer;
+}
+
+/**
+ * Begins another epoch: every cursor of an earlier one is answered 410. Its number is drawn, not counted: a backup that is
+ * restored twice would count to the same one twice.
+ */
+export async function beginCursorEpoch(on: Queryable): Promise<void> {
+  await on.query(
+    "insert into bellhop.instance (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
+    [NAME, String(randomInt(1, EPOCH_MAX))],
+  );
+}
 
 const EPOCH_BYTES = 4;
 /** What Node writes as one number. Always all of it: a width that grew with the counters would tell of them. */
@@ -19,7 +93,7 @@ interface CursorOwner {
 export interface CursorSeal {
   /** 32 bytes that only this installation has. */
   readonly key: Buffer;
-  /** Which life of the database they are of (cursor-epoch.ts). */
+  /** Which life of the database they are of. */
   readonly epoch: number;
 }
 

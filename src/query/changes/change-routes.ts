@@ -10,14 +10,16 @@ import { currentWaits } from "../../platform/telemetry/request-waits.ts";
 import type { HttpContext } from "../../service-context.ts";
 import { DefinedParameters } from "../defined-parameters.ts";
 import { CHANGE_PARAMETERS, CHANGES_PATH } from "../openapi/change-operations.ts";
+import { mayRead } from "../property.ts";
 import { sendPage } from "../read-page.ts";
-import { mayRead } from "../read-property.ts";
-import { ChangeCursors } from "./change-cursor.ts";
-import { readChangeEnds } from "./change-ends.ts";
-import { changeObjects } from "./change-lines.ts";
-import { readCursorEpoch } from "./cursor-epoch.ts";
-import { BEGINNING, type Positions } from "./positions.ts";
-import { bucketsOf, type ChangeFilter, type ChangePage, readChanges } from "./read-changes.ts";
+import {
+  BEGINNING,
+  ChangeCursors,
+  type Positions,
+  readChangeEnds,
+  readCursorEpoch,
+} from "./change-cursor.ts";
+import { bucketsOf, type ChangeFilter, type ChangePage, changeObjects, readChanges } from "./read-changes.ts";
 
 /** How often the counters are looked at while anybody waits: once for all of them, at some 0.3 ms. */
 const LOOK_MS = 100;

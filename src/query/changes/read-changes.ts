@@ -1,11 +1,13 @@
+import { resourceOf } from "#contract/resource.ts";
 import type { ResourceLetter } from "../../apply/state/version-tables.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
-import { readChangeEnds } from "./change-ends.ts";
-import type { Positions } from "./positions.ts";
+import { isNoLongerKept, loadRecords } from "../load-records.ts";
+import { type Positions, readChangeEnds } from "./change-cursor.ts";
 
 /** Properties by their client code, arranged as a client's grants are: "*" is every property of the code. */
 export type GrantedProperties = ReadonlyMap<string, ReadonlySet<string>>;
@@ -132,7 +134,7 @@ const PASSED_MAX = 20_000;
 const TOGETHER = 128;
 
 /** A change of a record's current content, and where the record lies in the log. */
-export interface Change {
+interface Change {
   readonly bucket: number;
   /** Its place among the changes of its bucket; a later change of the bucket has a greater one. */
   readonly changeNumber: number;
@@ -282,4 +284,44 @@ export async function readChanges(
   const positions = new Map([...before, ...passedBy(stretches, rows)]);
   const caughtUp = buckets.every((bucket) => (positions.get(bucket) ?? 0) === (ends.get(bucket) ?? 0));
   return { changes: rows.map((row) => changeOf(row, properties)), before, positions, caughtUp };
+}
+
+/** What is told of a change beside its record; the cursor is where to go on behind it. */
+function headOf(change: Change, cursor: string | undefined): string {
+  return JSON.stringify({
+    type: "change",
+    resource: resourceOf(change.resource),
+    clientCode: change.clientCode,
+    propertyCode: change.propertyCode,
+    key: change.key,
+    sourceTime: change.sourceTime,
+    receivedAt: isoOfMicroseconds(microsecondsOf(change.requestId)),
+    requestId: change.requestId,
+    index: change.index,
+    change: change.isUpdate ? "updated" : "created",
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+}
+
+/**
+ * Yields the changes of a page as JSON objects, in order, each with its record as the very bytes that were sent, and, where
+ * `cursorAt` (asked with the positions behind it) writes one, with the cursor that goes on behind it. Left out are those whose record is no longer kept. Memory does not grow with the page.
+ */
+export async function* changeObjects(
+  on: Queryable,
+  { changes, before }: ChangePage,
+  cursorAt: (positions: Positions) => string | undefined,
+): AsyncGenerator<Buffer, void> {
+  const pointers = changes.map(({ bucket, requestId, index }) => ({ bucket, requestId, index }));
+  const positions = new Map(before);
+  let next = 0;
+  for await (const record of loadRecords(on, pointers)) {
+    const change = changes[next] as Change;
+    next += 1;
+    positions.set(change.bucket, change.changeNumber);
+    // Something has changed the record since, and comes after this.
+    if (isNoLongerKept(record)) continue;
+    const head = headOf(change, cursorAt(positions));
+    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+  }
 }

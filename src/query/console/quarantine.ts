@@ -1,9 +1,15 @@
+import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { QuarantineItem } from "../../console/answers.ts";
+import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../../console/console-parts.ts";
+import { addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
+import { recordAudit } from "../../identity/audit.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../../platform/http/position.ts";
+import { findRequest, readPayload } from "./requests.ts";
 
 const listStatement = readStatement(new URL("./sql/list-held-page.sql", import.meta.url));
 /** One record that is or was held, by request and index, whichever bucket it lies in. */
@@ -42,12 +48,12 @@ function itemOf(row: Row): QuarantineItem {
 }
 
 /** Request and index of the last record told of. */
-export const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
+const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
 const BEGINNING: Position = ["00000000-0000-0000-0000-000000000000", -1];
 
 /** One page of the records held now, oldest first; of one client code and property code where given. */
-export async function listQuarantine(
+async function listQuarantine(
   pool: pg.Pool,
   codes: { readonly clientCode: string | undefined; readonly propertyCode: string | undefined },
   start: Position | null,
@@ -64,7 +70,7 @@ export async function listQuarantine(
 }
 
 /** A record that is or was held, where it lies and what it is; undefined when it never was. */
-export async function findQuarantined(
+async function findQuarantined(
   pool: pg.Pool,
   requestId: string,
   index: number,
@@ -76,4 +82,69 @@ export async function findQuarantined(
   const row = rows[0];
   if (row === undefined) return undefined;
   return { item: itemOf(row), bucket: row.bucket, resourceLetter: row.resource };
+}
+
+const REASON_CHARACTERS_MAX = 500;
+
+type Found = NonNullable<Awaited<ReturnType<typeof findQuarantined>>>;
+
+async function requireQuarantined(
+  { context }: ConsoleParts,
+  named: Readonly<Record<string, string>>,
+): Promise<Found> {
+  const requestId = (named["requestId"] ?? "").toLowerCase();
+  const text = named["index"] ?? "";
+  const isPlace = isUuid(requestId) && /^\d{1,6}$/.test(text);
+  const found = isPlace ? await findQuarantined(context.pool, requestId, Number(text)) : undefined;
+  if (found !== undefined) return found;
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was held." });
+}
+
+async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: Told): Promise<ResolveAnswer> {
+  const reason = told.body.text("reason", REASON_CHARACTERS_MAX);
+  if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
+    throw new ConsoleError("bellhop.console.InvalidInput", { message: "A discard needs a reason." });
+  }
+  const { item, bucket, resourceLetter } = await requireQuarantined(parts, told.named);
+  if (item.state !== "held") {
+    const message = `This record was ${item.state} already.`;
+    throw new ConsoleError("bellhop.console.Conflict", { message });
+  }
+  const { context } = parts;
+  if (!context.roles.includes("accept")) {
+    const message = "This node does not write to the log (its role is not accept): ask one that does.";
+    throw new ConsoleError("bellhop.console.Conflict", { message });
+  }
+  const { requestId, index } = item;
+  const { who } = adminOf(parts, told.operator);
+  const target = { kind, operator: who, bucket, resource: resourceLetter, requestId, index } as const;
+  const entryId = await context.acceptLog.appendResolution(target);
+  await recordAudit(context.pool, {
+    who,
+    what: `${kind}-quarantined-record`,
+    detail: { requestId, index, entryId, ...(reason === undefined ? {} : { reason }) },
+  });
+  return { done: true, entryId };
+}
+
+/** Records held aside: which, why, and what is to become of them. */
+export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const listed = ["clientCode", "propertyCode", "limit", "cursor"];
+  addQuestion(scope, parts, "quarantine", listed, async ({ query }): Promise<Page<QuarantineItem>> => {
+    const codes = { clientCode: query.code("clientCode"), propertyCode: query.code("propertyCode") };
+    const { limit, start, cursorOf } = pagingOf(parts, "quarantine", query, QUARANTINE_POSITION);
+    const { items, next } = await listQuarantine(pool, codes, start, limit);
+    return { items, nextCursor: cursorOf(next) };
+  });
+  const one = "quarantine/:requestId/:index";
+  addQuestion(scope, parts, one, [], async ({ named }): Promise<QuarantineAnswer> => {
+    const { item, bucket } = await requireQuarantined(parts, named);
+    const { requestId, index } = item;
+    const request = await findRequest(pool, requestId);
+    const payload = await readPayload(pool, { bucket, requestId, index });
+    return { ...item, clientId: request?.clientId ?? "", payload };
+  });
+  for (const kind of ["release", "discard"] as const)
+    addChange(scope, parts, `${one}/${kind}`, ["reason"], (told) => resolve(parts, kind, told));
 }

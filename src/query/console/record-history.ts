@@ -1,13 +1,18 @@
+import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import type { ResourceLetter } from "#contract/resource.ts";
-import type { JsonChange, VersionItem } from "../../console/answers.ts";
+import { letterOf, RESOURCES, type ResourceLetter } from "#contract/resource.ts";
+import type { JsonChange, Page, VersionItem } from "../../console/answers.ts";
+import type { ConsoleParts } from "../../console/console-parts.ts";
+import { addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
 import type { Position } from "../../platform/http/position.ts";
-import { type HistoryRow, historyPage } from "../list-history.ts";
+import { invalidParameter } from "../../platform/http/read-parameters.ts";
+import { wholePage } from "../bounded-scan.ts";
+import { HISTORY_POSITION, type HistoryRow, scanHistory } from "../list-history.ts";
 import { loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
-import type { Property } from "../property.ts";
-import { payloadOf } from "./payload.ts";
+import { findProperty, type Property } from "../property.ts";
+import { payloadOf } from "./requests.ts";
 
 /** A scalar as it was written: 120.50 is not 120.5, to whoever looks for what a hotel changed. */
 class Written {
@@ -98,7 +103,7 @@ const COMPARED_BYTES_MAX = 262_144;
  * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one
  * before it: also the first of a page, for which the last of the page before is read again.
  */
-export async function readRecordHistory(
+async function readRecordHistory(
   pool: pg.Pool,
   property: Property,
   resource: ResourceLetter,
@@ -106,7 +111,7 @@ export async function readRecordHistory(
   start: Position | null,
   limit: number,
 ): Promise<{ items: VersionItem[]; next: Position | null }> {
-  const { rows, next } = await historyPage(pool, property, resource, key, start, limit);
+  const { rows, next } = await wholePage(scanHistory(pool, property, resource, key, start, limit));
   const before: HistoryRow[] = start === null ? [] : [rowOfPosition(start)];
   const wanted = [...before, ...rows];
   const pointers = wanted.map((row) => ({
@@ -171,4 +176,32 @@ function itemOf(
     changeTotal: total,
     payload: payloadOf(record, COMPARED_BYTES_MAX),
   };
+}
+
+/** A version may have 256 kB of payload in an answer, and is compared with the one before it. */
+const VERSIONS_LIMIT_MAX = 50;
+
+/** The versions of one record and what each changed. */
+export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const parameters = ["resource", "clientCode", "propertyCode", "key", "limit", "cursor"];
+  addQuestion(scope, parts, "history", parameters, async ({ query }): Promise<Page<VersionItem>> => {
+    const resource = query.word("resource", RESOURCES);
+    if (resource === undefined) throw invalidParameter(`resource takes one of: ${RESOURCES.join(", ")}.`);
+    const clientCode = query.requiredCode("clientCode");
+    const propertyCode = query.requiredCode("propertyCode");
+    const key = query.requiredCode("key");
+    const { limit, start, cursorOf } = pagingOf(
+      parts,
+      "history",
+      query,
+      HISTORY_POSITION,
+      VERSIONS_LIMIT_MAX,
+    );
+    const { pool } = parts.context;
+    const property = await findProperty(pool, clientCode, propertyCode);
+    if (property === undefined) return { items: [], nextCursor: null };
+    const letter = letterOf(resource);
+    const { items, next } = await readRecordHistory(pool, property, letter, key, start, limit);
+    return { items, nextCursor: cursorOf(next) };
+  });
 }
