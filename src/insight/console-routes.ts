@@ -5,16 +5,16 @@ import type {
   IntakeAnswer,
   Page,
   PropertyItem,
+  RequestItem,
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addQuestion, CONSOLE_API, pagingOf } from "../console/console-routes.ts";
 import { requireSession } from "../console/guard.ts";
-import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import type { OperatorSession } from "../identity/operators.ts";
+import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import { apartFromReader } from "../platform/db/pool.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { listRequestsOfAll } from "../query/console/requests.ts";
-import { type RequestItem } from "../console/answers.ts";
 import { findProperty } from "../query/property.ts";
 import { glanceAtFeeds } from "./console/feed-glance.ts";
 import { IntakeMeter } from "./console/intake.ts";

@@ -6,14 +6,13 @@ import { holdPrivacyVersion } from "../ingest/redact/privacy-version.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { ChangeCursors, type CursorSeal } from "../query/changes/change-cursor.ts";
-import { readChangeEnds } from "../query/changes/change-cursor.ts";
-import { changeObjects } from "../query/changes/read-changes.ts";
 import type { Positions } from "../query/changes/change-cursor.ts";
+import { ChangeCursors, type CursorSeal, readChangeEnds } from "../query/changes/change-cursor.ts";
 import {
   bucketsOf,
   type ChangeFilter,
   type ChangePage,
+  changeObjects,
   type GrantedProperties,
   readChanges,
 } from "../query/changes/read-changes.ts";

@@ -8,7 +8,7 @@ import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { microsecondsOf } from "../../ingest/log/request-id.ts";
 import { lookForLag } from "../../insight/console/intake.ts";
-import { countPresent, type Presence } from "../../platform/db/presence.ts";
+import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { findOverdue, type Overdue } from "../../retention/run-retention.ts";
 import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
