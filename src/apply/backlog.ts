@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { READING, SHORT } from "./answer-bounds.ts";
 import type { ResourceLetter } from "./state/version-tables.ts";
 
-const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
+export const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
 const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));

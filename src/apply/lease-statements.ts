@@ -4,9 +4,39 @@ import { namedStatement, readStatement, type Statement } from "../platform/db/st
 import type { Lease, LeaseSession, LockedLease } from "./leases.ts";
 
 const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
-const giveUpBuckets = readStatement(new URL("./sql/give-up-buckets.sql", import.meta.url));
-const lockBuckets = readStatement(new URL("./sql/lock-buckets.sql", import.meta.url));
-const readCounters = readStatement(new URL("./sql/read-change-counters.sql", import.meta.url));
+/** Gives up the buckets $1 as far as this session holds them: whoever looks next finds them free. */
+const giveUpBuckets = namedStatement(
+  "give-up-buckets",
+  `update bellhop.bucket_lease as lease
+  set epoch = lease.epoch + 1, owner = null, backend_pid = null, backend_start = null
+  from pg_stat_activity as me
+  where me.pid = pg_backend_pid()
+    and lease.bucket = any ($1::smallint[])
+    and lease.backend_pid = me.pid and lease.backend_start = me.backend_start`,
+);
+/** The first statement of every apply transaction: holds the leases of the buckets it will write to its end. */
+const lockBuckets = namedStatement(
+  "lock-buckets",
+  `select bucket, epoch::text as epoch
+  from bellhop.bucket_lease
+  where bucket = any ($1::smallint[])
+  order by bucket
+  for update`,
+);
+/**
+ * The next change number of each of the buckets $1, in a statement of its own, once their leases are locked: the one that
+ * locked them may have waited for a transaction whose numbers it does not see.
+ */
+export const readCounters = namedStatement(
+  "read-change-counters",
+  `select counter.bucket, counter.next_change::text as next_change
+  from unnest($1::smallint[]) as locked (bucket)
+  cross join lateral (
+    select * from bellhop.change_counter as any_version
+    where any_version.bucket = locked.bucket
+    order by any_version.next_change desc limit 1
+  ) as counter`,
+);
 /** As take-buckets, of one bucket ($1, at the epoch $5), for the backend $3 of the coordinator, which began at $4. */
 const takeBucket = namedStatement(
   "take-bucket-distributed",

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { ensurePartitions } from "../ingest/log/partitions.ts";
 import { microsecondsOf } from "../ingest/log/request-id.ts";
-import { rewriteBody } from "../ingest/log/rewrite-body.ts";
+import { replaceBody, rewriteBody } from "../ingest/log/rewrite-body.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
 import { beginBehindGate } from "../platform/db/apply-gate.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
@@ -153,8 +153,6 @@ async function around(
   return rows[0];
 }
 
-const replaceBody = readStatement(new URL("./sql/replace-body.sql", import.meta.url));
-
 /**
  * Takes out of the log what was taken out of records while they were read: those of the erasure list that were accepted as they
  * were sent, by a node that did not know of it yet. Inside the transaction that applies their parts.
@@ -175,7 +173,13 @@ async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]):
   }
 }
 
-const endUnresponsiveSession = readStatement(new URL("./sql/end-unresponsive-session.sql", import.meta.url));
+/** Ends the session of backend $1 and waits up to a second for its end, unless it has said something since $2. */
+const endUnresponsiveSession = namedStatement(
+  "end-unresponsive-session",
+  `select pg_terminate_backend(pid, 1000) as ended
+  from pg_stat_activity
+  where pid = $1 and state_change::text = $2`,
+);
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** Some 5 ms of a thread's time, for which whoever else applies on it waits. */

@@ -9,7 +9,22 @@ import { forEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { ResourceTally, Tally } from "./tally.ts";
 
-const readMissingDates = readStatement(new URL("./sql/read-missing-dates.sql", import.meta.url));
+/**
+ * Dates from $3 to $4 that the property $2 in the bucket $1 has no inventory of, in order: after the date $5, at most $6.
+ * An inventory's key is its date, so each is a look into current_record's primary key.
+ */
+const readMissingDates = namedStatement(
+  "read-missing-dates",
+  `select day.date::date::text as date
+  from generate_series(greatest($3::date, $5::date + 1), $4::date, interval '1 day') as day (date)
+  where not exists (
+    select from bellhop_state.current_record as known
+    where known.bucket = $1::smallint and known.property_id = $2 and known.resource = 'i'
+      and known.key = to_char(day.date, 'YYYY-MM-DD')
+  )
+  order by day.date
+  limit $6`,
+);
 const readMissingDatesAsOf = readStatement(new URL("./sql/read-missing-dates-as-of.sql", import.meta.url));
 
 /** One gap between what was said to be coming and what has come. */

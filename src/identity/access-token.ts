@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import type { Pool } from "pg";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import type { Sealer } from "./seal.ts";
+import { ADD_INSTANCE_VALUE } from "./secrets.ts";
 import { SIGNING_ALGORITHM, type SigningKey } from "./signing-key.ts";
 
-const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
 const READ = namedStatement("read-instance-value", "select value from bellhop.instance where name = $1");
 
 const CURSOR_KEY = "cursor-key";
@@ -16,7 +16,7 @@ const AUDIENCE = "auth.audience";
 async function readOrDecide(pool: Pool, name: string, decide: () => string): Promise<string> {
   const stored = await pool.query<{ value: string }>({ ...READ, values: [name] });
   if (stored.rows[0] !== undefined) return stored.rows[0].value;
-  await pool.query({ ...ADD, values: [name, decide()] });
+  await pool.query({ ...ADD_INSTANCE_VALUE, values: [name, decide()] });
   const decided = await pool.query<{ value: string }>({ ...READ, values: [name] });
   const value = decided.rows[0]?.value;
   if (value === undefined) throw new Error(`bellhop.instance lost ${name}`);

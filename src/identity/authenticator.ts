@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
@@ -15,7 +15,7 @@ import { BoundedMap, type ClientFacts, createDirectory, type Directory } from ".
 import type { Principal } from "./permissions.ts";
 import { createSealer, type Sealer } from "./seal.ts";
 import { readOrMakePeppers } from "./secrets.ts";
-import { addSigningKey } from "./signing-key.ts";
+import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /** Verified tokens kept: a few hundred bytes each, and six an hour is what a client may take. */
 const TOKENS_MAX = 20_000;
@@ -100,8 +100,6 @@ const DELETE_DEAD_DENIALS = namedStatement(
   "delete-dead-denials",
   `delete from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
 );
-const FIND_UNRETIRED_KEY = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
-const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys.sql", import.meta.url));
 
 /** The settings that authentication goes by; `Config` has them all. */
 export interface AuthConfig {

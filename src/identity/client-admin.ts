@@ -24,8 +24,25 @@ const REVOKE = namedStatement(
   returning revoked_at as "revokedAt"`,
 );
 const LIST = readStatement(new URL("./sql/list-clients.sql", import.meta.url));
-const LIST_SECRETS = readStatement(new URL("./sql/list-secrets.sql", import.meta.url));
-const PUT_SECRET = readStatement(new URL("./sql/put-secret.sql", import.meta.url));
+const LIST_SECRETS = namedStatement(
+  "list-secrets",
+  `select slot,
+    created_at as "createdAt",
+    expires_at as "expiresAt",
+    last_used_at as "lastUsedAt",
+    expires_at is null or expires_at > clock_timestamp() as live
+  from bellhop.client_secret
+  where client_id = $1
+  order by created_at, slot`,
+);
+/** Puts a secret into a slot; whatever was there is gone. $4: seconds until it ends by itself, null for never. */
+const PUT_SECRET = namedStatement(
+  "put-secret",
+  `insert into bellhop.client_secret (client_id, slot, digest, expires_at, pepper)
+  values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5)
+  on conflict (client_id, slot) do update
+  set digest = excluded.digest, pepper = excluded.pepper, created_at = clock_timestamp(), expires_at = excluded.expires_at, last_used_at = null`,
+);
 const DELETE_SECRETS = namedStatement(
   "delete-secrets",
   "delete from bellhop.client_secret where client_id = $1",

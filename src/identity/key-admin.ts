@@ -6,10 +6,24 @@ import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
 import { AuthSetupError, type Sealer } from "./seal.ts";
-import { addSigningKey } from "./signing-key.ts";
+import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
-const FIND_UNRETIRED = readStatement(new URL("./sql/find-unretired-key.sql", import.meta.url));
-const IS_DUE = readStatement(new URL("./sql/is-key-due.sql", import.meta.url));
+/**
+ * Why the signing key is to be replaced. Its age: no key that is to stay (announced or active) was made within the last $1 days (0:
+ * never). Where keys are encrypted now ($2), that one which is to stay lies readable: copies of it are in dead rows, in the
+ * write-ahead log and in backups.
+ */
+const IS_DUE = namedStatement(
+  "is-key-due",
+  `select
+    $1::integer > 0 and not exists (
+      select from bellhop.signing_key
+      where remove_at is null and created_at > clock_timestamp() - make_interval(days => $1)
+    ) as "isOld",
+    $2::boolean and exists (
+      select from bellhop.signing_key where remove_at is null and private_key like 'plain:%'
+    ) as "isReadable"`,
+);
 const LIST_ALL = readStatement(new URL("./sql/list-all-keys.sql", import.meta.url));
 /** Every key but the new one ($1) goes once the new one has signed long enough ($2 seconds) for its tokens to be dead. */
 const RETIRE_OTHERS = namedStatement(
@@ -30,7 +44,6 @@ const REVOKE = namedStatement(
   where kid = $1 and (remove_at is null or remove_at > clock_timestamp())
   returning kid`,
 );
-const WIPE_RETIRED_KEYS = readStatement(new URL("./sql/wipe-retired-private-keys.sql", import.meta.url));
 
 /**
  * How long a new key is only published. Nodes know it within a second; others that verify our tokens keep the keys
@@ -167,7 +180,7 @@ export async function revokeKey(
         `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
       );
     }
-    const left = await connection.query(FIND_UNRETIRED);
+    const left = await connection.query(FIND_UNRETIRED_KEY);
     const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.sealer, 0)).kid : null;
     await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
     return { kid, replacedBy };
@@ -241,7 +254,23 @@ export async function nodesWithout(on: Queryable, knowledge: number): Promise<st
   return rows.map(({ owner }) => owner);
 }
 
-const LIST = readStatement(new URL("./sql/list-sealed-values.sql", import.meta.url));
+/**
+ * Everything that src/identity/seal.ts sealed: where it lies, the name that is bound into it, and the value. Another place of such
+ * values belongs here, or a change of KEY_ENCRYPTION_KEY would lose them (a test looks for them in every column).
+ */
+const LIST = namedStatement(
+  "list-sealed-values",
+  `select 'instance' as place, name as id, name as bound, value as sealed
+  from bellhop.instance
+  where value like 'plain:%' or value like 'aes256gcm:%'
+  union all
+  select 'signing_key', kid, 'signing key ' || kid, private_key from bellhop.signing_key where private_key is not null
+  union all
+  select 'webhook_secret', endpoint_id::text, 'webhook secret ' || endpoint_id || '/' || slot, sealed
+  from bellhop.webhook_secret
+  union all
+  select 'payload_key', key_id::text, 'payload key ' || key_id, sealed from bellhop.payload_key`,
+);
 
 /** For each place how a value is replaced: only while it is still the one that was read, so that nodes doing it at once do no harm. */
 const RESEAL = {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
-import { readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { openOrKnown, type Sealer } from "./seal.ts";
 
@@ -80,8 +80,17 @@ export function matchSecret<Stored extends StoredSecret>(
   return matched;
 }
 
-const ADD = readStatement(new URL("./sql/add-instance-value.sql", import.meta.url));
-const LIST = readStatement(new URL("./sql/list-peppers.sql", import.meta.url));
+/** The first to add a value decides; everybody reads it afterwards. */
+export const ADD_INSTANCE_VALUE = namedStatement(
+  "add-instance-value",
+  `insert into bellhop.instance (name, value) values ($1, $2) on conflict (name) do nothing`,
+);
+const LIST = namedStatement(
+  "list-peppers",
+  `select coalesce(substring(name from 'auth\\.pepper\\.([0-9]+)'), '1')::integer as number, value
+  from bellhop.instance
+  where name = 'auth.pepper' or name ~ '^auth\\.pepper\\.[0-9]+$'`,
+);
 
 /** The keys under which secrets are digested, by their numbers: one, or two while a rotation is under way. */
 export interface Peppers {
@@ -99,7 +108,7 @@ export function nameOfPepper(number: number): string {
 /** Stores a new pepper, unless one of this number is there. */
 export async function addPepper(on: Queryable, sealer: Sealer, number: number): Promise<void> {
   const name = nameOfPepper(number);
-  await on.query({ ...ADD, values: [name, sealer.seal(name, randomBytes(32))] });
+  await on.query({ ...ADD_INSTANCE_VALUE, values: [name, sealer.seal(name, randomBytes(32))] });
 }
 
 /**

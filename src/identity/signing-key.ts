@@ -6,6 +6,21 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { AuthChange } from "./audit.ts";
 import { openOrKnown, type Sealer } from "./seal.ts";
 
+export const FIND_UNRETIRED_KEY = namedStatement(
+  "find-unretired-key",
+  `select kid from bellhop.signing_key where remove_at is null limit 1`,
+);
+/** A key whose successor has been active for a minute signs no more: its private part could only be stolen. */
+export const WIPE_RETIRED_KEYS = namedStatement(
+  "wipe-retired-private-keys",
+  `update bellhop.signing_key old
+  set private_key = null
+  where old.private_key is not null
+    and exists (
+      select from bellhop.signing_key newer
+      where newer.activate_at > old.activate_at and newer.activate_at < clock_timestamp() - interval '1 minute'
+    )`,
+);
 const LIST_LIVE = namedStatement(
   "list-live-keys",
   `select kid,

@@ -1,5 +1,5 @@
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { readStatement } from "../platform/db/statement.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
 import type { PropertyLabels, QueryContext } from "./query-context.ts";
@@ -200,10 +200,46 @@ export function missingNights(
 
 const statement = (name: string) => readStatement(new URL(`./sql/${name}.sql`, import.meta.url));
 const readArrivals = statement("read-feed-arrivals");
-const readNights = statement("read-inventory-nights");
+/**
+ * The nights from $3 on that the property $2 in the bucket $1 has inventory of, and the request that each is from: at most $4.
+ * An index scan of current_record's primary key: an inventory's key is its date.
+ */
+const readNights = namedStatement(
+  "read-inventory-nights",
+  `select key as night, request_id,
+    extract(epoch from analytics.received_at_of(request_id))::float8 * 1000 as received_ms
+  from bellhop_state.current_record
+  where bucket = $1 and property_id = $2 and resource = 'i' and key >= $3
+  order by key
+  limit $4`,
+);
 const readWaiting = statement("read-waiting-parts");
-const readHeld = statement("read-held-counts");
-const readLabelUse = statement("read-label-use");
+/**
+ * Records of the property $2 in the bucket $1 that are held in quarantine now, by resource: at most $3 are counted.
+ * An index scan of quarantine_held.
+ */
+const readHeld = namedStatement(
+  "read-held-counts",
+  `select resource, count(*)::integer as records
+  from (
+    select resource from bellhop.quarantine
+    where bucket = $1 and property_id = $2 and state = 'h'
+    limit $3
+  ) as held
+  group by resource`,
+);
+/**
+ * How many current records of the property $2 in the bucket $1 carry each of the labels $3. Reads the property's records, so
+ * it is asked only where there is such a label.
+ */
+const readLabelUse = namedStatement(
+  "read-label-use",
+  `select resource, status as label, count(*)::integer as records
+  from bellhop_state.current_record
+  where bucket = $1 and property_id = $2 and resource in ('r', 'g') and status = any ($3::text[])
+  group by resource, status
+  order by resource, count(*) desc, status`,
+);
 const READ_LOG_WRITERS = {
   name: "read-unretired-log-writers",
   text: "select log_writer_id::text as log_writer_id, clock_timestamp() as now from bellhop.log_writer where retired_at is null",

@@ -5,6 +5,7 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
+import { readSegmentProgress } from "./packed-books.ts";
 import type { InsightProperty } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
@@ -21,7 +22,6 @@ const writeSegmentProgress = namedStatement(
   on conflict (bucket, property_id) do update set received_up_to = excluded.received_up_to
   where packed.received_up_to < excluded.received_up_to`,
 );
-const readSegmentProgress = readStatement(new URL("./sql/read-segment-progress.sql", import.meta.url));
 
 /** What was received since then is read as rows: of a hotel's day some hundred entries. */
 const PACK_MS = 600_000;

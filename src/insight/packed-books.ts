@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
 import { copyValuesOut } from "../platform/db/copy.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
 import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
@@ -221,7 +221,11 @@ export interface BooksRow extends BooksPlace {
   readonly blocks: string;
 }
 
-const readSegmentProgress = readStatement(new URL("./sql/read-segment-progress.sql", import.meta.url));
+/** Up to which receipt the property $2 is packed. */
+export const readSegmentProgress = namedStatement(
+  "read-segment-progress",
+  `select received_up_to::text as received_up_to from bellhop_state.ledger_segment_progress where bucket = $1 and property_id = $2`,
+);
 /** The segments of the property $2 with entries that may have a night from $3 to $4: an index scan of the primary key. */
 const READ_SEGMENTS = namedStatement(
   "read-segments",

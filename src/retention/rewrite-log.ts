@@ -5,11 +5,29 @@ import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } fro
 import { LeaseStatements } from "../apply/lease-statements.ts";
 import type { BodyLayout, StoredBody } from "../ingest/log/body-layout.ts";
 import { openLayout } from "../ingest/log/open-layout.ts";
-import { type RecordRewrite, rewriteBody, type StoredRecord } from "../ingest/log/rewrite-body.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import {
+  type RecordRewrite,
+  replaceBody,
+  rewriteBody,
+  type StoredRecord,
+} from "../ingest/log/rewrite-body.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
-const findLogWriters = readStatement(new URL("./sql/find-log-writers-of-bucket.sql", import.meta.url));
+/** The log writers that have something in a bucket: from one to the next along the log's key, as there may be thousands of rows of each. */
+const findLogWriters = namedStatement(
+  "find-log-writers-of-bucket",
+  `with recursive found (log_writer_id) as (
+    (select log_writer_id from bellhop.accept_log where bucket = $1 order by log_writer_id limit 1)
+    union all
+    select (
+      select log.log_writer_id from bellhop.accept_log as log
+      where log.bucket = $1 and log.log_writer_id > found.log_writer_id order by log.log_writer_id limit 1
+    )
+    from found where found.log_writer_id is not null
+  )
+  select log_writer_id::text as log_writer_id from found where log_writer_id is not null order by found.log_writer_id`,
+);
 /** A full batch is 64 MiB at most, a stored one a tenth of that. */
 const PARTS_AT_ONCE = 16;
 
@@ -94,7 +112,6 @@ const lockPart = namedStatement(
   where bucket = $1 and log_writer_id = $2 and request_id = $3 and layout is not null and body is not null
   for update`,
 );
-const replaceBody = readStatement(new URL("../apply/sql/replace-body.sql", import.meta.url));
 
 /** Which part of the log: its key there. */
 export interface PartKey {

@@ -1,4 +1,4 @@
-import { readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import {
   type ExpectedCadence,
@@ -8,7 +8,22 @@ import {
   type SettingName,
 } from "./setting-values.ts";
 
-const readStatementOfSettings = readStatement(new URL("./sql/read-settings.sql", import.meta.url));
+/**
+ * What is set of a client code and of one of its properties ($2), or of all of them where $2 is null, with the number that
+ * stands for it: one statement, so that the two belong together.
+ */
+const readStatementOfSettings = namedStatement(
+  "read-settings",
+  `select coalesce((select version from bellhop.settings_version where client_code = $1), 0) as version,
+    coalesce(
+      (
+        select json_agg(json_build_object('propertyCode', property_code, 'name', name, 'value', value))
+        from bellhop.property_setting
+        where client_code = $1 and (property_code is null or property_code = $2 or $2::text is null)
+      ),
+      '[]'
+    ) as settings`,
+);
 
 /** What holds for a property, whoever says so. */
 export interface PropertySettings {

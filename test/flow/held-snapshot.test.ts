@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
-import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { LeaseStatements } from "../../src/apply/lease-statements.ts";
+import { type LogPart, readBacklog, readBacklogStatement } from "../../src/apply/backlog.ts";
+import { LeaseStatements, readCounters } from "../../src/apply/lease-statements.ts";
 import { Leases } from "../../src/apply/leases.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/state-session.ts";
 import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
 import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
-import { readStatement } from "../../src/platform/db/statement.ts";
+import { readStatement, type Statement } from "../../src/platform/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const TRANSACTIONS = 1_500;
@@ -55,8 +55,7 @@ describe("while a snapshot is held", () => {
   });
 
   /** How many rows, those that are no more among them, a statement looks at in the tables whose rows move. */
-  async function fetchesOf(file: string, values: readonly unknown[]): Promise<number[]> {
-    const { text } = readStatement(new URL(`../../src/apply/sql/${file}`, import.meta.url));
+  async function fetchesOf({ text }: Statement, values: readonly unknown[]): Promise<number[]> {
     const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
       `explain (analyze, format json) ${text}`,
       [...values],
@@ -85,8 +84,8 @@ describe("while a snapshot is held", () => {
     };
     for (let at = 0; at < TRANSACTIONS; at += 1) await transaction(at);
     const looked = {
-      backlog: await fetchesOf("read-backlog.sql", [[5], 10, 1_000, 1_000_000, 10_000, 200]),
-      counters: await fetchesOf("read-change-counters.sql", [[5]]),
+      backlog: await fetchesOf(readBacklogStatement, [[5], 10, 1_000, 1_000_000, 10_000, 200]),
+      counters: await fetchesOf(readCounters, [[5]]),
     };
     for (const [what, fetches] of Object.entries(looked)) {
       assert.ok(fetches.length > 0 && fetches.every((count) => count <= FETCHES_MAX), `${what}: ${fetches}`);

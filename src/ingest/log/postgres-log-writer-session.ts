@@ -74,7 +74,23 @@ async function answered<Result>(ask: () => Promise<Result>, client: pg.ClientBas
   return answer;
 }
 
-const registerLogWriter = readStatement(new URL("./sql/register-log-writer.sql", import.meta.url));
+/**
+ * A log writer is born with its connection. The newest id of the log is its floor: it never stamps at or below it.
+ * $1: whether it is for batches of backfills, which appliers read after the others.
+ */
+const registerLogWriter = namedStatement(
+  "register-log-writer",
+  `with born as (
+    insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
+    select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
+    returning log_writer_id
+  )
+  select
+    log_writer_id::text,
+    (select request_id from bellhop.accept_log order by request_id desc limit 1) as floor,
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms
+  from born`,
+);
 const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
 /** As register-log writer; the newest id, which lies on the workers, has been asked for before, in the same transaction. */
 const registerLogWriterDistributed = namedStatement(
@@ -88,7 +104,13 @@ const readPromise = namedStatement(
   "read-promise",
   "select promised::text as promised from bellhop.closed_timestamp",
 );
-const readIdempotencyKeys = readStatement(new URL("./sql/read-idempotency-keys.sql", import.meta.url));
+/** Who holds the keys that a flush could not claim. */
+const readIdempotencyKeys = namedStatement(
+  "read-idempotency-keys",
+  `select held.client_id, held.key, held.request_id, encode(held.fingerprint, 'hex') as fingerprint
+  from json_to_recordset($1::json) as wanted (client_id text, key text)
+  join bellhop.idempotency_key held on held.client_id = wanted.client_id and held.key = wanted.key`,
+);
 
 /** Advisory lock held while a log writer is born, so that floors are taken one after another. */
 const LOG_WRITER_BIRTH_LOCK = 7_302_003;

@@ -1,6 +1,14 @@
+import { namedStatement } from "../../platform/db/statement.ts";
 import { type BodyLayout, packBody, type RecordSlice, type StoredBody } from "./body-layout.ts";
 import { openLayout, sealAsBefore } from "./open-layout.ts";
 import type { PartName } from "./stored-part.ts";
+
+/** Writes the records of one part of the log anew, at the same places. */
+export const replaceBody = namedStatement(
+  "replace-body",
+  `update bellhop.accept_log set layout = $4, body = $5
+  where bucket = $1 and log_writer_id = $2 and request_id = $3`,
+);
 
 /**
  * What becomes of one record of a stored body: it stays, it goes (its place stays, without bytes), or other bytes take its

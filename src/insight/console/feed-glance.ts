@@ -3,10 +3,26 @@ import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#cont
 import type { FeedGlance } from "../../console/answers.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
-import { readStatement } from "../../platform/db/statement.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
 import { settingsOfClient } from "../../settings/property-settings.ts";
 
-const readArrivals = readStatement(new URL("./sql/read-newest-arrivals.sql", import.meta.url));
+/**
+ * When the newest batch of each resource that is applied came, of each property $2 in its bucket $1.
+ * Plan: for each property and resource a backward scan of one row of feed_arrival's primary key.
+ */
+const readArrivals = namedStatement(
+  "read-newest-arrivals",
+  `select wanted.property_id as "propertyId", resource.letter as resource, arrival.last_request_id as "requestId"
+  from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+  cross join unnest('{i,r,g}'::"char"[]) as resource (letter)
+  cross join lateral (
+    select t.last_request_id
+    from bellhop.feed_arrival as t
+    where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = resource.letter /* and its bucket */
+    order by t.last_request_id desc
+    limit 1
+  ) as arrival`,
+);
 const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;

@@ -3,7 +3,7 @@ import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/
 import { type Asked, query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { countUnownedBuckets } from "../../platform/db/presence.ts";
-import { readStatement } from "../../platform/db/statement.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";
 import { settingNamed } from "../../settings/setting-values.ts";
@@ -89,16 +89,50 @@ export function createSurveyMetrics(): SurveyMetrics {
   };
 }
 
-const statement = (name: string) => readStatement(new URL(`./sql/survey-${name}.sql`, import.meta.url));
-const LOG_WRITERS = statement("log-writers");
-const BACKLOG = statement("backlog");
-const QUARANTINE = statement("quarantine");
-const TRANSACTIONS = statement("transactions");
-const SIZES = statement("sizes");
-const RETENTION = statement("retention");
-const CHECKPOINT = statement("checkpoint");
-const WAL_FILES = statement("wal-files");
-const FEEDS = statement("feeds");
+/** Log writers that are not retired, one row each: open ones, and sealed ones that are not applied to their end. */
+const LOG_WRITERS = namedStatement(
+  "survey-log-writers",
+  `select log_writer_id::text as log_writer_id, sealed_at is not null as is_sealed from bellhop.log_writer where retired_at is null`,
+);
+const BACKLOG = readStatement(new URL("./sql/survey-backlog.sql", import.meta.url));
+/** Quarantined records, $1 at most: an index scan. (Citus gathers no rows without a column.) */
+const QUARANTINE = namedStatement(
+  "survey-quarantine",
+  `select count(*)::integer as held from (select 1 from bellhop.quarantine where state = 'h' limit $1) as record`,
+);
+/** The age of this database's longest transaction: nothing that was replaced since can be vacuumed. */
+const TRANSACTIONS = namedStatement(
+  "survey-transactions",
+  `select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 as oldest_seconds
+  from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`,
+);
+/** Bytes of the database and of its log with indexes and partitions. */
+const SIZES = namedStatement(
+  "survey-sizes",
+  `select pg_database_size(current_database())::float8 as database_bytes,
+    count(partition.inhrelid)::integer as log_partitions,
+    coalesce(sum(pg_total_relation_size(partition.inhrelid)), 0)::float8 as log_bytes
+  from pg_inherits as partition
+  where partition.inhparent = 'bellhop.accept_log'::regclass`,
+);
+/** How far back everything is known of each kind that retention has expired something of. */
+const RETENTION = namedStatement(
+  "survey-retention",
+  `select kind, extract(epoch from clock_timestamp() - min(known_from))::float8 as kept_seconds
+  from bellhop.retention_horizon group by kind`,
+);
+/** Bytes of the write-ahead log that a recovery from now would read. Some hosts revoke the function. */
+const CHECKPOINT = namedStatement(
+  "survey-checkpoint",
+  `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as bytes from pg_control_checkpoint()`,
+);
+/** Bytes of the files of the write-ahead log. For members of pg_monitor. */
+const WAL_FILES = namedStatement(
+  "survey-wal-files",
+  `select coalesce(sum(size), 0)::float8 as bytes from pg_ls_waldir()`,
+);
+const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
 
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
 const HELD_MAX = 100_000;

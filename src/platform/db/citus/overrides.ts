@@ -63,5 +63,15 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   // A row of a worker is not looked up for each row of the coordinator.
   "survey-feeds": file("survey-feeds"),
   // The sizes of the coordinator and its workers together.
-  "survey-sizes": file("survey-sizes"),
+  "survey-sizes": [
+    `select
+      (
+        select sum(result::float8)
+        from run_command_on_all_nodes('select pg_database_size(current_database())')
+      ) as database_bytes,
+      count(partition.inhrelid)::integer as log_partitions,
+      coalesce(sum(citus_total_relation_size(partition.inhrelid)), 0)::float8 as log_bytes
+    from pg_inherits as partition
+    where partition.inhparent = 'bellhop.accept_log'::regclass`,
+  ],
 };

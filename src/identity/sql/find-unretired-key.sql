@@ -1,1 +1,0 @@
-select kid from bellhop.signing_key where remove_at is null limit 1
