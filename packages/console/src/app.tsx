@@ -1,19 +1,14 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type AroundNavHandler, Route, Router, Switch } from "wouter";
-import { useSession } from "./data/queries.ts";
-import { queries } from "./data/query-client.ts";
+import { queries, useSession } from "./data/queries.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
-import { BackfillPage } from "./pages/backfill.tsx";
-import { BackfillsPage } from "./pages/backfills.tsx";
+import { BackfillPage, BackfillsPage } from "./pages/backfills.tsx";
 import { ClientPage } from "./pages/client.tsx";
-import { ClientsPage } from "./pages/clients.tsx";
-import { HeldRecordPage } from "./pages/held-record.tsx";
+import { ClientsPage, NewClientPage } from "./pages/clients.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { IntakePage } from "./pages/intake.tsx";
 import { LogInPage } from "./pages/log-in.tsx";
-import { NewClientPage } from "./pages/new-client.tsx";
-import { NotFoundPage } from "./pages/not-found.tsx";
 import { PropertiesPage } from "./pages/properties.tsx";
 import { BlocksPage } from "./pages/property/blocks.tsx";
 import { CalendarPage } from "./pages/property/calendar.tsx";
@@ -21,15 +16,14 @@ import { OnTheBooksPage } from "./pages/property/on-the-books.tsx";
 import { PacePage } from "./pages/property/pace.tsx";
 import { PickupPage } from "./pages/property/pickup.tsx";
 import { ReconciliationPage } from "./pages/property/reconciliation.tsx";
-import { QuarantinePage } from "./pages/quarantine.tsx";
-import { RecordPage } from "./pages/record.tsx";
-import { RequestPage } from "./pages/request.tsx";
+import { HeldRecordPage, QuarantinePage } from "./pages/quarantine.tsx";
+import { RecordPage, RequestPage } from "./pages/request.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { SettingsPage } from "./pages/settings.tsx";
-import { WebhookPage } from "./pages/webhook.tsx";
-import { WebhooksPage } from "./pages/webhooks.tsx";
-import { ToastProvider } from "./parts/deed.tsx";
-import { Failure, Waiting } from "./parts/states.tsx";
+import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
+import { LinkButton } from "./parts/button.tsx";
+import { ToastProvider } from "./parts/dialog.tsx";
+import { Empty, Failure, Page, Waiting } from "./parts/page.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 /** A link to the open page adds no entry to the history. */
@@ -97,5 +91,15 @@ function Pages() {
       <Route path="/account" component={AccountPage} />
       <Route component={NotFoundPage} />
     </Switch>
+  );
+}
+
+function NotFoundPage() {
+  return (
+    <Page title="No such page">
+      <Empty title="There is nothing at this address" actions={<LinkButton to="/">Live intake</LinkButton>}>
+        The link may be cut short or of another version of the console.
+      </Empty>
+    </Page>
   );
 }

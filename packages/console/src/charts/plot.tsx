@@ -1,9 +1,7 @@
-import { type KeyboardEvent, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { ChartProps } from "./chart-props.ts";
-import { readInk, useThemeTurn } from "./ink.ts";
-import { inDrawingOrder, plotOptions } from "./plot-options.ts";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { ChartProps, Series } from "./chart.tsx";
 
 export interface PlotProps extends ChartProps {
   readonly height: number;
@@ -90,4 +88,171 @@ function wordsAt({ x, writeX, series }: PlotProps, place: number): string {
     return `${name} ${value === null || value === undefined ? "not known" : write(value, place)}`;
   });
   return `${writeX(at)}: ${values.join(", ")}`;
+}
+
+/** Room for a mark of the x axis, in pixels. */
+const TICK_ROOM = 58;
+const bars = uPlot.paths.bars?.({ size: [0.72, 26], radius: 0.12 });
+/** Before wider ones of the past, which show at both sides. */
+const narrowBars = uPlot.paths.bars?.({ size: [0.46, 18], radius: 0.12 });
+const pastBars = uPlot.paths.bars?.({ size: [0.8, 30], radius: 0.08 });
+
+/** A level for each place, as wide as the place: without a slope between places, and all of the first and the last. */
+const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
+  const stroke = new Path2D();
+  const half = Math.abs(plot.valToPos(1, "x", true) - plot.valToPos(0, "x", true)) / 2;
+  for (let place = first; place <= last; place += 1) {
+    const value = plot.data[index]?.[place];
+    const x = plot.data[0][place];
+    if (value === null || value === undefined || x === undefined) continue;
+    const across = plot.valToPos(x, "x", true);
+    const height = plot.valToPos(value, "y", true);
+    stroke.moveTo(across - half, height);
+    stroke.lineTo(across + half, height);
+  }
+  return { stroke };
+};
+
+/** What is behind comes first. */
+function inDrawingOrder(series: readonly Series[]): readonly Series[] {
+  return series.toSorted((a, b) => Number(b.kind === "past-bars") - Number(a.kind === "past-bars"));
+}
+
+/** How uPlot is to draw a chart of ours. */
+function plotOptions(
+  props: ChartProps,
+  ink: Ink,
+  size: { readonly width: number; readonly height: number },
+  onPoint: (place: number | null) => void,
+): uPlot.Options {
+  const hasBars = props.series.some(({ kind }) => kind === "bars");
+  const hasPastBars = props.series.some(({ kind }) => kind === "past-bars");
+  const margin = hasBars ? 0.6 : 0;
+  return {
+    ...size,
+    padding: [10, 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2 } },
+    scales: {
+      x: {
+        time: false,
+        dir: props.backwards === true ? -1 : 1,
+        range: (_plot, min, max) => [(min ?? 0) - margin, (max ?? 1) + margin],
+      },
+      y: { range: (_plot, min, max) => [Math.min(0, min ?? 0), Math.max(1, max ?? 1) * 1.06] },
+    },
+    axes: [
+      {
+        stroke: ink.muted,
+        font: ink.font,
+        size: 30,
+        gap: 6,
+        grid: { show: false },
+        ticks: { stroke: ink.line, width: 1, size: 4 },
+        splits: (plot, _axis, min, max) => thinOut(props, plot.width - 60, min, max),
+        values: (_plot, splits) => splits.map((x) => props.writeTick(x)),
+      },
+      {
+        stroke: ink.muted,
+        font: ink.font,
+        size: 48,
+        gap: 6,
+        grid: { stroke: ink.line, width: 1 },
+        ticks: { show: false },
+        values: (_plot, splits) => splits.map(writeMark),
+      },
+    ],
+    series: [{}, ...inDrawingOrder(props.series).map((series) => seriesOptions(series, ink, hasPastBars))],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
+  };
+}
+
+const thousands = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A mark of the y axis: nothing for parts of one, `12,000` as it is, `1.2M` where there is no room. */
+function writeMark(y: number): string {
+  if (!Number.isInteger(y)) return "";
+  return Math.abs(y) < 100_000 ? y.toLocaleString("en-GB") : thousands.format(y);
+}
+
+function seriesOptions({ name, kind }: Series, ink: Ink, beforePast: boolean): uPlot.Series {
+  const line = { label: name, points: { show: false } };
+  const along = (paths: uPlot.Series.PathBuilder | undefined) => (paths === undefined ? {} : { paths });
+  if (kind === "bars")
+    return {
+      ...line,
+      stroke: ink.accent,
+      fill: ink.accent,
+      width: 0,
+      ...along(beforePast ? narrowBars : bars),
+    };
+  if (kind === "past-bars")
+    return { ...line, stroke: ink.lineStrong, fill: ink.line, width: 1, ...along(pastBars) };
+  if (kind === "past") return { ...line, stroke: ink.lineStrong, width: 1.5, dash: [5, 4] };
+  if (kind === "ceiling") return { ...line, stroke: ink.lineStrong, width: 1, ...along(levels) };
+  return { ...line, stroke: ink.accent, width: 2, fill: ink.accentSoft };
+}
+
+/** The marks that have room, from the left; the first and the last are worth most. */
+function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, max: number): number[] {
+  const within = ticks.filter((x) => x >= min && x <= max);
+  const ordered = backwards === true ? within.toSorted((a, b) => a - b) : within;
+  const pixels = (x: number) => ((x - min) / Math.max(max - min, 1)) * width;
+  const kept: number[] = [];
+  for (const x of ordered) {
+    const before = kept.at(-1);
+    if (before === undefined || pixels(x) - pixels(before) >= TICK_ROOM) kept.push(x);
+  }
+  return kept;
+}
+
+/** Colours of the design system as a canvas needs them: computed, in the theme that holds. */
+interface Ink {
+  readonly accent: string;
+  readonly accentSoft: string;
+  readonly text: string;
+  readonly muted: string;
+  readonly line: string;
+  readonly lineStrong: string;
+  readonly surface: string;
+  readonly font: string;
+}
+
+/** Reads the tokens where `element` stands. */
+function readInk(element: HTMLElement): Ink {
+  const probe = document.createElement("span");
+  element.append(probe);
+  const colour = (token: string) => {
+    probe.style.color = `var(${token})`;
+    return getComputedStyle(probe).color;
+  };
+  const ink = {
+    accent: colour("--accent"),
+    accentSoft: colour("--accent-soft"),
+    text: colour("--text"),
+    muted: colour("--text-muted"),
+    line: colour("--line"),
+    lineStrong: colour("--line-control"),
+    surface: colour("--surface"),
+    font: `12px ${getComputedStyle(probe).fontFamily}`,
+  };
+  probe.remove();
+  return ink;
+}
+
+/** A number that is another one whenever the theme changes, by choice or by the system. */
+function useThemeTurn(): number {
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const next = () => setTurn((before) => before + 1);
+    const observer = new MutationObserver(next);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", next);
+    return () => {
+      observer.disconnect();
+      system.removeEventListener("change", next);
+    };
+  }, []);
+  return turn;
 }

@@ -1,7 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { writeCount, writeMany, writeMoney, writeShare, writeShort, writeSigned } from "./format.ts";
-import { addMoney, subtractMoney } from "./money.ts";
+import {
+  addDays,
+  addMoney,
+  datesBetween,
+  daysBetween,
+  isAskedDate,
+  isStayDate,
+  readGrants,
+  subtractMoney,
+  weekdayOf,
+  writeCount,
+  writeDate,
+  writeMany,
+  writeMoney,
+  writeMonth,
+  writeShare,
+  writeShort,
+  writeSigned,
+} from "./format.ts";
 
 describe("figures in the console", () => {
   test("money stays the decimal text that it was, however large", () => {
@@ -36,5 +53,52 @@ describe("figures in the console", () => {
     assert.equal(writeShare("0.8533"), "85.3 %");
     assert.equal(writeMany(1, "property", "properties"), "1 property");
     assert.equal(writeMany(1200, "night"), "1,200 nights");
+  });
+});
+
+describe("stay dates in the console", () => {
+  test("are days of the calendar, whatever the time zone of the machine", () => {
+    const before = process.env["TZ"];
+    for (const zone of ["Pacific/Kiritimati", "Pacific/Pago_Pago", "America/Sao_Paulo", "UTC"]) {
+      process.env["TZ"] = zone;
+      assert.equal(addDays("2026-10-24", 2), "2026-10-26", zone);
+      assert.equal(addDays("2026-03-01", -1), "2026-02-28", zone);
+      assert.equal(writeDate("2026-03-14"), "Sat 14 Mar 2026", zone);
+      assert.equal(weekdayOf("2026-03-16"), 0, zone);
+    }
+    if (before === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = before;
+  });
+
+  test("are not asked for while their year is being typed", () => {
+    for (const typed of ["0002-03-14", "0202-03-14", "2026-02-30"]) assert.equal(isAskedDate(typed), false);
+    assert.equal(isAskedDate("2026-03-14"), true);
+  });
+
+  test("span years and leap days, both ends included", () => {
+    assert.equal(
+      datesBetween("2028-02-27", "2028-03-01").join(" "),
+      "2028-02-27 2028-02-28 2028-02-29 2028-03-01",
+    );
+    assert.equal(daysBetween("2026-12-31", "2027-01-01"), 1);
+    assert.deepEqual(datesBetween("2026-01-02", "2026-01-01"), []);
+    assert.equal(writeMonth("2026-11-01"), "November 2026");
+  });
+
+  test("are real days only", () => {
+    for (const text of ["2026-02-29", "2026-13-01", "26-01-01", "2026-1-1", "", "2026-01-01T00:00:00Z"])
+      assert.equal(isStayDate(text), false, text);
+    assert.equal(isStayDate("2028-02-29"), true);
+  });
+});
+
+test("grants are typed one a line, and a line that is none is told", () => {
+  assert.deepEqual(readGrants(" ACME/LON01 \n\nCHAIN/*\nACME/LON01\nLON\n*/X\n/Y\nA/B/C"), {
+    grants: [
+      { clientCode: "ACME", propertyCode: "LON01" },
+      { clientCode: "CHAIN", propertyCode: "*" },
+      { clientCode: "A", propertyCode: "B/C" },
+    ],
+    wrong: ["LON", "*/X", "/Y"],
   });
 });

@@ -1,8 +1,65 @@
+import type { Grant, PropertyCodes, Resource } from "../contract.ts";
+
+/**
+ * Stay dates are days of the calendar, never instants: all arithmetic is on YYYY-MM-DD by UTC days, and no time zone has a say.
+ */
+const DAY_MS = 86_400_000;
+
+function daysOf(date: string): number {
+  return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
+}
+
+function dateOf(days: number): string {
+  return new Date(days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Whether a text is a real day, written YYYY-MM-DD. */
+export function isStayDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const days = daysOf(text);
+  return Number.isFinite(days) && dateOf(days) === text;
+}
+
+/** Whether a date may be asked for: a year that is being typed begins as 0002. */
+export function isAskedDate(text: string): boolean {
+  return isStayDate(text) && text >= "1900";
+}
+
+/** So many days later (earlier, where negative). */
+export function addDays(date: string, days: number): string {
+  return dateOf(daysOf(date) + days);
+}
+
+/** Days from one date to another: 0 on the same, negative backwards. */
+export function daysBetween(from: string, to: string): number {
+  return daysOf(to) - daysOf(from);
+}
+
+/** Every date from..to, `to` included. */
+export function datesBetween(from: string, to: string): string[] {
+  const count = daysBetween(from, to) + 1;
+  return Array.from({ length: Math.max(count, 0) }, (_, day) => addDays(from, day));
+}
+
+/** 0 is Monday, 6 is Sunday. */
+export function weekdayOf(date: string): number {
+  return (new Date(daysOf(date) * DAY_MS).getUTCDay() + 6) % 7;
+}
+
+export function isWeekend(date: string): boolean {
+  return weekdayOf(date) >= 4 && weekdayOf(date) <= 5;
+}
+
+/** Today where the operator sits: only a default for the range that is shown first. */
+export function today(now = new Date()): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}
+
 /**
  * How values are written: digits in groups, a real minus, no exact value rounded. Instants are UTC, as in answers, logs and the
  * command line.
  */
-import { weekdayOf } from "./stay-date.ts";
 
 const counts = new Intl.NumberFormat("en-GB");
 
@@ -121,4 +178,59 @@ export function writeValue(json: string): string {
   } catch {
     return json;
   }
+}
+
+/** Decimal texts added up, exactly: `0.1` and `0.2` are `0.3`. Nothing of nothing is `0`. */
+export function addMoney(texts: readonly string[]): string {
+  const places = Math.max(0, ...texts.map((text) => text.split(".")[1]?.length ?? 0));
+  const sum = texts.reduce((total, text) => {
+    const [whole = "0", fraction = ""] = text.split(".");
+    return total + BigInt(whole + fraction.padEnd(places, "0"));
+  }, 0n);
+  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, "0");
+  const end = digits.length - places;
+  return `${sum < 0n ? "-" : ""}${digits.slice(0, end)}${places === 0 ? "" : `.${digits.slice(end)}`}`;
+}
+
+/** One decimal text less another, exactly. */
+export function subtractMoney(from: string, less: string): string {
+  return addMoney([from, less.startsWith("-") ? less.slice(1) : `-${less}`]);
+}
+
+/** A page of a property: codes may hold anything, so they stand in the query. */
+export function propertyPath(
+  page: string,
+  { clientCode, propertyCode }: PropertyCodes,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  return `${page}?${new URLSearchParams({ clientCode, propertyCode, ...more })}`;
+}
+
+/** The history of one record. */
+export function historyPath(codes: PropertyCodes, resource: Resource, key: string): string {
+  return propertyPath("/history", codes, { resource, key });
+}
+
+/** `ACME/LON01`, `ACME/*` */
+export function writeGrant({ clientCode, propertyCode }: Grant): string {
+  return `${clientCode}/${propertyCode}`;
+}
+
+/** Grants as they are typed, one a line, and the lines that are none. */
+export function readGrants(text: string): {
+  readonly grants: readonly Grant[];
+  readonly wrong: readonly string[];
+} {
+  const lines = text.split("\n").map((line) => line.trim());
+  const grants: Grant[] = [];
+  const wrong: string[] = [];
+  for (const line of new Set(lines.filter((each) => each !== ""))) {
+    const slash = line.indexOf("/");
+    const clientCode = line.slice(0, slash).trim();
+    const propertyCode = line.slice(slash + 1).trim();
+    if (slash > 0 && clientCode !== "" && clientCode !== "*" && propertyCode !== "")
+      grants.push({ clientCode, propertyCode });
+    else wrong.push(line);
+  }
+  return { grants, wrong };
 }

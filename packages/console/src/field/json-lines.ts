@@ -1,5 +1,5 @@
 /** One line of a JSON text that is laid out: a value, or the beginning or end of an object or array. */
-export interface JsonLine {
+interface JsonLine {
   /** Where it begins in the text. */
   readonly at: number;
   readonly depth: number;

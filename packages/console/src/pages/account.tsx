@@ -1,10 +1,9 @@
 import { type FormEvent, useState } from "react";
 import { changePassword, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
-import { useDeed } from "../parts/deed.tsx";
+import { useDeed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
-import { Page } from "../parts/page.tsx";
-import { Failure } from "../parts/states.tsx";
+import { Failure, Page } from "../parts/page.tsx";
 
 /** The operator's own password. */
 export function AccountPage() {

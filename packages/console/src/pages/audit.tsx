@@ -1,9 +1,8 @@
 import { Link } from "wouter";
 import type { AuditItem, PageOf } from "../contract.ts";
 import { AddressFilter } from "../parts/field.tsx";
-import { ListPage, useList } from "../parts/list.tsx";
-import { Empty } from "../parts/states.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/page.tsx";
 import { Instant, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 

@@ -1,10 +1,21 @@
+import { useState } from "react";
 import { Link } from "wouter";
-import type { BackfillListItem, PageOf } from "../contract.ts";
-import { AddressSelect } from "../parts/field.tsx";
-import { ListPage, useList } from "../parts/list.tsx";
-import { Empty } from "../parts/states.tsx";
-import type { Column } from "../parts/table.tsx";
-import { Badge, Instant, Word } from "../parts/values.tsx";
+import type {
+  BackfillAnswer,
+  BackfillGap,
+  BackfillListItem,
+  BackfillResource,
+  BackfillSignature,
+  PageOf,
+} from "../contract.ts";
+import { tell, useAnswer } from "../data/queries.ts";
+import { writeCount, writeMany } from "../field/format.ts";
+import { Button } from "../parts/button.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
+import { AddressSelect, AreaField } from "../parts/field.tsx";
+import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
+import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
+import { Badge, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const COLUMNS: readonly Column<BackfillListItem>[] = [
@@ -59,5 +70,248 @@ export function BackfillsPage() {
         )
       }
     />
+  );
+}
+
+const RENEWED_MS = 3_000;
+
+const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
+  { head: "Resource", lead: true, cell: ({ resource }) => resource },
+  { head: "Dates", cell: ({ from, to }) => <span className="nowrap">{`${from} – ${to}`}</span> },
+  { head: "Expected", end: true, cell: ({ expectedRecords }) => orDash(expectedRecords, writeCount) },
+  { head: "Distinct", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
+  {
+    head: "Dates covered",
+    end: true,
+    cell: ({ datesCovered, datesNamed }) =>
+      datesNamed === null || datesCovered === null
+        ? ""
+        : `${writeCount(datesCovered)} of ${writeCount(datesNamed)}`,
+  },
+  { head: "Batches", end: true, cell: ({ batches }) => writeCount(batches) },
+  { head: "Records", end: true, cell: ({ counts }) => writeCount(counts.records) },
+  { head: "Duplicate", end: true, cell: ({ counts }) => writeCount(counts.duplicate) },
+  {
+    head: "Failed",
+    end: true,
+    cell: ({ counts }) => writeCount(counts.rejected + counts.quarantined + counts.discarded),
+  },
+  { head: "Being applied", end: true, cell: ({ counts }) => writeCount(counts.pending) },
+];
+
+/** One backfill: how far it has come, what is missing, and the signatures. */
+export function BackfillPage({ params }: { readonly params: { readonly backfillId: string } }) {
+  const { backfillId } = params;
+  const [deed, setDeed] = useState<BackfillDeed>();
+  const asked = useAnswer<BackfillAnswer>(`backfills/${backfillId}`, {
+    againMs: (backfill) => (backfill?.state === "open" ? RENEWED_MS : undefined),
+  });
+  const answer = asked.data;
+  return (
+    <Page
+      title={answer === undefined ? "Backfill" : `${answer.clientCode} / ${answer.propertyCode}`}
+      crumbs={[{ to: "/backfills", text: "Backfills" }]}
+      actions={answer === undefined ? undefined : <Actions answer={answer} onChoose={setDeed} />}
+    >
+      <Answered asked={asked} lines={10}>
+        {(told) => <Told told={told} />}
+      </Answered>
+      {deed === undefined || answer === undefined ? null : (
+        <BackfillDialog
+          deed={deed}
+          backfillId={backfillId}
+          hash={answer.statementHash ?? ""}
+          onClose={() => setDeed(undefined)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Actions({
+  answer,
+  onChoose,
+}: {
+  readonly answer: BackfillAnswer;
+  readonly onChoose: (deed: BackfillDeed) => void;
+}) {
+  if (answer.state === "open")
+    return (
+      <Button kind="danger" onClick={() => onChoose("abandon")}>
+        Abandon …
+      </Button>
+    );
+  const isToBeSigned =
+    answer.state === "closed" &&
+    answer.reproduced === true &&
+    !answer.signatures.some(({ side }) => side === "operator");
+  return isToBeSigned ? (
+    <Button kind="main" onClick={() => onChoose("sign")}>
+      Sign …
+    </Button>
+  ) : null;
+}
+
+function Told({ told }: { readonly told: BackfillAnswer }) {
+  const { state, statementHash, signatures, reproduced, lateBatches } = told;
+  const signed = (by: BackfillSignature["side"]) => {
+    const signature = signatures.find(({ side }) => side === by);
+    return signature && <Signed by={signature} />;
+  };
+  return (
+    <>
+      {reproduced === false ? (
+        <Notice tone="bad" title="The log no longer gives the signed statement">
+          You cannot sign it: the statement or the log was changed.
+        </Notice>
+      ) : null}
+      <Facts
+        facts={{
+          State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
+          Opened: <Instant at={told.openedAt} />,
+          Ended: told.endedAt && <Instant at={told.endedAt} />,
+          Client: <Link to={`/clients/${told.clientId}`}>{told.clientId}</Link>,
+          Note: told.note,
+          "Waiting to be applied": writeMany(told.waitingBatches, "batch", "batches"),
+          "Came too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
+          Abandoned: told.abandonedBy && `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`,
+          "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,
+          "Signed by the partner": signed("partner"),
+          "Signed by the operator": signed("operator"),
+        }}
+      />
+      <Section title={state === "closed" ? "Counts of the statement" : "Received so far"}>
+        <Table
+          caption="Received records, by resource"
+          columns={RESOURCE_COLUMNS}
+          rows={told.resources}
+          keyOf={({ resource }) => resource}
+        />
+      </Section>
+      <BackfillGaps backfillId={told.backfillId} isOpen={state === "open"} />
+    </>
+  );
+}
+
+function Signed({ by: { signedBy, signedAt } }: { readonly by: BackfillSignature }) {
+  return (
+    <>
+      {signedBy}, <Instant at={signedAt} />
+    </>
+  );
+}
+
+type BackfillDeed = "sign" | "abandon";
+
+const WHY_CHARACTERS_MAX = 500;
+
+interface BackfillDialogProps {
+  readonly deed: BackfillDeed;
+  readonly backfillId: string;
+  /** Of the statement that is shown: no other is signed. */
+  readonly hash: string;
+  readonly onClose: () => void;
+}
+
+/** Asks before a statement is signed, or a backfill abandoned. */
+function BackfillDialog({ deed, backfillId, hash, onClose }: BackfillDialogProps) {
+  const [why, setWhy] = useState("");
+  const send = (body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
+  if (deed === "sign")
+    return (
+      <FormDialog
+        title="Sign this statement?"
+        text="You confirm its counts and its list of missing records. This cannot be undone."
+        button="Sign"
+        done="Both sides have signed the statement."
+        onSubmit={() => send({ hash })}
+        onClose={onClose}
+      >
+        <code className="small break">{hash}</code>
+      </FormDialog>
+    );
+  return (
+    <FormDialog
+      title="Abandon this backfill?"
+      text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
+      button="Abandon"
+      danger
+      done="The backfill is abandoned."
+      onSubmit={() => send({ why: why.trim() })}
+      onClose={onClose}
+    >
+      <AreaField
+        label="Reason"
+        hint="Kept in the audit with your name."
+        required
+        maxLength={WHY_CHARACTERS_MAX}
+        value={why}
+        onChange={setWhy}
+      />
+    </FormDialog>
+  );
+}
+
+const GAPS_RENEWED_MS = 10_000;
+
+const GAP_COLUMNS: readonly Column<BackfillGap>[] = [
+  { head: "What", lead: true, cell: (gap) => whatOf(gap) },
+  { head: "Resource", cell: ({ resource }) => resource },
+  { head: "Record", cell: (gap) => (gap.kind === "record-failed" ? <FailedLink gap={gap} /> : "") },
+  {
+    head: "Why",
+    prose: true,
+    cell: (gap) => (gap.kind === "record-failed" ? (gap.message ?? gap.code ?? "") : ""),
+  },
+];
+
+function whatOf(gap: BackfillGap): string {
+  if (gap.kind === "records-short")
+    return `${writeCount(gap.missing)} of ${writeCount(gap.expected)} expected records`;
+  if (gap.kind === "date-missing") return gap.date;
+  return gap.mended ? `${gap.outcome}, fixed since` : gap.outcome;
+}
+
+function FailedLink({ gap }: { readonly gap: Extract<BackfillGap, { kind: "record-failed" }> }) {
+  return <Link to={`/requests/${gap.requestId}/${gap.index}`}>{gap.key ?? `record ${gap.index}`}</Link>;
+}
+
+function keyOf(gap: BackfillGap): string {
+  if (gap.kind === "records-short") return gap.resource;
+  return gap.kind === "date-missing" ? gap.date : `${gap.requestId}/${gap.index}`;
+}
+
+interface BackfillGapsProps {
+  readonly backfillId: string;
+  readonly isOpen: boolean;
+}
+
+/** The dates and records that a backfill is missing, page by page. */
+function BackfillGaps({ backfillId, isOpen }: BackfillGapsProps) {
+  const asked = useList<PageOf<BackfillGap>>(
+    `backfills/${backfillId}/gaps`,
+    {},
+    { againMs: () => (isOpen ? GAPS_RENEWED_MS : undefined) },
+  );
+  const rows = () => [
+    ["resource", "gap", "what", "key"],
+    ...(asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
+  ];
+  return (
+    <Section title="Missing" aside={<ExportButton name="gaps" rows={rows} />}>
+      <List
+        asked={asked}
+        caption="Missing dates and records of this backfill"
+        columns={GAP_COLUMNS}
+        keyOf={keyOf}
+        noun={["gap"]}
+        empty={
+          <Empty title="Nothing is missing">
+            Every date is covered, and every expected record was applied.
+          </Empty>
+        }
+        lines={4}
+      />
+    </Section>
   );
 }

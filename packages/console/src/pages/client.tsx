@@ -1,17 +1,14 @@
 import { useState } from "react";
-import type { ClientAnswer, RotateSecretAnswer } from "../contract.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeCount } from "../field/format.ts";
+import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../contract.ts";
+import { tell, useAnswer } from "../data/queries.ts";
+import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { SecretDialog } from "../parts/dialog.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
-import { Answered, Notice } from "../parts/states.tsx";
-import { Copyable, Instant } from "../parts/values.tsx";
-import { EditClientDialog } from "./client/edit-client.tsx";
-import { Grants } from "./client/grants.tsx";
-import { RevokeDialog } from "./client/revoke-client.tsx";
-import { RotateDialog } from "./client/rotate-secret.tsx";
-import { Secrets } from "./client/secrets.tsx";
+import { FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { InputField, SelectField } from "../parts/field.tsx";
+import { Table } from "../parts/list.tsx";
+import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { Badge, Copyable, Instant } from "../parts/values.tsx";
+import { DaysField, GrantsField, LimitFields, readLimits, ScopeFields, typeLimits } from "./clients.tsx";
 
 type Doing = "rotate" | "edit" | "revoke";
 
@@ -103,5 +100,238 @@ function Client({ client }: { readonly client: ClientAnswer }) {
       <Secrets client={client} />
       <Grants client={client} />
     </>
+  );
+}
+
+interface EditClientDialogProps {
+  readonly client: ClientAnswer;
+  readonly onClose: () => void;
+}
+
+/** Name, scopes and limits. */
+function EditClientDialog({ client, onClose }: EditClientDialogProps) {
+  const [name, setName] = useState(client.name);
+  const [scopes, setScopes] = useState(client.scopes);
+  const [limits, setLimits] = useState(() => typeLimits(client));
+  return (
+    <FormDialog
+      title={`Edit ${client.name}`}
+      button="Save"
+      done="The client is changed. The change applies at once, also to tokens already issued."
+      onSubmit={() => tell(`clients/${client.clientId}/update`, { name, scopes, ...readLimits(limits) })}
+      onClose={onClose}
+    >
+      <InputField label="Name" required maxLength={128} value={name} onChange={setName} />
+      <ScopeFields known={client.knownScopes} chosen={scopes} onChange={setScopes} />
+      <LimitFields limits={limits} defaults={client.defaults} onChange={setLimits} />
+    </FormDialog>
+  );
+}
+
+/** The hotels that a client may push and read. */
+function Grants({ client }: { readonly client: ClientAnswer }) {
+  const [adding, setAdding] = useState(false);
+  const deed = useDeed();
+  const isLive = client.revokedAt === null;
+  const update = (body: object) => tell<ClientAnswer>(`clients/${client.clientId}/update`, body);
+  const remove = (grant: Grant) =>
+    deed.run(() => update({ removeGrants: [grant] }), `The grant ${writeGrant(grant)} is removed.`);
+  return (
+    <Section
+      title="Grants"
+      aside={isLive ? <Button onClick={() => setAdding(true)}>Add grants …</Button> : undefined}
+    >
+      <Failure error={deed.error} />
+      {client.grants.length === 0 ? (
+        <Empty title="This client may not push or read any hotel">
+          Its requests are refused with 403 until it has a grant.
+        </Empty>
+      ) : (
+        <Table
+          caption="Hotels that the client may push and read"
+          rows={client.grants}
+          keyOf={writeGrant}
+          columns={[
+            { head: "Client code", lead: true, cell: ({ clientCode }) => clientCode },
+            {
+              head: "Property code",
+              cell: ({ propertyCode }) => (propertyCode === "*" ? "every property" : propertyCode),
+            },
+            {
+              head: "Change",
+              end: true,
+              action: true,
+              cell: (grant) =>
+                isLive ? (
+                  <Button
+                    kind="quiet"
+                    busy={deed.busy}
+                    aria-label={`Remove ${writeGrant(grant)}`}
+                    onClick={() => remove(grant)}
+                  >
+                    Remove
+                  </Button>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+      {client.grantTotal > client.grants.length ? (
+        <p className="muted">
+          The first {writeCount(client.grants.length)} of {writeCount(client.grantTotal)}.
+        </p>
+      ) : null}
+      {adding ? <AddGrantsDialog update={update} onClose={() => setAdding(false)} /> : null}
+    </Section>
+  );
+}
+
+interface AddGrantsDialogProps {
+  readonly update: (body: object) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+function AddGrantsDialog({ update, onClose }: AddGrantsDialogProps) {
+  const [text, setText] = useState("");
+  const { grants, wrong } = readGrants(text);
+  return (
+    <FormDialog
+      title="Add grants"
+      button="Grant"
+      ready={wrong.length === 0 && grants.length > 0}
+      onSubmit={() => update({ addGrants: grants })}
+      onClose={onClose}
+    >
+      <GrantsField label="Hotels" text={text} wrong={wrong} onChange={setText} />
+    </FormDialog>
+  );
+}
+
+interface RevokeDialogProps {
+  readonly client: ClientAnswer;
+  readonly onClose: () => void;
+}
+
+/** Permanent, so the id is typed again. */
+function RevokeDialog({ client: { clientId, name }, onClose }: RevokeDialogProps) {
+  const [typed, setTyped] = useState("");
+  return (
+    <FormDialog
+      title={`Revoke ${name}?`}
+      text="Its tokens and secrets are refused from now on, permanently. The records it sent stay. To give the partner access again, create a new client."
+      button="Revoke for good"
+      danger
+      ready={typed.trim() === clientId}
+      done={`${name} is revoked.`}
+      onSubmit={() => tell(`clients/${clientId}/disable`, { confirm: typed.trim() })}
+      onClose={onClose}
+    >
+      <InputField
+        label="Type the client id to confirm"
+        hint={<code>{clientId}</code>}
+        required
+        autoComplete="off"
+        value={typed}
+        onChange={setTyped}
+      />
+    </FormDialog>
+  );
+}
+
+const OVERLAPS = [
+  ["86400", "a day"],
+  ["604800", "a week"],
+  ["3600", "an hour"],
+  ["0", "not at all: it leaked"],
+] as const;
+type Overlap = (typeof OVERLAPS)[number][0];
+
+interface RotateDialogProps {
+  readonly clientId: string;
+  readonly onClose: () => void;
+  readonly onDone: (answer: RotateSecretAnswer) => void;
+}
+
+function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
+  const [overlap, setOverlap] = useState<Overlap>("86400");
+  const [days, setDays] = useState("");
+  const submit = async () => {
+    const expiry = days === "" ? {} : { expiresSeconds: Number(days) * 86_400 };
+    const request = { overlapSeconds: Number(overlap), ...expiry };
+    onDone(await tell<RotateSecretAnswer>(`clients/${clientId}/rotate`, request));
+  };
+  return (
+    <FormDialog
+      title="Rotate the secret"
+      text="The client gets a new secret. Tokens already issued stay valid."
+      button="Make a new secret"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SelectField
+        label="The current secret stays valid for"
+        value={overlap}
+        options={OVERLAPS}
+        onChange={setOverlap}
+      />
+      <DaysField label="The new secret expires after days" days={days} onChange={setDays} />
+    </FormDialog>
+  );
+}
+
+/** Its secrets, without anything secret: once the old one is unused, the partner has changed over. */
+function Secrets({ client }: { readonly client: ClientAnswer }) {
+  const [ending, setEnding] = useState<SecretItem>();
+  return (
+    <Section
+      title="Secrets"
+      aside={<p>At most two. When the old one is unused, the partner has changed over.</p>}
+    >
+      {client.secrets.length === 0 ? (
+        <Empty title="No secrets" />
+      ) : (
+        <Table
+          caption="Secrets of this client"
+          rows={client.secrets}
+          keyOf={({ slot }) => String(slot)}
+          columns={[
+            { head: "Created", lead: true, cell: ({ createdAt }) => <Instant at={createdAt} /> },
+            { head: "State", cell: ({ live }) => (live ? "live" : <Badge icon="off">ended</Badge>) },
+            {
+              head: "Expires",
+              cell: ({ expiresAt }) => (expiresAt === null ? "never" : <Instant at={expiresAt} />),
+            },
+            { head: "Last used", cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} as="ago" /> },
+            {
+              head: "Change",
+              end: true,
+              action: true,
+              cell: (secret) =>
+                secret.live && client.revokedAt === null ? (
+                  <Button kind="quiet" onClick={() => setEnding(secret)}>
+                    End now …
+                  </Button>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+      {ending === undefined ? null : (
+        <FormDialog
+          title="End this secret now?"
+          text={
+            <>
+              The secret of <Instant at={ending.createdAt} /> is refused from now on. Tokens already issued
+              stay valid.
+            </>
+          }
+          button="End it"
+          danger
+          done="The secret has ended."
+          onSubmit={() => tell(`clients/${client.clientId}/end-secret`, { slot: ending.slot })}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
+    </Section>
   );
 }

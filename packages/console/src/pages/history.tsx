@@ -1,11 +1,8 @@
 import type { PageOf, Resource, VersionItem } from "../contract.ts";
-import { writeMany, writeValue } from "../field/format.ts";
-import { propertyPath } from "../field/property-path.ts";
+import { propertyPath, writeMany, writeValue } from "../field/format.ts";
 import { csvRows, ExportButton, Pager, useList } from "../parts/list.tsx";
-import { Page } from "../parts/page.tsx";
-import { PayloadView } from "../parts/payload-view.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { Badge, Disclosure, Instant, RequestLink } from "../parts/values.tsx";
+import { Answered, Empty, Page } from "../parts/page.tsx";
+import { Badge, Disclosure, Instant, PayloadView, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const KINDS: Readonly<Record<Resource, string>> = {

@@ -3,10 +3,9 @@ import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
 import { useAnswer } from "../data/queries.ts";
 import { writeCount, writeDuration, writeMany } from "../field/format.ts";
-import { Figures, Page, Section } from "../parts/page.tsx";
-import { REQUEST_COLUMNS } from "../parts/request-table.tsx";
-import { Answered, Empty, Notice } from "../parts/states.tsx";
-import { Table } from "../parts/table.tsx";
+import { Table } from "../parts/list.tsx";
+import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
+import { REQUEST_COLUMNS } from "./requests.tsx";
 
 const RENEWED_MS = 3000;
 /** Beyond this an operator wants to know: batches are normally applied within milliseconds. */

@@ -1,13 +1,11 @@
 import { type FormEvent, useEffect, useState } from "react";
-import type { CallError } from "../data/call.ts";
-import { logIn, useSession } from "../data/queries.ts";
-import { forgetAnswers } from "../data/query-client.ts";
+import { type CallError, forgetAnswers, logIn, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
-import { useDeed } from "../parts/deed.tsx";
+import { useDeed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
-import { Failure, Notice } from "../parts/states.tsx";
+import { Failure, Notice } from "../parts/page.tsx";
 import { Copyable } from "../parts/values.tsx";
-import { Brand } from "../shell/brand.tsx";
+import { Brand } from "../shell/shell.tsx";
 
 /** Shown at the address that was asked for, so that the login leads there. */
 export function LogInPage() {

@@ -1,11 +1,9 @@
 import { Link } from "wouter";
 import type { PageOf, PropertyItem, Resource } from "../contract.ts";
-import { writeCount } from "../field/format.ts";
-import { propertyPath } from "../field/property-path.ts";
+import { propertyPath, writeCount } from "../field/format.ts";
 import { AddressFilter } from "../parts/field.tsx";
-import { ListPage, useList } from "../parts/list.tsx";
-import { Empty } from "../parts/states.tsx";
-import type { Column } from "../parts/table.tsx";
+import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/page.tsx";
 import { Badge, Instant, PropertyLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 

@@ -1,10 +1,13 @@
+import { useState } from "react";
 import { Link } from "wouter";
-import type { PageOf, QuarantineItem } from "../contract.ts";
-import { AddressFilter } from "../parts/field.tsx";
-import { ListPage, useList } from "../parts/list.tsx";
-import { Empty } from "../parts/states.tsx";
-import type { Column } from "../parts/table.tsx";
-import { Instant, PropertyLink, Word } from "../parts/values.tsx";
+import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
+import { tell, useAnswer } from "../data/queries.ts";
+import { Button } from "../parts/button.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
+import { AddressFilter, AreaField } from "../parts/field.tsx";
+import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
+import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const COLUMNS: readonly Column<QuarantineItem>[] = [
@@ -61,5 +64,143 @@ export function QuarantinePage() {
       }
       csv="requestId index clientCode propertyCode resource key code message receivedAt"
     />
+  );
+}
+
+type Decision = "release" | "discard";
+const REASON_CHARACTERS_MAX = 500;
+const RENEWED_MS = 500;
+
+/** One held record: why it is held, what was sent, and the decision. */
+export function HeldRecordPage({
+  params,
+}: {
+  readonly params: { readonly requestId: string; readonly index: string };
+}) {
+  const { requestId, index } = params;
+  const [deciding, setDeciding] = useState<Decision>();
+  // A decision takes effect within moments; until then it is looked for again.
+  const [decided, setDecided] = useState(false);
+  const asked = useAnswer<QuarantineAnswer>(`quarantine/${requestId}/${index}`, {
+    againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),
+  });
+  const isHeld = asked.data?.state === "held" && !decided;
+  return (
+    <Page
+      title={asked.data?.key ?? `Record ${index}`}
+      crumbs={[{ to: "/quarantine", text: "Quarantine" }]}
+      actions={
+        isHeld ? (
+          <>
+            <Button kind="main" onClick={() => setDeciding("release")}>
+              Release …
+            </Button>
+            <Button kind="danger" onClick={() => setDeciding("discard")}>
+              Discard …
+            </Button>
+          </>
+        ) : undefined
+      }
+    >
+      <Answered asked={asked} lines={10}>
+        {(answer) => <HeldRecord answer={answer} />}
+      </Answered>
+      {deciding === undefined ? null : (
+        <DecisionDialog
+          decision={deciding}
+          path={`quarantine/${requestId}/${index}/${deciding}`}
+          onClose={() => setDeciding(undefined)}
+          onDone={() => setDecided(true)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function HeldRecord({ answer }: { readonly answer: QuarantineAnswer }) {
+  return (
+    <>
+      {answer.state === "held" ? (
+        <Notice tone="warn" title={answer.message}>
+          <code className="small">{answer.code}</code>
+        </Notice>
+      ) : (
+        <Notice
+          title={
+            answer.state === "released"
+              ? "Released: it was applied as it was sent"
+              : "Discarded: the log keeps it, and it is never applied"
+          }
+        >
+          It was quarantined: {answer.message}
+        </Notice>
+      )}
+      <Facts
+        facts={{
+          State: <Badge tone={answer.state === "held" ? "warn" : "plain"}>{answer.state}</Badge>,
+          Received: <Instant at={answer.receivedAt} />,
+          Decided: answer.resolvedAt && <Instant at={answer.resolvedAt} />,
+          Resource: answer.resource,
+          Property: <PropertyLink of={answer} />,
+          Request: <RequestLink requestId={answer.requestId} />,
+          "Place in the batch": answer.index,
+        }}
+      />
+      <Section title="As it was sent">
+        <PayloadView payload={answer.payload} />
+      </Section>
+    </>
+  );
+}
+
+const WORDS: Readonly<Record<Decision, { title: string; what: string; button: string; done: string }>> = {
+  release: {
+    title: "Release this record?",
+    what: "It is applied verbatim, at its source time in the history. This cannot be undone.",
+    button: "Release",
+    done: "The record is released.",
+  },
+  discard: {
+    title: "Discard this record?",
+    what: "It is never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
+    button: "Discard",
+    done: "The record is discarded.",
+  },
+};
+
+interface DecisionDialogProps {
+  readonly decision: Decision;
+  readonly path: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
+  const [reason, setReason] = useState("");
+  const { title, what, button, done } = WORDS[decision];
+  const isDiscard = decision === "discard";
+  const submit = async () => {
+    await tell<ResolveAnswer>(path, reason.trim() === "" ? {} : { reason: reason.trim() });
+    onDone();
+  };
+  return (
+    <FormDialog
+      title={title}
+      button={button}
+      done={done}
+      onClose={onClose}
+      text={what}
+      danger={isDiscard}
+      onSubmit={submit}
+    >
+      <AreaField
+        label={isDiscard ? "Reason" : "Reason (optional)"}
+        hint="Kept in the audit with your name."
+        required={isDiscard}
+        maxLength={REASON_CHARACTERS_MAX}
+        value={reason}
+        onChange={setReason}
+      />
+    </FormDialog>
   );
 }

@@ -1,17 +1,21 @@
 import { useState } from "react";
-import type { ClientCodesAnswer, SettingItem, SettingsAnswer } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { writeMany } from "../field/format.ts";
+import type {
+  ClientCodesAnswer,
+  LabelItem,
+  LabelsAnswer,
+  SettingItem,
+  SettingName,
+  SettingsAnswer,
+} from "../contract.ts";
+import { addressOf, tell, useAnswer } from "../data/queries.ts";
+import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { SelectField, TextFilter } from "../parts/field.tsx";
-import { Page, Section } from "../parts/page.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
-import { Table } from "../parts/table.tsx";
-import { Badge } from "../parts/values.tsx";
+import { type Deed, FormDialog, useDeed } from "../parts/dialog.tsx";
+import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
+import { type Column, List, Table, useList } from "../parts/list.tsx";
+import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { Badge, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-import { ChangeSettingDialog, describeSetting } from "./settings/change-setting.tsx";
-import { Labels } from "./settings/labels.tsx";
 
 /** What insights go by, for a client code or one of its properties, and what its status labels mean. */
 export function SettingsPage() {
@@ -134,4 +138,157 @@ function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
       )}
     </Section>
   );
+}
+
+interface SettingWords {
+  readonly title: string;
+  readonly hint: string;
+}
+
+const WORDS: Readonly<Record<SettingName, SettingWords>> = {
+  occupancyBase: { title: "Occupancy base", hint: "What occupancy and RevPAR are a share of." },
+  timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
+  businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
+  currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
+  personalData: { title: "Names of guests", hint: "keep, or strip: hashed on arrival." },
+  "cadence.inventories": { title: "Inventories expected every", hint: "Hours between batches." },
+  "cadence.reservations": { title: "Reservations expected every", hint: "Hours between batches." },
+  "cadence.groups": { title: "Groups expected every", hint: "Hours between batches." },
+};
+
+/** What a setting is called, and what it takes. */
+function describeSetting(name: SettingName): SettingWords {
+  return WORDS[name] ?? { title: name, hint: "" };
+}
+
+interface ChangeSettingDialogProps {
+  readonly setting: SettingItem;
+  readonly clientCode: string;
+  /** Empty: for the whole client code. */
+  readonly propertyCode: string;
+  readonly onClose: () => void;
+}
+
+function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: ChangeSettingDialogProps) {
+  const [value, setValue] = useState(setting.value ?? "");
+  const { title, hint } = describeSetting(setting.name);
+  const codes = propertyCode === "" ? { clientCode } : { clientCode, propertyCode };
+  const of = propertyCode === "" ? `all properties of ${clientCode}` : `${clientCode} / ${propertyCode}`;
+  const isOwn = setting.from === (propertyCode === "" ? "client" : "property");
+  const done = `${title} is changed.`;
+  return (
+    <FormDialog
+      title={title}
+      text={`For ${of}.`}
+      button="Save"
+      done={done}
+      onSubmit={() => tell("settings/set", { ...codes, name: setting.name, value: value.trim() })}
+      onClose={onClose}
+      actions={({ busy, run }) =>
+        isOwn ? (
+          <Button
+            busy={busy}
+            onClick={() =>
+              run(() => tell("settings/unset", { ...codes, name: setting.name }).then(onClose), done)
+            }
+          >
+            Take it back
+          </Button>
+        ) : null
+      }
+    >
+      {setting.name === "occupancyBase" ? (
+        <SelectField
+          label={hint}
+          value={value}
+          options={{ capacity: "capacity: every room", available: "available: capacity less out of order" }}
+          onChange={setValue}
+        />
+      ) : (
+        <InputField label="Value" hint={hint} required autoComplete="off" value={value} onChange={setValue} />
+      )}
+    </FormDialog>
+  );
+}
+
+const _LIMIT = 50;
+
+/** The status labels of a client code: whether rooms under them count on the books. */
+function Labels({ clientCode }: { readonly clientCode: string }) {
+  const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
+  const asked = useList<LabelsAnswer>("labels", { clientCode, by });
+  const deed = useDeed();
+  return (
+    <Section
+      title={`Status labels of ${clientCode}`}
+      aside={<p>Rooms under a label that deducts count on the books.</p>}
+    >
+      <Failure error={deed.error} />
+      {asked.data === undefined ? null : <UnmappedNotice {...asked.data.unmapped} />}
+      <search className="filters">
+        <AddressChoice name="labels" label="Labels" options={{ all: "All", unmapped: "Unmapped" }} />
+      </search>
+      <List
+        asked={asked}
+        caption={`Status labels of ${clientCode}`}
+        columns={columnsOf(clientCode, deed)}
+        keyOf={({ resource, label }) => `${resource} ${label}`}
+        noun={["label"]}
+        empty={<Empty title={by === undefined ? "No record has a label yet" : "Every label is mapped"} />}
+        lines={6}
+      />
+    </Section>
+  );
+}
+
+function UnmappedNotice({ labels, records }: LabelsAnswer["unmapped"]) {
+  if (labels === 0) return null;
+  return (
+    <Notice tone="warn" title={`${writeMany(labels, "label is", "labels are")} not mapped`}>
+      {writeMany(records, "record")} under {labels === 1 ? "it" : "them"} {records === 1 ? "is" : "are"} not
+      on the books until you set whether {labels === 1 ? "it deducts" : "they deduct"}.
+    </Notice>
+  );
+}
+
+function columnsOf(clientCode: string, { busy, run }: Deed): readonly Column<LabelItem>[] {
+  const set = ({ resource, label }: LabelItem, deducts: boolean) =>
+    run(() => tell("labels/set", { clientCode, resource, label, deducts }), `${label} is changed.`);
+  const unset = ({ resource, label }: LabelItem) =>
+    run(() => tell("labels/unset", { clientCode, resource, label }), `${label} is changed.`);
+  return [
+    { head: "Label", lead: true, cell: ({ label }) => <span className="break">{label}</span> },
+    { head: "Resource", cell: ({ resource }) => resource },
+    { head: "Current records", end: true, cell: ({ records }) => writeCount(records) },
+    { head: "Known as", cell: ({ canonical }) => orDash(canonical) },
+    { head: "Set by", cell: ({ by }) => <SetBy by={by} /> },
+    {
+      head: "Deducts",
+      cell: (item) => (
+        <Choice
+          label={`Whether ${item.label} deducts`}
+          labelUnseen
+          value={item.by === "unmapped" ? "" : item.deducts ? "yes" : "no"}
+          options={{ yes: "Yes", no: "No" }}
+          onChange={(next) => set(item, next === "yes")}
+        />
+      ),
+    },
+    {
+      head: "Change",
+      end: true,
+      action: true,
+      cell: (item) =>
+        item.by === "mapping" ? (
+          <Button kind="quiet" busy={busy} onClick={() => unset(item)}>
+            Take it back
+          </Button>
+        ) : null,
+    },
+  ];
+}
+
+function SetBy({ by }: { readonly by: LabelItem["by"] }) {
+  if (by === "unmapped") return <Badge tone="warn">unmapped</Badge>;
+  return by === "mapping" ? <Badge tone="accent">mapping</Badge> : <span className="muted">default</span>;
 }

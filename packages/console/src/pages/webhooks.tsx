@@ -1,23 +1,28 @@
 import { useState } from "react";
-import { Link } from "wouter";
-import type { WebhookItem, WebhookSecretAnswer, WebhooksAnswer } from "../contract.ts";
-import { addressOf } from "../data/call.ts";
-import { useAnswer } from "../data/queries.ts";
-import { failureInWords, writeCount } from "../field/format.ts";
+import { Link, useLocation } from "wouter";
+import type {
+  DeadLetterItem,
+  WebhookAnswer,
+  WebhookAttemptItem,
+  WebhookEventName,
+  WebhookItem,
+  WebhookSecretAnswer,
+  WebhooksAnswer,
+} from "../contract.ts";
+import { addressOf, tell, useAnswer } from "../data/queries.ts";
+import { failureInWords, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { AddressFilter } from "../parts/field.tsx";
-import { ListPage } from "../parts/list.tsx";
-import { Empty } from "../parts/states.tsx";
-import type { Column } from "../parts/table.tsx";
-import { Badge, Instant } from "../parts/values.tsx";
+import { FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { AddressFilter, InputField, SelectField } from "../parts/field.tsx";
+import { type Column, ListPage, Table } from "../parts/list.tsx";
+import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { Badge, Instant, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-import { NewWebhookDialog } from "./webhook/new-webhook.tsx";
-import { WebhookSecretDialog } from "./webhook/webhook-secret.tsx";
 
 const AGAIN_MS = 5_000;
 
 /** The state of an endpoint. */
-export function WebhookState({ state }: { readonly state: WebhookItem["state"] }) {
+function WebhookState({ state }: { readonly state: WebhookItem["state"] }) {
   if (state === "active") return "active";
   return <Badge tone={state === "failing" ? "bad" : "warn"}>{state}</Badge>;
 }
@@ -83,5 +88,272 @@ export function WebhooksPage() {
       ) : null}
       {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </ListPage>
+  );
+}
+
+const WEBHOOK_AGAIN_MS = 3_000;
+
+const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
+  { head: "Attempted", lead: true, cell: ({ attemptedAt }) => <Instant at={attemptedAt} /> },
+  { head: "Event", cell: ({ event }) => event },
+  { head: "Attempt", end: true, cell: ({ attempt }) => writeCount(attempt) },
+  { head: "Took", end: true, cell: ({ durationMs }) => `${writeCount(durationMs)} ms` },
+  { head: "Status", end: true, cell: ({ status }) => (status === null ? "" : String(status)) },
+  {
+    head: "Result",
+    cell: ({ failure }) =>
+      failure === null ? "delivered" : <Badge tone="bad">{failureInWords(failure)}</Badge>,
+  },
+  {
+    head: "Response",
+    prose: true,
+    cell: ({ answer }) => (answer === "" ? null : <span className="break">{answer}</span>),
+  },
+  {
+    head: "Message",
+    cell: ({ messageId }) => <span className="mono small nowrap">{messageId}</span>,
+  },
+];
+
+const LETTERS: readonly Column<DeadLetterItem>[] = [
+  { head: "Given up", lead: true, cell: ({ deadAt }) => <Instant at={deadAt} /> },
+  { head: "Event", cell: ({ event }) => event },
+  { head: "Created", cell: ({ createdAt }) => <Instant at={createdAt} /> },
+  { head: "Attempts", end: true, cell: ({ attempts }) => writeCount(attempts) },
+  {
+    head: "Last failure",
+    cell: ({ lastFailure }) => (lastFailure === null ? null : failureInWords(lastFailure)),
+  },
+  {
+    head: "Of",
+    cell: ({ event, cause }) => (event === "request.applied" ? <RequestLink requestId={cause} /> : null),
+  },
+];
+
+/** One endpoint: how it stands, its delivery log and its dead letters. */
+export function WebhookPage({ params }: { readonly params: { readonly endpointId: string } }) {
+  const { endpointId } = params;
+  const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, { againMs: () => WEBHOOK_AGAIN_MS });
+  const webhook = asked.data;
+  return (
+    <Page
+      title={webhook?.url ?? "Webhook endpoint"}
+      heading={<span className="break">{webhook?.url ?? "Webhook endpoint"}</span>}
+      crumbs={[{ to: "/webhooks", text: "Webhooks" }]}
+      actions={webhook === undefined ? undefined : <WebhookActions webhook={webhook} />}
+    >
+      <Answered asked={asked} lines={10}>
+        {(answer) => <Webhook webhook={answer} />}
+      </Answered>
+    </Page>
+  );
+}
+
+function Webhook({ webhook }: { readonly webhook: WebhookAnswer }) {
+  const { kind, clientId, clientName, events, resource, clientCode, propertyCode } = webhook;
+  return (
+    <>
+      <Trouble webhook={webhook} />
+      <Facts
+        facts={{
+          State: <WebhookState state={webhook.state} />,
+          Client: <Link to={`/clients/${clientId}`}>{clientName}</Link>,
+          Events: kind === "reply-to" ? "requests whose ReplyTo names it" : events.join(", "),
+          Resource: resource ?? "all",
+          Properties:
+            clientCode === null ? "all granted properties" : `${clientCode} / ${propertyCode ?? "all"}`,
+          Waiting: writeCount(webhook.waiting),
+          Created: <Instant at={webhook.createdAt} />,
+        }}
+      />
+      <DeadLetters webhook={webhook} />
+      <Section title="Delivery log">
+        {webhook.attempts.length === 0 ? (
+          <Empty title="No messages yet">Send a test to see whether it arrives.</Empty>
+        ) : (
+          <Table
+            caption="Attempts, newest first"
+            columns={ATTEMPTS}
+            rows={webhook.attempts}
+            keyOf={({ attemptId }) => String(attemptId)}
+          />
+        )}
+      </Section>
+    </>
+  );
+}
+
+/** Why nothing arrives, where that is so. */
+function Trouble({ webhook }: { readonly webhook: WebhookAnswer }) {
+  const { state, pausedAt, pausedBy, pauseReason, failures, failingSince, droppedSince, dropped } = webhook;
+  return (
+    <>
+      {state === "paused" ? (
+        <Notice tone="warn" title={`Paused by ${pausedBy === "service" ? "the service" : pausedBy}`}>
+          Since <Instant at={pausedAt} />. {pauseReason} Its messages wait.
+        </Notice>
+      ) : null}
+      {state === "failing" ? (
+        <Notice
+          tone="bad"
+          title={
+            failures === 1 ? "The last attempt failed" : `The last ${writeCount(failures)} attempts failed`
+          }
+        >
+          Since <Instant at={failingSince} />.
+        </Notice>
+      ) : null}
+      {droppedSince === null ? null : (
+        <Notice tone="bad" title={`${writeMany(dropped, "event")} dropped: the queue was full`}>
+          Since <Instant at={droppedSince} />. The partner has to list its requests from then on.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function DeadLetters({ webhook }: { readonly webhook: WebhookAnswer }) {
+  const deed = useDeed();
+  if (webhook.deadLetters === 0) return null;
+  const redrive = () =>
+    deed.run(() => tell(`webhooks/${webhook.endpointId}/redrive`, {}), "The dead letters are sent again.");
+  return (
+    <Section
+      title={`Dead letters (${writeCount(webhook.deadLetters)})`}
+      aside={
+        <Button busy={deed.busy} onClick={redrive}>
+          Try all again
+        </Button>
+      }
+    >
+      <Failure error={deed.error} />
+      <Table
+        caption="Dead letters, newest first"
+        columns={LETTERS}
+        rows={webhook.newestDeadLetters}
+        keyOf={({ messageId }) => messageId}
+      />
+    </Section>
+  );
+}
+
+const EVENTS = [
+  ["request.applied", "applied batches"],
+  ["changes.available", "changed records"],
+  ["both", "both"],
+] as const;
+type EventChoice = (typeof EVENTS)[number][0];
+
+function eventsOf(choice: EventChoice): readonly WebhookEventName[] {
+  return choice === "both" ? ["changes.available", "request.applied"] : [choice];
+}
+
+interface NewWebhookDialogProps {
+  /** The client, where the address names one. */
+  readonly clientId: string;
+  readonly onClose: () => void;
+  readonly onDone: (answer: WebhookSecretAnswer) => void;
+}
+
+/** Registers an endpoint for a client. */
+function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) {
+  const [client, setClient] = useState(clientId);
+  const [url, setUrl] = useState("");
+  const [choice, setChoice] = useState<EventChoice>("request.applied");
+  const submit = async () => {
+    const request = { clientId: client.trim(), url: url.trim(), events: eventsOf(choice) };
+    onDone(await tell<WebhookSecretAnswer>("webhooks", request));
+  };
+  return (
+    <FormDialog title="New endpoint" button="Register" onSubmit={submit} onClose={onClose}>
+      <InputField label="Client id" required autoComplete="off" value={client} onChange={setClient} />
+      <InputField
+        label="Address"
+        hint="A public https address."
+        required
+        type="url"
+        placeholder="https://partner.example/bellhop"
+        value={url}
+        onChange={setUrl}
+      />
+      <SelectField label="Events" value={choice} options={EVENTS} onChange={setChoice} />
+    </FormDialog>
+  );
+}
+
+/** What an operator can do with an endpoint. A new secret and a removal are confirmed first. */
+function WebhookActions({ webhook }: { readonly webhook: WebhookAnswer }) {
+  const [asking, setAsking] = useState<"rotate" | "remove">();
+  const [made, setMade] = useState<WebhookSecretAnswer>();
+  const [, go] = useLocation();
+  const deed = useDeed();
+  const path = `webhooks/${webhook.endpointId}`;
+  const verb = (name: string, done: string) => () => deed.run(() => tell(`${path}/${name}`, {}), done);
+  const close = () => setAsking(undefined);
+  const rotate = async () =>
+    setMade(await tell<WebhookSecretAnswer>(`${path}/rotate`, { overlapSeconds: 86_400 }));
+  return (
+    <>
+      <Failure error={deed.error} />
+      <Button busy={deed.busy} onClick={verb("test", "A test message is on its way.")}>
+        Send a test
+      </Button>
+      {webhook.state === "active" ? (
+        <Button busy={deed.busy} onClick={verb("pause", "The endpoint is paused. Its messages wait.")}>
+          Pause
+        </Button>
+      ) : (
+        <Button busy={deed.busy} onClick={verb("resume", "The waiting messages are sent now.")}>
+          {webhook.state === "paused" ? "Resume" : "Try now"}
+        </Button>
+      )}
+      <Button onClick={() => setAsking("rotate")}>New secret …</Button>
+      <Button kind="danger" onClick={() => setAsking("remove")}>
+        Remove …
+      </Button>
+      {asking === "rotate" ? (
+        <FormDialog
+          title="Make a new secret?"
+          text="For a day, messages are signed with both secrets, so that the partner can change over."
+          button="Make a new secret"
+          onSubmit={rotate}
+          onClose={close}
+        />
+      ) : null}
+      {asking === "remove" ? (
+        <FormDialog
+          title="Remove the endpoint?"
+          text="Its waiting messages, dead letters and delivery log are removed with it."
+          button="Remove"
+          danger
+          onSubmit={() => tell(`${path}/remove`, {}).then(() => go("/webhooks"))}
+          onClose={close}
+        />
+      ) : null}
+      {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
+    </>
+  );
+}
+
+interface WebhookSecretDialogProps {
+  readonly made: WebhookSecretAnswer;
+  readonly onClose: () => void;
+}
+
+/** The secret that an endpoint's messages are signed with, this once. */
+function WebhookSecretDialog({ made, onClose }: WebhookSecretDialogProps) {
+  return (
+    <SecretDialog
+      title="The endpoint's secret"
+      warning="Hand it over on a secure channel. Anyone who has it can forge messages of the service."
+      secret={made.secret}
+      onClose={onClose}
+    >
+      {made.previousExpiresAt === null ? null : (
+        <p className="muted">
+          Messages are also signed with the previous secret until <Instant at={made.previousExpiresAt} />.
+        </p>
+      )}
+    </SecretDialog>
   );
 }

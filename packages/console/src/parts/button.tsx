@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 import { Link } from "wouter";
 
-export type ButtonKind = "main" | "plain" | "danger" | "quiet";
+type ButtonKind = "main" | "plain" | "danger" | "quiet";
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> {
   readonly kind?: ButtonKind;
@@ -37,5 +37,34 @@ export function LinkButton({ to, kind = "plain", children }: LinkButtonProps) {
     <Link to={to} className="button" data-kind={kind}>
       {children}
     </Link>
+  );
+}
+
+/** Drawn on a 16 x 16 grid with one stroke; they say with a shape what a tone says with colour. */
+const PATHS = {
+  warn: "M8 2.5 14.5 13.5h-13zM8 6.5v3.2M8 11.7v.1",
+  bad: "M8 1.8 14.2 8 8 14.2 1.8 8zM8 5v3.6M8 10.8v.1",
+  good: "M3 8.5 6.5 12 13 4.5",
+  waiting: "M8 2a6 6 0 1 0 6 6M8 4.5V8l2.5 1.5",
+  menu: "M2 4.5h12M2 8h12M2 11.5h12",
+  off: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM3.8 3.8l8.4 8.4",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** A picture beside words that say the same. */
+export function Icon({ name, size = 14 }: { readonly name: IconName; readonly size?: number }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.6"
+      aria-hidden="true"
+    >
+      <path d={PATHS[name]} strokeLinecap="round" strokeLinejoin="round" />
+    </svg>
   );
 }

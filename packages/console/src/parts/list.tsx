@@ -1,16 +1,103 @@
 import { type MouseEvent, type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { addressOf, askForCsv, CallError, type Parameters } from "../data/call.ts";
-import { type Asked, useAnswer } from "../data/queries.ts";
+import { type Asked, addressOf, askForCsv, CallError, type Parameters, useAnswer } from "../data/queries.ts";
 import { type Cell, toCsv } from "../field/csv.ts";
 import { writeMany } from "../field/format.ts";
-import { useFilters, useListPage, withChanges } from "../routing/filters.ts";
-import { entryOf, type Turn, turnsOf } from "../routing/trail.ts";
+import { entryOf, type Turn, turnsOf, useFilters, useListPage, withChanges } from "../routing/filters.ts";
 import { Button } from "./button.tsx";
-import { useSay } from "./deed.tsx";
-import { Page, type PageProps } from "./page.tsx";
-import { Answered } from "./states.tsx";
-import { Table, type TableProps } from "./table.tsx";
+import { useSay } from "./dialog.tsx";
+import { Answered, Page, type PageProps } from "./page.tsx";
+
+export interface Column<Row> {
+  readonly head: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Figures stand at the end of their column. */
+  readonly end?: boolean;
+  /** Names the row: a row header, and at phone width the head of its sheet. */
+  readonly lead?: boolean;
+  /** Sentences: at phone width below their head, not beside it. */
+  readonly prose?: boolean;
+  /** What can be done with the row; its button says what, so the head is for those who do not see it. */
+  readonly action?: boolean;
+}
+
+interface TableProps<Row> {
+  /** What the table lists, for those who do not see where it stands. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly rowClass?: (row: Row) => string | undefined;
+  /** At phone width: sheets (the default), or columns that scroll sideways, for figures that are compared. */
+  readonly narrow?: "sheets" | "scroll";
+}
+
+/** Rows in columns. Roles are spelt out, as a browser drops them where the style makes sheets of the rows. */
+export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "sheets" }: TableProps<Row>) {
+  const table = (
+    // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
+    <table className={narrow} role="table">
+      <caption className="unseen">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ head, end, action }) => (
+            <th key={head} scope="col" role="columnheader" className={end ? "end" : undefined}>
+              {action ? <span className="unseen">{head}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={keyOf(row)} role="row" className={rowClass?.(row)}>
+            {columns.map((column) => (
+              <TableCell key={column.head} column={column} row={row} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+    // biome-ignore-end lint/a11y/noRedundantRoles: as above
+  );
+  return narrow === "scroll" ? (
+    <Scroll label={caption}>{table}</Scroll>
+  ) : (
+    <div className="table-frame">{table}</div>
+  );
+}
+
+function TableCell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+  const content = column.cell(row);
+  const isVoid = content === null || content === "" || content === undefined;
+  const names = [
+    column.end ? "end" : "",
+    column.lead ? "lead-cell" : "",
+    column.prose ? "prose" : "",
+    isVoid ? "void" : "",
+  ];
+  const className = names.filter((name) => name !== "").join(" ") || undefined;
+  return column.lead ? (
+    // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
+    <th scope="row" role="rowheader" className={className} data-head={column.head}>
+      {content}
+    </th>
+  ) : (
+    // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
+    <td role="cell" className={className} data-head={column.action ? "" : column.head}>
+      {content}
+    </td>
+  );
+}
+
+/** What may be wider than the screen scrolls by itself, by keyboard too. */
+export function Scroll({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard (WCAG 2.1.1)
+    <section className="table-frame" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}
 
 interface Listed<Item> {
   readonly items: readonly Item[];
@@ -29,7 +116,7 @@ export function useList<Answer>(
   return useAnswer<Answer>(address, againMs === undefined ? {} : { againMs });
 }
 
-export interface ListProps<Item> extends Omit<TableProps<Item>, "rows"> {
+interface ListProps<Item> extends Omit<TableProps<Item>, "rows"> {
   readonly asked: Asked<Listed<Item>>;
   /** In place of the table where there are no rows. */
   readonly empty: ReactNode | ((answer: Listed<Item>) => ReactNode);

@@ -1,12 +1,11 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { Outcome, Resource } from "../contract.ts";
-import { shortId, writeAgo, writeInstant } from "../field/format.ts";
-import { historyPath, propertyPath } from "../field/property-path.ts";
-import { Button } from "./button.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import type { Outcome, Payload, Resource } from "../contract.ts";
+import { historyPath, propertyPath, shortId, writeAgo, writeCount, writeInstant } from "../field/format.ts";
+import { layOutJson } from "../field/json-lines.ts";
+import { Button, Icon, type IconName } from "./button.tsx";
 
-export type Tone = "plain" | "accent" | "warn" | "bad";
+type Tone = "plain" | "accent" | "warn" | "bad";
 
 interface BadgeProps {
   readonly tone?: Tone;
@@ -137,5 +136,44 @@ export function Disclosure({
       <summary>{summary}</summary>
       {wasOpened ? children : null}
     </details>
+  );
+}
+
+interface PayloadViewProps {
+  readonly payload: Payload;
+  /** RFC 6901, into the record: its lines are marked. */
+  readonly marked?: readonly string[];
+}
+
+/** A record as it was sent, laid out in lines without touching a value. */
+export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
+  const lines = useMemo(() => layOutJson(payload.text), [payload.text]);
+  const first = useRef<HTMLLIElement>(null);
+  const firstMarked = lines.findIndex(({ pointer }) => marked.includes(pointer));
+  useEffect(() => {
+    if (firstMarked > 12) first.current?.scrollIntoView({ block: "nearest" });
+  }, [firstMarked]);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard */}
+      <section className="payload mono" aria-label="The record as it was sent" tabIndex={0}>
+        <ol>
+          {lines.map((line, place) => (
+            <li
+              key={line.at}
+              ref={place === firstMarked ? first : undefined}
+              data-marked={marked.includes(line.pointer) ? "" : undefined}
+            >
+              {"  ".repeat(line.depth)}
+              {line.name === undefined ? null : <span className="name">{line.name}: </span>}
+              {line.text}
+            </li>
+          ))}
+        </ol>
+      </section>
+      <p className="small muted">
+        {writeCount(payload.bytes)} bytes{payload.truncated ? ", of which the beginning is shown" : ""}
+      </p>
+    </>
   );
 }

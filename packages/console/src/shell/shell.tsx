@@ -1,12 +1,9 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { logOut, useSession } from "../data/queries.ts";
-import { Button } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Brand } from "./brand.tsx";
-import { isWithin, PLACES } from "./places.ts";
-import { Shortcuts } from "./shortcuts.tsx";
-import { ThemeChoice } from "./theme.tsx";
+import { Button, Icon } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Choice } from "../parts/field.tsx";
 
 /** What is around every page: where to go, and who is there. */
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -78,5 +75,211 @@ function Foot({ onKeys }: { readonly onKeys: () => void }) {
         </Button>
       </div>
     </div>
+  );
+}
+
+/** A place in the navigation. */
+interface Place {
+  readonly to: string;
+  readonly text: string;
+  /** After `g`. */
+  readonly key: string;
+  /** Beginnings of the paths that belong to it. */
+  readonly paths: readonly string[];
+}
+
+const PLACES: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
+  {
+    title: "What comes in",
+    places: [
+      { to: "/", text: "Live intake", key: "i", paths: [] },
+      { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
+      { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
+      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
+    ],
+  },
+  {
+    title: "Hotels",
+    places: [
+      { to: "/properties", text: "Properties", key: "p", paths: ["/properties", "/property", "/history"] },
+      { to: "/settings", text: "Settings", key: "s", paths: ["/settings"] },
+    ],
+  },
+  {
+    title: "Partners",
+    places: [
+      { to: "/clients", text: "Clients", key: "c", paths: ["/clients"] },
+      { to: "/webhooks", text: "Webhooks", key: "w", paths: ["/webhooks"] },
+      { to: "/audit", text: "Audit", key: "a", paths: ["/audit"] },
+    ],
+  },
+];
+
+/** Whether a path belongs to a place. */
+function isWithin({ to, paths }: Place, path: string): boolean {
+  return path === to || paths.some((beginning) => path === beginning || path.startsWith(`${beginning}/`));
+}
+
+/** The bell of a front desk, and the name. */
+export function Brand() {
+  return (
+    <>
+      <svg width="20" height="20" viewBox="0 0 20 20" fill="currentColor" aria-hidden="true">
+        <circle cx="10" cy="3.6" r="1.6" />
+        <path d="M2.5 14a7.5 7.5 0 0 1 15 0z" />
+        <rect x="1" y="15.4" width="18" height="2.2" rx="1.1" />
+      </svg>
+      Bellhop
+    </>
+  );
+}
+
+const SHORTCUTS_STORED_AS = "bellhop.shortcuts";
+/** After `g`, so long for the second key. */
+const SECOND_KEY_MS = 1500;
+
+function areOn(): boolean {
+  try {
+    return localStorage.getItem(SHORTCUTS_STORED_AS) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+/** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
+function Shortcuts({ open, onOpen }: { readonly open: boolean; readonly onOpen: (open: boolean) => void }) {
+  const [on, setOn] = useState(areOn);
+  const [, navigate] = useLocation();
+  useEffect(() => (on ? listen(() => onOpen(true), navigate) : undefined), [on, onOpen, navigate]);
+  if (!open) return null;
+  const put = (next: boolean) => {
+    setOn(next);
+    try {
+      localStorage.setItem(SHORTCUTS_STORED_AS, next ? "on" : "off");
+    } catch {
+      // Storage may be forbidden; the choice then lasts as long as the page.
+    }
+  };
+  return (
+    <Dialog title="Keyboard" onClose={() => onOpen(false)}>
+      <div className="stack">
+        <dl className="keys">
+          {KEYS.map(([keys, what]) => (
+            <div key={what}>
+              <dt>
+                {keys.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <label className="check">
+          <input type="checkbox" checked={on} onChange={(event) => put(event.target.checked)} />
+          Single keys do this
+        </label>
+        <div className="form-actions">
+          <Button kind="main" onClick={() => onOpen(false)}>
+            Close
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["?"], "this list"],
+  [["/"], "to the first filter of the page"],
+  [["j"], "to the next row"],
+  [["k"], "to the row before"],
+  [["n"], "to the next page of a list"],
+  [["p"], "to the page before"],
+  [["Enter"], "open the row"],
+  ...PLACES.flatMap(({ places }) => places).map(({ key, text }) => [["g", key], text] as const),
+  [["←", "→"], "along a chart, once it has the focus"],
+  [["Esc"], "close a dialog"],
+];
+
+function listen(showList: () => void, go: (to: string) => void): () => void {
+  let armedUntil = 0;
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    const place = PLACES.flatMap(({ places }) => places).find(({ key }) => key === event.key);
+    if (event.timeStamp < armedUntil && place !== undefined) go(place.to);
+    else if (event.key === "?") showList();
+    else if (event.key === "/") document.querySelector<HTMLElement>("[data-first-filter]")?.focus();
+    else if (event.key === "j") moveRow(1);
+    else if (event.key === "k") moveRow(-1);
+    else if (event.key === "n") turnList("next");
+    else if (event.key === "p") turnList("prev");
+    else if (event.key === "g") {
+      armedUntil = event.timeStamp + SECOND_KEY_MS;
+      return;
+    } else return;
+    armedUntil = 0;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.closest("input, select, textarea, [contenteditable]") !== null
+  );
+}
+
+/** Focus goes to the first link of the row, so that Enter opens it. */
+function moveRow(step: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>("main tbody tr")].flatMap((row) => {
+    const link = row.querySelector<HTMLElement>("a[href]");
+    return link === null ? [] : [link];
+  });
+  const here = links.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
+  const next = here === -1 ? (step === 1 ? 0 : links.length - 1) : here + step;
+  links[next]?.focus();
+}
+
+function turnList(way: "next" | "prev"): void {
+  document.querySelector<HTMLElement>(`main a[rel=${way}]`)?.click();
+}
+
+type Theme = "system" | "light" | "dark";
+
+/** `public/theme.js` reads it before the first paint. */
+const THEME_STORED_AS = "bellhop.theme";
+
+function storedTheme(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+function putTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  try {
+    localStorage.setItem(THEME_STORED_AS, theme);
+  } catch {
+    // Storage may be forbidden; the choice then lasts as long as the page.
+  }
+}
+
+/** Light, dark, or as the system has it. */
+function ThemeChoice() {
+  const [theme, setTheme] = useState(storedTheme);
+  return (
+    <Choice
+      label="Theme"
+      labelUnseen
+      value={theme}
+      options={{ system: "System", light: "Light", dark: "Dark" }}
+      onChange={(next) => {
+        putTheme(next);
+        setTheme(next);
+      }}
+    />
   );
 }

@@ -1,21 +1,20 @@
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeCount, writeDate } from "../../field/format.ts";
-import { addDays, today } from "../../field/stay-date.ts";
+import { addDays, today, writeCount, writeDate } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { CsvButton, List } from "../../parts/list.tsx";
-import { Empty } from "../../parts/states.tsx";
-import type { Column } from "../../parts/table.tsx";
+import { type Column, CsvButton, List } from "../../parts/list.tsx";
+import { Empty } from "../../parts/page.tsx";
 import { Badge, HistoryLink, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   InsightFilters,
   PointInTimeFilters,
+  PropertyPage,
+  useCodes,
   useInsightAddress,
   useRange,
   Watermark,
-} from "./insight-filters.tsx";
-import { PropertyPage, useCodes } from "./property-page.tsx";
+} from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 90;
 const LIMIT = 500;

@@ -1,25 +1,43 @@
+import { Link } from "wouter";
+import { Chart, type Series } from "../../charts/chart.tsx";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
-import { useAnswer } from "../../data/queries.ts";
-import { writeMany } from "../../field/format.ts";
-import { addDays, today } from "../../field/stay-date.ts";
+import { addressOf, useAnswer } from "../../data/queries.ts";
+import {
+  addDays,
+  addMoney,
+  datesBetween,
+  isWeekend,
+  propertyPath,
+  today,
+  weekdayOf,
+  writeCount,
+  writeDate,
+  writeDay,
+  writeMany,
+  writeMoney,
+  writeShare,
+} from "../../field/format.ts";
 import { AddressSelect } from "../../parts/field.tsx";
-import { CsvButton, Pager } from "../../parts/list.tsx";
-import { Answered, Empty } from "../../parts/states.tsx";
+import { type Column, CsvButton, Pager, Table } from "../../parts/list.tsx";
+import { Answered, Empty } from "../../parts/page.tsx";
+import { orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   InsightFilters,
+  type Measure,
+  MeasureFilters,
+  measuredSeries,
   PointInTimeFilters,
+  PropertyPage,
   type Range,
+  unitOf,
+  useCodes,
   useInsightAddress,
+  useMeasure,
   usePointInTime,
   useRange,
   Watermark,
-} from "./insight-filters.tsx";
-import { MeasureFilters, useMeasure } from "./measure.tsx";
-import { type NightRows, NightsChart, nightRows, YEAR_DAYS } from "./nights-chart.tsx";
-import { type Grouping, NightsTable, withoutBareRows } from "./nights-table.tsx";
-import { PropertyPage, useCodes } from "./property-page.tsx";
+} from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
 const LIMIT = 1000;
@@ -114,4 +132,215 @@ function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
 function groupingOf(filters: URLSearchParams): Grouping | undefined {
   const found = GROUPINGS.find(([by]) => by !== "" && by === filters.get("by"))?.[0];
   return found === "" ? undefined : found;
+}
+
+/** The same weekday a year before lies so many days back. */
+const YEAR_DAYS = 364;
+
+/** A page of rows, and of which nights it has all. */
+interface NightRows {
+  readonly items: readonly OnTheBooksItem[];
+  readonly isWhole: (night: string) => boolean;
+}
+
+/** Rows come by night: where pages are before or behind them, those at the end are of a night that may go on there. */
+function nightRows(
+  items: readonly OnTheBooksItem[],
+  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
+): NightRows {
+  const [first, last] = [items[0]?.stayDate ?? "", items.at(-1)?.stayDate ?? ""];
+  return { items, isWhole: (night) => (isFirst || night > first) && (isLast || night < last) };
+}
+
+interface NightsChartProps {
+  readonly rows: NightRows;
+  /** Of the same nights a year before, as they were known at the same time; undefined: not known (yet). */
+  readonly lastYear: NightRows | undefined;
+  readonly range: Range;
+  readonly measure: Measure;
+}
+
+/** Rooms of each night below its capacity, or revenue, beside the same time last year. */
+function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
+  const nights = datesBetween(range.from, range.to);
+  const night = (place: number) => nights[place] ?? range.from;
+  const series: Series[] = [
+    measuredSeries({ name: "On the books", kind: "bars" }, sumsOf(rows, nights, measure), measure),
+  ];
+  if (lastYear !== undefined)
+    series.push(
+      measuredSeries(
+        { name: "Same time last year", kind: "past-bars" },
+        sumsOf(
+          lastYear,
+          nights.map((date) => addDays(date, -YEAR_DAYS)),
+          measure,
+        ),
+        measure,
+      ),
+    );
+  const capacity = capacityOf(rows);
+  if (measure.of === "rooms" && capacity.size > 0)
+    series.push({
+      name: "Capacity",
+      kind: "ceiling",
+      values: nights.map((date) => capacity.get(date) ?? null),
+      write: (value) => writeMany(value, "room"),
+    });
+  return (
+    <Chart
+      label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${range.from} to ${range.to}`}
+      unit={unitOf(measure)}
+      begin="oldest"
+      x={nights.map((_, place) => place)}
+      writeX={(place) => writeDate(night(place))}
+      writeTick={(place) => writeDay(night(place))}
+      ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
+      series={series}
+    />
+  );
+}
+
+/** Of each night its rooms or its money, as decimal text; null of those of which rows are elsewhere. */
+function sumsOf(
+  { items, isWhole }: NightRows,
+  nights: readonly string[],
+  measure: Measure,
+): readonly (string | null)[] {
+  const sums = new Map<string, string>();
+  for (const item of items) {
+    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
+    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
+    sums.set(item.stayDate, addMoney([sums.get(item.stayDate) ?? "0", own]));
+  }
+  return nights.map((date) => (isWhole(date) ? (sums.get(date) ?? "0") : null));
+}
+
+function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> {
+  const capacity = new Map<string, number>();
+  // By room type each has its own; otherwise every row of a night names the whole one.
+  for (const item of items)
+    if (item.capacity !== null && isWhole(item.stayDate))
+      capacity.set(
+        item.stayDate,
+        (item.roomType === undefined ? 0 : (capacity.get(item.stayDate) ?? 0)) + item.capacity,
+      );
+  return capacity;
+}
+
+/** What nights may be told apart by. */
+type Grouping = Extract<
+  keyof OnTheBooksItem,
+  "roomType" | "bookedRoomType" | "marketSegment" | "rateCode" | "channel" | "group"
+>;
+
+const GROUP_HEADS: Readonly<Record<Grouping, string>> = {
+  roomType: "Room type",
+  bookedRoomType: "Booked room type",
+  marketSegment: "Market segment",
+  rateCode: "Rate code",
+  channel: "Channel",
+  group: "Group",
+};
+
+interface NightsTableProps {
+  readonly items: readonly OnTheBooksItem[];
+  readonly by: Grouping | undefined;
+  readonly codes: PropertyCodes;
+}
+
+/** The figures of each night, grouping and currency. */
+function NightsTable({ items, by, codes }: NightsTableProps) {
+  return (
+    <Table
+      caption="On the books by night"
+      narrow="scroll"
+      columns={columnsOf(by, codes)}
+      rows={items}
+      keyOf={(item) =>
+        JSON.stringify([item.stayDate, by === undefined ? "" : (item[by] ?? null), item.currency])
+      }
+      rowClass={({ stayDate }) => (isWeekend(stayDate) ? "weekend" : undefined)}
+    />
+  );
+}
+
+/**
+ * Blocks and rooms under unmapped labels have no price, so they come as a row of their own, without rooms and without a currency.
+ * Where the night has another row, theirs are added to that: it changes neither its rooms nor anything counted from them.
+ */
+function withoutBareRows(
+  items: readonly OnTheBooksItem[],
+  by: Grouping | undefined,
+): readonly OnTheBooksItem[] {
+  const nameOf = (item: OnTheBooksItem) =>
+    JSON.stringify([item.stayDate, by === undefined ? null : (item[by] ?? null)]);
+  const isBare = ({ rooms, currency, roomRevenue }: OnTheBooksItem) =>
+    rooms === 0 && currency === null && roomRevenue === null;
+  const whole = new Map<string, OnTheBooksItem>();
+  for (const item of items) if (!isBare(item) && !whole.has(nameOf(item))) whole.set(nameOf(item), item);
+  const added = new Map<OnTheBooksItem, OnTheBooksItem>();
+  for (const bare of items) {
+    const target = isBare(bare) ? whole.get(nameOf(bare)) : undefined;
+    if (target === undefined) continue;
+    const { blocksRemaining, unmappedRooms, adults, children } = added.get(target) ?? target;
+    added.set(target, {
+      ...target,
+      blocksRemaining: blocksRemaining + bare.blocksRemaining,
+      unmappedRooms: unmappedRooms + bare.unmappedRooms,
+      adults: adults + bare.adults,
+      children: children + bare.children,
+    });
+  }
+  return items
+    .filter((item) => !isBare(item) || !whole.has(nameOf(item)))
+    .map((item) => added.get(item) ?? item);
+}
+
+function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Column<OnTheBooksItem>[] {
+  const grouping: Column<OnTheBooksItem>[] =
+    by === undefined
+      ? []
+      : [{ head: GROUP_HEADS[by], cell: (item) => item[by] ?? <span className="muted">none</span> }];
+  return [
+    {
+      head: "Night",
+      lead: true,
+      cell: ({ stayDate }) => (
+        <Link className="nowrap" to={propertyPath("/property/pace", codes, { from: stayDate, to: stayDate })}>
+          {writeDate(stayDate)}
+        </Link>
+      ),
+    },
+    ...grouping,
+    { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
+    { head: "Capacity", end: true, cell: ({ capacity }) => orDash(capacity, writeCount) },
+    { head: "Occupancy", end: true, cell: ({ occupancy }) => <Occupancy share={occupancy} /> },
+    { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orDash(roomRevenue, writeMoney) },
+    { head: "ADR", end: true, cell: ({ adr }) => orDash(adr, writeMoney) },
+    { head: "RevPAR", end: true, cell: ({ revpar }) => orDash(revpar, writeMoney) },
+    { head: "Currency", cell: ({ currency }) => orDash(currency) },
+    { head: "Blocks left", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
+    { head: "Unmapped", end: true, cell: ({ unmappedRooms }) => writeCount(unmappedRooms) },
+    { head: "Guests", end: true, cell: ({ adults, children }) => writeCount(adults + children) },
+  ];
+}
+
+function Occupancy({ share }: { readonly share: string | null }) {
+  // The place of the bar is kept, so that all figures end at one line.
+  if (share === null)
+    return (
+      <span className="muted">
+        –<span className="share-bar none" />
+      </span>
+    );
+  const width = `${Math.min(Math.max(Number(share), 0), 1) * 100}%`;
+  return (
+    <>
+      {writeShare(share)}
+      <span className="share-bar" aria-hidden="true">
+        <i style={{ width }} />
+      </span>
+    </>
+  );
 }

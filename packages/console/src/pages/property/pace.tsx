@@ -1,24 +1,35 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
 import { useAnswer } from "../../data/queries.ts";
-import { writeCount, writeDate, writeMany, writeMoney, writeSigned } from "../../field/format.ts";
-import { addMoney, subtractMoney } from "../../field/money.ts";
-import { addDays, today } from "../../field/stay-date.ts";
-import { CsvButton } from "../../parts/list.tsx";
-import { Figures } from "../../parts/page.tsx";
-import { Answered, Empty } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import {
+  addDays,
+  addMoney,
+  subtractMoney,
+  today,
+  writeCount,
+  writeDate,
+  writeMany,
+  writeMoney,
+  writeSigned,
+} from "../../field/format.ts";
+import { CsvButton, Table } from "../../parts/list.tsx";
+import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import {
   InsightFilters,
+  type Measure,
+  MeasureFilters,
+  measuredSeries,
   PointInTimeFilters,
+  PropertyPage,
   type Range,
+  unitOf,
+  useCodes,
   useInsightAddress,
+  useMeasure,
   useRange,
   Watermark,
-} from "./insight-filters.tsx";
-import { type Measure, MeasureFilters, measuredSeries, unitOf, useMeasure } from "./measure.tsx";
-import { PropertyPage, useCodes } from "./property-page.tsx";
+} from "./property-page.tsx";
 
 const LIMIT = 1000;
 const DAYS_AHEAD = 28;

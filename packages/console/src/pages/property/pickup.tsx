@@ -1,19 +1,38 @@
 import type { PickupAnswer, PickupItem } from "../../contract.ts";
-import { addressOf } from "../../data/call.ts";
-import { useAnswers } from "../../data/queries.ts";
-import { writeCount, writeDate, writeMoney, writeSigned } from "../../field/format.ts";
-import { addDays, datesBetween, isAskedDate, isStayDate, today } from "../../field/stay-date.ts";
+import { addressOf, useAnswers } from "../../data/queries.ts";
+import {
+  addDays,
+  addMoney,
+  datesBetween,
+  isAskedDate,
+  isStayDate,
+  isWeekend,
+  today,
+  writeCount,
+  writeDate,
+  writeDay,
+  writeMany,
+  writeMoney,
+  writeShort,
+  writeSigned,
+  writeWeekday,
+} from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
-import { ExportButton } from "../../parts/list.tsx";
-import { Answered } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, ExportButton, Scroll, Table } from "../../parts/list.tsx";
+import { Answered, Empty } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
-import { HeatMap } from "./heat-map.tsx";
-import { ClockFilter, InsightFilters, type Range, useRange } from "./insight-filters.tsx";
-import { MeasureFilters, useMeasure } from "./measure.tsx";
-import { pickupOf, toRows } from "./pickup-days.ts";
-import { PropertyPage, useCodes } from "./property-page.tsx";
+import {
+  ClockFilter,
+  InsightFilters,
+  type Measure,
+  MeasureFilters,
+  PropertyPage,
+  type Range,
+  useCodes,
+  useMeasure,
+  useRange,
+} from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 28;
 const DAY_COUNTS = [
@@ -141,4 +160,202 @@ function Movements({ movements }: { readonly movements: readonly Movement[] }) {
       />
     </Disclosure>
   );
+}
+
+interface HeatMapProps {
+  readonly days: readonly PickupDay[];
+  readonly nights: readonly string[];
+  readonly measure: Measure;
+}
+
+const isNothing = (amount: string): boolean => Number(amount) === 0;
+
+/** `+3`, or `+412.50` */
+const writeExactly = (amount: string, measure: Measure): string =>
+  measure.of === "rooms" ? writeSigned(Number(amount)) : writeMoney(amount, true);
+
+/** What came and went by day (down) and night (across): the darker, the more. */
+function HeatMap({ days, nights, measure }: HeatMapProps) {
+  const sizes = days.flatMap(({ amounts }) =>
+    [...amounts.values()].map((amount) => Math.abs(Number(amount))),
+  );
+  const largest = Math.max(...sizes, 0);
+  if (largest === 0) return <NothingMoved measure={measure} />;
+  const total = sumOfAll(days);
+  return (
+    <>
+      <Scroll label="Pickup by day and night">
+        <table className="heat" data-of={measure.of}>
+          <caption className="unseen">
+            {measure.of === "rooms" ? "Rooms" : `Room revenue in ${measure.currency}`} picked up by day and
+            night, {writeExactly(total, measure)} in all. Empty cells: nothing came or went.
+          </caption>
+          <NightHeads nights={nights} />
+          <tbody>
+            {days.map((each) => (
+              <tr key={each.day}>
+                <th scope="row">
+                  {writeWeekday(each.day)} {writeDay(each.day)}
+                </th>
+                {nights.map((night) => {
+                  const amount = amountOf(each, night);
+                  return (
+                    <Cell key={night} amount={amount} measure={measure} heat={heatOf(amount, largest)} />
+                  );
+                })}
+                <td className="sum">{writeExactly(sumOfDay(each), measure)}</td>
+              </tr>
+            ))}
+          </tbody>
+          <tfoot>
+            <tr>
+              <th scope="row">All</th>
+              {nights.map((night) => (
+                <Cell key={night} amount={sumOfNight(days, night)} measure={measure} />
+              ))}
+              <td className="sum">{writeExactly(total, measure)}</td>
+            </tr>
+          </tfoot>
+        </table>
+      </Scroll>
+      <Legend total={total} measure={measure} />
+    </>
+  );
+}
+
+function NothingMoved({ measure }: { readonly measure: Measure }) {
+  const what = measure.of === "rooms" ? "Nothing" : `No revenue in ${measure.currency}`;
+  return (
+    <Empty title={`${what} came or went in these days`}>
+      For these nights. Another range of nights or days may show some.
+    </Empty>
+  );
+}
+
+function NightHeads({ nights }: { readonly nights: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        <td />
+        {nights.map((night) => (
+          <th
+            key={night}
+            scope="col"
+            className={isWeekend(night) ? "weekend" : undefined}
+            title={writeDate(night)}
+          >
+            {writeWeekday(night).slice(0, 2)}
+            <br />
+            {Number(night.slice(8))}
+            {night.endsWith("-01") || night === nights[0] ? <br /> : null}
+            {night.endsWith("-01") || night === nights[0] ? writeDay(night).split(" ")[1] : null}
+          </th>
+        ))}
+        <th scope="col" className="sum">
+          All
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+interface CellProps {
+  readonly amount: string;
+  readonly measure: Measure;
+  /** Absent: it is a sum. */
+  readonly heat?: number;
+}
+
+/** Money is shortened to be seen, and exact to a pointer that rests on it and to who does not see it. */
+function Cell({ amount, measure, heat }: CellProps) {
+  const exact = isNothing(amount) ? "" : writeExactly(amount, measure);
+  const className = heat === undefined ? "sum" : undefined;
+  if (measure.of === "rooms" || exact === "")
+    return (
+      <td className={className} data-heat={heat}>
+        {exact}
+      </td>
+    );
+  return (
+    <td className={className} data-heat={heat} title={`${exact} ${measure.currency}`}>
+      <span aria-hidden="true">{writeShort(amount)}</span>
+      <span className="unseen">{exact}</span>
+    </td>
+  );
+}
+
+/** Five steps up, three down; the smallest movement is always seen. */
+function heatOf(amount: string, largest: number): number {
+  const value = Number(amount);
+  if (value === 0) return 0;
+  const share = Math.abs(value) / largest;
+  return value > 0 ? Math.max(1, Math.ceil(share * 5)) : -Math.max(1, Math.ceil(share * 3));
+}
+
+function Legend({ total, measure }: { readonly total: string; readonly measure: Measure }) {
+  const isRooms = measure.of === "rooms";
+  return (
+    <p className="legend">
+      <span className="steps">
+        {[-3, -2, -1].map((step) => (
+          <i key={step} data-heat={step} />
+        ))}
+        {isRooms ? "given back" : "less"}
+      </span>
+      <span className="steps">
+        {[1, 2, 3, 4, 5].map((step) => (
+          <i key={step} data-heat={step} />
+        ))}
+        {isRooms ? "booked" : "more"}
+      </span>
+      <span>
+        {isRooms ? roomsInAll(Number(total)) : `${writeMoney(total, true)} ${measure.currency} in all`}
+      </span>
+      {isRooms ? null : <span>Cells are shortened; the table below is exact.</span>}
+    </p>
+  );
+}
+
+function roomsInAll(rooms: number): string {
+  return rooms < 0 ? `${writeCount(rooms)} rooms in all` : `+${writeMany(rooms, "room")} in all`;
+}
+
+/** What a day brought (UTC midnight to midnight), by night: rooms or the money of one currency, signed, as decimal text. */
+interface PickupDay {
+  readonly day: string;
+  readonly amounts: ReadonlyMap<string, string>;
+}
+
+/** Of what a day brought that which is measured. */
+function pickupOf(day: string, items: readonly PickupItem[], measure: Measure): PickupDay {
+  const amounts = new Map<string, string>();
+  for (const { stayDate, rooms, roomRevenue, currency } of items) {
+    if (measure.of === "revenue" && currency !== measure.currency) continue;
+    const own = measure.of === "rooms" ? String(rooms) : (roomRevenue ?? "0");
+    amounts.set(stayDate, addMoney([amounts.get(stayDate) ?? "0", own]));
+  }
+  return { day, amounts };
+}
+
+/** What a day brought of a night: `0` where nothing came or went. */
+const amountOf = ({ amounts }: PickupDay, night: string): string => amounts.get(night) ?? "0";
+
+/** What a day brought of all nights. */
+const sumOfDay = ({ amounts }: PickupDay): string => addMoney([...amounts.values()]);
+
+/** What all days together brought of a night. */
+function sumOfNight(days: readonly PickupDay[], night: string): string {
+  return addMoney(days.map((day) => amountOf(day, night)));
+}
+
+/** What all days together brought. */
+const sumOfAll = (days: readonly PickupDay[]): string => addMoney(days.map(sumOfDay));
+
+/** The heat map as it is shown, each amount exact; the first row is the head. */
+function toRows(days: readonly PickupDay[], nights: readonly string[]): string[][] {
+  return [
+    ["day", ...nights, "all"],
+    ...days.map((each) => [each.day, ...nights.map((night) => amountOf(each, night)), sumOfDay(each)]),
+    ["all", ...nights.map((night) => sumOfNight(days, night)), sumOfAll(days)],
+  ];
 }

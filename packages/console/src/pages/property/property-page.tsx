@@ -1,10 +1,21 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
+import type { Series } from "../../charts/chart.tsx";
 import type { PropertyCodes } from "../../contract.ts";
-import { propertyPath } from "../../field/property-path.ts";
+import { addressOf } from "../../data/queries.ts";
+import {
+  addDays,
+  daysBetween,
+  isAskedDate,
+  isStayDate,
+  propertyPath,
+  readInstant,
+  writeMany,
+  writeMoney,
+} from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
-import { Page } from "../../parts/page.tsx";
-import { Empty } from "../../parts/states.tsx";
+import { AddressChoice, AddressFilter, AddressSelect, TextFilter } from "../../parts/field.tsx";
+import { Empty, Page } from "../../parts/page.tsx";
 import { useFilters } from "../../routing/filters.ts";
 
 const TABS: readonly (readonly [path: string, text: string])[] = [
@@ -75,4 +86,204 @@ export function useCodes(): PropertyCodes | undefined {
   const clientCode = filters.get("clientCode");
   const propertyCode = filters.get("propertyCode");
   return clientCode === null || propertyCode === null ? undefined : { clientCode, propertyCode };
+}
+
+/** More than two years: what no page shows at once. */
+const NIGHTS_MAX = 800;
+
+/** A range of stay dates, `to` included. */
+export interface Range {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The range of the address, or the default; one that runs backwards is its first date, a longer one ends with its 800th. */
+export function useRange(fallback: Range): Range {
+  const { filters } = useFilters();
+  const told = (name: keyof Range) => {
+    const text = filters.get(name) ?? "";
+    return isStayDate(text) ? text : undefined;
+  };
+  const from = told("from") ?? fallback.from;
+  const to = told("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
+  if (daysBetween(from, to) < 0) return { from, to: from };
+  // An address may hold millennia; a page that made them all would stand still.
+  return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
+}
+
+/** The instant of the address, as the service takes it. */
+export function usePointInTime(): {
+  readonly asOf: string | undefined;
+  readonly clock: "receipt" | undefined;
+} {
+  const { filters } = useFilters();
+  return {
+    asOf: readInstant(filters.get("asOf") ?? "", "end"),
+    clock: filters.get("clock") === "receipt" ? "receipt" : undefined,
+  };
+}
+
+/**
+ * Where a property's insight is asked for, of these nights, at the instant and from the row that the address has; null until
+ * the property is known. `more` is what else a page asks by.
+ */
+export function useInsightAddress(
+  name: string,
+  codes: PropertyCodes | undefined,
+  range: Range,
+  more: Readonly<Record<string, string | number | undefined>>,
+): string | null {
+  const { filters } = useFilters();
+  const point = usePointInTime();
+  if (codes === undefined) return null;
+  const cursor = filters.get("cursor") ?? undefined;
+  return addressOf(`insight/${name}`, { ...codes, ...range, ...point, cursor, ...more });
+}
+
+/** From and to, and what else a page asks by. */
+export function InsightFilters({
+  range,
+  children,
+}: {
+  readonly range: Range;
+  readonly children?: ReactNode;
+}) {
+  const { change } = useFilters();
+  return (
+    <search className="filters">
+      <TextFilter
+        label="From night"
+        type="date"
+        first
+        value={range.from}
+        check={(text) => (isAskedDate(text) ? undefined : "A date")}
+        onChange={(from) => change({ from, to: range.to < from ? from : range.to }, "replace")}
+      />
+      <TextFilter
+        label="To night"
+        type="date"
+        value={range.to}
+        check={(text) => (isAskedDate(text) && text >= range.from ? undefined : "From its first night on")}
+        onChange={(to) => change({ from: range.from, to }, "replace")}
+      />
+      {children}
+    </search>
+  );
+}
+
+/** The clock of the address: the sender's, or that of the receipt. */
+export function ClockFilter() {
+  return <AddressChoice name="clock" label="Clock" options={{ source: "Sender's", receipt: "Receipt" }} />;
+}
+
+/** As of when, and by which clock. */
+export function PointInTimeFilters() {
+  return (
+    <>
+      <AddressFilter
+        name="asOf"
+        label="As of"
+        placeholder="now"
+        check={(text) =>
+          readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined
+        }
+      />
+      <ClockFilter />
+    </>
+  );
+}
+
+const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
+
+interface WatermarkProps {
+  readonly watermark: string | null | undefined;
+  readonly knownFrom?: string | undefined;
+}
+
+/** What an answer at a point in time can be relied on for. */
+export function Watermark({ watermark, knownFrom }: WatermarkProps) {
+  return (
+    <>
+      {typeof watermark === "string" && (
+        <p className="small muted">
+          Complete up to {textOf(watermark)} UTC of receipt: at or before it this answer never changes.
+        </p>
+      )}
+      {knownFrom !== undefined && (
+        <p className="small muted">
+          Old versions are deleted after their retention: inventory from before {textOf(knownFrom)} UTC that
+          was replaced since may be missing here.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What a chart of nights shows. Money of one currency: money of several cannot be added. */
+export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; readonly currency: string };
+
+/** Of the y axis. */
+export function unitOf(measure: Measure): string {
+  return measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
+}
+
+/** Decimal texts, one for each place on the x axis (null: not known): drawn by numbers, told by the texts that they were. */
+export function measuredSeries(
+  look: Pick<Series, "name" | "kind">,
+  texts: readonly (string | null)[],
+  measure: Measure,
+): Series {
+  return {
+    ...look,
+    values: texts.map((text) => (text === null ? null : Number(text))),
+    write: (value, place) =>
+      measure.of === "rooms"
+        ? writeMany(value, "room")
+        : `${writeMoney(texts[place] ?? "0")} ${measure.currency}`,
+  };
+}
+
+interface Priced {
+  readonly currency: string | null;
+}
+
+/** The currencies of an answer, the one with the most rows first. */
+function currenciesOf(items: readonly Priced[]): readonly string[] {
+  const rows = new Map<string, number>();
+  for (const { currency } of items) if (currency !== null) rows.set(currency, (rows.get(currency) ?? 0) + 1);
+  return [...rows].toSorted(([, one], [, other]) => other - one).map(([currency]) => currency);
+}
+
+/** The measure of the address, and the currencies that it could be in; rooms where nothing has a price. */
+export function useMeasure(items: readonly Priced[]): {
+  readonly measure: Measure;
+  readonly currencies: readonly string[];
+} {
+  const { filters } = useFilters();
+  const currencies = currenciesOf(items);
+  const told = filters.get("currency");
+  const currency = currencies.find((each) => each === told) ?? currencies[0];
+  const measure: Measure =
+    filters.get("show") === "revenue" && currency !== undefined
+      ? { of: "revenue", currency }
+      : { of: "rooms" };
+  return { measure, currencies };
+}
+
+/** Rooms or revenue, and the currency where there are several; the table keeps its page. */
+export function MeasureFilters({ items }: { readonly items: readonly Priced[] }) {
+  const { measure, currencies } = useMeasure(items);
+  return (
+    <>
+      <AddressChoice name="show" label="Chart" keepsPage options={{ rooms: "Rooms", revenue: "Revenue" }} />
+      {measure.of === "revenue" && currencies.length > 1 ? (
+        <AddressSelect
+          name="currency"
+          label="Currency"
+          keepsPage
+          options={currencies.map((currency) => [currency, currency] as const)}
+        />
+      ) : null}
+    </>
+  );
 }
