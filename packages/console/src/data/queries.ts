@@ -11,10 +11,10 @@ export const queries = new QueryClient({
   },
 });
 
-export const SESSION = ["session"];
+const SESSION = ["session"];
 const ANSWERS = ["answer"];
 
-export const keyOf = (address: string) => [...ANSWERS, address];
+const keyOf = (address: string) => [...ANSWERS, address];
 
 /** After a change every answer is asked for again. */
 export function renewAnswers(): void {
@@ -28,11 +28,11 @@ export function forgetAnswers(): void {
 }
 
 /** The session has ended, or may have. */
-export function renewSession(): Promise<void> {
+function renewSession(): Promise<void> {
   return queries.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
 }
 
-export function csrfToken(): string | null {
+function csrfToken(): string | null {
   return queries.getQueryData<SessionAnswer>(SESSION)?.csrfToken ?? null;
 }
 
@@ -69,7 +69,7 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
 }
 
 /** Asks an address under the console's API. Throws CallError. */
-export async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
+async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
   const response = await reach(address, signal === undefined ? {} : { signal });
   return readAnswer<Answer>(response);
 }
