@@ -142,7 +142,7 @@ create table bellhop.status_mapping (
 );
 
 -- The change number that each bucket gives next: feeds follow it, and a replay does not touch it. The number is part of the key
--- and read as the greatest, which is the first index entry from its end however many dead rows a held snapshot keeps (decision 0019).
+-- and read as the greatest, which is the first index entry from its end however many dead rows a held snapshot keeps (decision 0006).
 create table bellhop.change_counter (
   bucket smallint not null,
   next_change bigint not null,
@@ -327,7 +327,7 @@ create index audit_entry_client on audit_entry (client_id, audit_id);
 
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
--- password_hash: the parameters of scrypt, salt and key (src/identity/password.ts).
+-- password_hash: the parameters of scrypt, salt and key (src/identity/operators.ts).
 create table bellhop.operator (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
   password_hash text not null,
@@ -682,7 +682,7 @@ create table current_record (
 -- facts: those of the version at facts_source_time are its own. change_no numbers the changes of current state within the bucket, null
 -- for versions that changed nothing. is_update: whether the change replaced a version rather than brought a new record.
 -- Inventory is in the order of source times, because a nightly push gives each date one more version and in the order of keys each
--- would fall on a page of its own (decision 0008). Reservations and groups have few versions a key and stay in the order of keys.
+-- would fall on a page of its own (decision 0006). Reservations and groups have few versions a key and stay in the order of keys.
 create table inventory_version (
   source_time timestamptz not null,
   facts_source_time timestamptz not null,

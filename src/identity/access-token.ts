@@ -32,7 +32,7 @@ export async function readCursorKey(pool: Pool, sealer: Sealer): Promise<Buffer>
   return sealer.open(CURSOR_KEY, stored);
 }
 
-/** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-issuer.md). */
+/** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-token-issuer.md). */
 export interface TokenParties {
   readonly issuer: string;
   readonly audience: string;

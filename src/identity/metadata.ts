@@ -14,7 +14,7 @@ export const AUTH_PATHS = {
 
 /**
  * The document by which OAuth clients find everything (RFC 8414 §2). Its `issuer` is the address under which the
- * document is found, because clients refuse any other (§3.3); docs/decisions/0002-issuer.md.
+ * document is found, because clients refuse any other (§3.3); docs/decisions/0002-token-issuer.md.
  */
 export function describeAuthorizationServer({ authUrl }: Addresses): Record<string, unknown> {
   return {

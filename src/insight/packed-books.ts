@@ -9,7 +9,7 @@ import { addDays, boundOf, daysBetween, type StayQuestion } from "./question.ts"
 import { readGroupings, readVariants } from "./statement-variants.ts";
 import { sumEntries } from "./sum-entries.ts";
 
-/** Of an entry in a segment, as src/insight/sql/segment-nights.sql writes it. */
+/** Of an entry in a segment, as src/insight/sql/pack-nights.sql writes it. */
 const ENTRY_BYTES = 52;
 const [SOURCE_AT, RECEIVED_AT, DIMENSION_AT, FIRST_NIGHT_AT, NIGHTS_AT] = [0, 8, 16, 24, 28];
 const [ROOMS_AT, ADULTS_AT, CHILDREN_AT, REVENUE_AT, GROSS_AT] = [30, 32, 34, 36, 44];

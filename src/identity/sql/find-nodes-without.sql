@@ -1,4 +1,4 @@
--- Nodes whose session does not say that they know $2 (src/identity/node-knowledge.ts; $1: the class of such locks), by their names.
+-- Nodes whose session does not say that they know $2 (src/identity/key-admin.ts; $1: the class of such locks), by their names.
 select coalesce(
     (
       select min(present.owner) from bellhop.presence as present

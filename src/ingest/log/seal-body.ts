@@ -12,7 +12,7 @@ import type { PartName, StoredBody } from "./stored-part.ts";
  * How a part is sealed: each chunk of its body by AES-256-GCM, under a key of this one writing of this one part. That key is
  * derived from a data key (bellhop.payload_key), the part's name, a salt, and the whole layout; so a chunk opens only where it
  * was written, beside the layout it was written with, and the nonces may be the numbers of the chunks: no two messages ever
- * share a key and a nonce, also where a part is written anew in its place (docs/decisions/0027-secrets-and-sealed-payloads.md).
+ * share a key and a nonce, also where a part is written anew in its place (docs/decisions/0018-secrets-and-encrypted-payloads.md).
  */
 
 /**

@@ -33,7 +33,7 @@ function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
       warning(
         id,
         "BASE_URL is not set.",
-        "Documents name http://HOST:PORT, and the first start makes that the issuer of every token for good (docs/decisions/0002-issuer.md).",
+        "Documents name http://HOST:PORT, and the first start makes that the issuer of every token for good (docs/decisions/0002-token-issuer.md).",
         "Set BASE_URL, and AUTH_URL where it differs, to the https addresses that partners use.",
       ),
     ];

@@ -27,7 +27,7 @@ export type Presence = Role | "deliver";
 /**
  * A session that has said nothing for so long does not count, and one that holds what others need is ended. Whoever is
  * present says something at least every 1.2 s and, while it reads, every PULSE_MS; later only by what blocks its event
- * loop: 1.5 s was the longest silence on a machine with ten times the work it can do (docs/decisions/0014-many-nodes.md).
+ * loop: 1.5 s was the longest silence on a machine with ten times the work it can do (docs/decisions/0009-nodes-and-leases.md).
  * With 3, the first batch of what was taken over was applied after up to 4.94 of the 5 s that are promised.
  */
 export const SILENCE_SECONDS_MAX = 2.5;
