@@ -912,7 +912,7 @@ create function analytics.first_request_id_after(instant timestamptz) returns uu
   );
 
 -- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
--- the state binds these five anew, and only these (src/apply/state/rebind-views.ts).
+-- the state binds these five anew, and only these (src/apply/state/state-schema.ts).
 create view analytics.stored_property as
   select property_id, bucket, client_code, property_code from bellhop.property;
 create view analytics.stored_current as

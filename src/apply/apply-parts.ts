@@ -1,15 +1,85 @@
 import type pg from "pg";
+import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import type { StoredRecord } from "../ingest/log/rewrite-body.ts";
+import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { type RowWriter, writeItems } from "../platform/db/write-rows.ts";
-import type { ApplyMemory } from "./apply-memory.ts";
-import type { AppliedRecord } from "./apply-records.ts";
-import type { LogPart } from "./backlog.ts";
-import { applyIsolatingBadRecords, type RefusedRecord } from "./isolate-bad-records.ts";
+import { type AppliedRecord, type ApplyMemory, applyRecords, type NextChange } from "./apply-records.ts";
+import {
+  type LogPart,
+  type LogRow,
+  type PropertyDirectory,
+  partOf,
+  type ReadPart,
+  readReleasedRecord,
+} from "./backlog.ts";
 import type { ChangeCounters } from "./leases.ts";
-import type { ReadPart } from "./read-part.ts";
-import type { ApplicableRecord, HeldRecord, OutcomeLetter, RecordOutcome } from "./record.ts";
-import type { RecordKey } from "./state/record-state.ts";
+import { MissingContent } from "./ledger/content-nights.ts";
+import {
+  type ApplicableRecord,
+  type HeldRecord,
+  type OutcomeLetter,
+  type QuarantineCode,
+  type RecordKey,
+  type RecordOutcome,
+  UNREADABLE,
+} from "./state/record.ts";
+
+const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
+
+const INCOMPLETE =
+  "What is stored of this record's earlier versions is incomplete; an operator has been told.";
+
+/** A record that was refused: it is to be held. */
+export interface RefusedRecord {
+  readonly outcome: "q";
+  readonly code: QuarantineCode;
+  readonly message: string;
+}
+
+function refusalFor(error: unknown): RefusedRecord | undefined {
+  if (error instanceof UnreadableRecord)
+    return { outcome: "q", code: "record.unreadable", message: UNREADABLE };
+  // There is no window for its source time: one is made before the next try.
+  if (isMissingWindow(error)) return undefined;
+  if (isDataError(error) || error instanceof UnstorableFact)
+    return { outcome: "q", code: "data.unstorable", message: UNSTORABLE };
+  if (error instanceof MissingContent) return { outcome: "q", code: "state.incomplete", message: INCOMPLETE };
+  return undefined;
+}
+
+/**
+ * Applies records; where PostgreSQL refuses the data of one (SQLSTATE classes 22 and 23 only: anything else is thrown, so
+ * that an outage quarantines nothing), it or its facts cannot be read again, or what it replaces is not stored, finds it by
+ * halving under savepoints.
+ * `nextChange` must give numbers that need not be gapless: those of a half that is rolled back are skipped.
+ */
+export async function applyIsolatingBadRecords(
+  client: pg.ClientBase,
+  records: readonly ApplicableRecord[],
+  nextChange: NextChange,
+  memory: ApplyMemory,
+): Promise<(AppliedRecord | RefusedRecord)[]> {
+  if (records.length === 0) return [];
+  await client.query("savepoint records");
+  try {
+    const applied = await applyRecords(client, records, nextChange, memory);
+    await client.query("release savepoint records");
+    return applied;
+  } catch (error) {
+    const refusal = refusalFor(error);
+    if (refusal === undefined) throw error;
+    await client.query("rollback to savepoint records");
+    await client.query("release savepoint records");
+    if (records.length === 1) return [refusal];
+    const middle = records.length >>> 1;
+    const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange, memory);
+    const rest = await applyIsolatingBadRecords(client, records.slice(middle), nextChange, memory);
+    return [...first, ...rest];
+  }
+}
 
 /** What one transaction had of a property and resource: a row of `bellhop.feed_arrival`, under its columns' names. */
 interface FeedArrival {
@@ -252,4 +322,98 @@ export async function applyParts(
   await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
   return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
+}
+
+/** Reads one record of a batch out of the log. */
+async function findTarget(
+  client: pg.ClientBase,
+  bucket: number,
+  target: NonNullable<LogPart["target"]>,
+): Promise<{ part: LogPart; record: StoredRecord } | undefined> {
+  const { rows } = await client.query<LogRow>(
+    `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
+      rejections, layout, body
+    from bellhop.accept_log where request_id = $1 and bucket = $2 and kind in ('b', 'c')`,
+    [target.requestId, bucket],
+  );
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  const part = partOf(row);
+  if (part.layout === null || part.body === null) return undefined;
+  const layout = await openLayout(part, part.layout);
+  const position = layout.positionOf(target.index);
+  if (position < 0) return undefined;
+  const range = layout.rangeOf(position);
+  const stored = part.body.subarray(range.from, range.from + range.bytes);
+  for (const record of layout.recordsOf(range.chunk, stored)) {
+    if (record.position !== position) continue;
+    return {
+      part,
+      record: { index: target.index, bytes: record.bytes, hashOverride: layout.hashOverrideAt(position) },
+    };
+  }
+  return undefined;
+}
+
+/** Applies a released record to the state, under its own receipt. Answers `q` when it still cannot be stored. */
+export async function applyReleased(
+  client: pg.ClientBase,
+  resolution: LogPart,
+  counters: { readonly take: NextChange },
+  properties: PropertyDirectory,
+  memory: ApplyMemory,
+): Promise<OutcomeLetter> {
+  if (resolution.target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
+  const target = await findTarget(client, resolution.bucket, resolution.target);
+  if (target === undefined) return "q";
+  const record = await readReleasedRecord(target.part, target.record, properties);
+  if (record.kind !== "applicable") return "q";
+  // Whoever asked before the release was not told of it: it counts from then on.
+  const released = { ...record.record, countsFrom: resolution.requestId };
+  const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
+  await memory.write(client);
+  return applied?.outcome ?? "q";
+}
+
+/**
+ * Carries out a release or discard inside the caller's transaction. A record that is no longer held (resolved twice) is
+ * left as it is; a release that fails leaves it held.
+ */
+export async function applyResolution(
+  client: pg.ClientBase,
+  resolution: LogPart,
+  counters: ChangeCounters,
+  properties: PropertyDirectory,
+  memory: ApplyMemory,
+): Promise<OutcomeLetter> {
+  const { target } = resolution;
+  if (target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
+  const { rowCount } = await client.query(
+    `select 1 from bellhop.quarantine where bucket = $1 and request_id = $2 and record_index = $3 and state = 'h' for update`,
+    [resolution.bucket, target.requestId, target.index],
+  );
+  let outcome: OutcomeLetter = "d";
+  if (rowCount === 1) {
+    const released = resolution.kind === "r";
+    outcome = released ? await applyReleased(client, resolution, counters, properties, memory) : "x";
+    if (outcome !== "q") {
+      await client.query(
+        `update bellhop.quarantine set state = $4, resolved_at = statement_timestamp(), resolved_by = $5, outcome = $6
+        where bucket = $1 and request_id = $2 and record_index = $3`,
+        [
+          resolution.bucket,
+          target.requestId,
+          target.index,
+          released ? "r" : "d",
+          resolution.requestId,
+          outcome,
+        ],
+      );
+    }
+  }
+  const outcomes = [{ index: 0, outcome, code: null, message: null, warnings: [] }];
+  await recordOutcomes(client, [{ part: resolution, outcomes }], []);
+  await advanceCursors(client, [resolution]);
+  await counters.write(client);
+  return outcome;
 }

@@ -1,10 +1,9 @@
 import { SILENCE_SECONDS_MAX } from "../platform/db/presence.ts";
-import { Applier, type ApplierOptions } from "./applier.ts";
-import type { OpenApplySession } from "./apply-session.ts";
+import { Applier, type ApplierOptions, weighPart } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";
+import type { OpenApplySession } from "./pipeline.ts";
 import type { ClusterSession, Rebalanced, Rebalancer } from "./rebalance.ts";
-import { weighPart } from "./scheduler.ts";
 
 export interface ThreadAppliersOptions extends ApplierOptions {
   /** Opens the session of the bulk applier, which is not counted among those that share the buckets. */

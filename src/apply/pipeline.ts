@@ -1,32 +1,37 @@
 import type { OutcomeCounts } from "./apply-parts.ts";
-import type { ApplySession } from "./apply-session.ts";
-import type { LogPart } from "./backlog.ts";
-import type { Leases } from "./leases.ts";
-import type { ReadPart } from "./read-part.ts";
-import { FIRST_RECORDS, INFLATED_BYTES_TARGET } from "./scheduler.ts";
+import type { LogPart, ReadPart } from "./backlog.ts";
+import type { ChangeCounters, LeaseSession, Leases } from "./leases.ts";
+import type { ClusterSession } from "./rebalance.ts";
 
 /*
  * From the log to state, in order:
  *
  *  1. read        what is next of the leased buckets, backfills last          backlog.ts
- *  2. choose      which of these parts one transaction applies                scheduler.ts
- *  3. open        the payload: decrypt, inflate, find each record             read-part.ts
- *  4. decode      key, source time, content hash; quarantine the unreadable   read-part.ts
+ *  2. choose      which of these parts one transaction applies                applier.ts
+ *  3. open        the payload: decrypt, inflate, find each record             backlog.ts
+ *  4. decode      key, source time, content hash; quarantine the unreadable   backlog.ts
  *  5. lock        the leases, which hand out change numbers                   leases.ts
  *  6. cursors     past the parts; the next run is read from there             apply-parts.ts
  *  7. look up     current records; a plainly unchanged record ends here       apply-records.ts
- *  8. classify    applied, unchanged, stale or duplicate                      record.ts
- *  9. warn        of what depends on more than the record                     context-warnings.ts
+ *  8. classify    applied, unchanged, stale or duplicate                      state/record.ts
+ *  9. warn        of what depends on more than the record                     apply-records.ts
  * 10. ledger      what the change does to stay nights                         ledger/night-ledger.ts
  * 11. versions    one row a new version, with its facts                       state/write-versions.ts
- * 12. current     the newest version of each key                              state/write-current.ts
+ * 12. current     the newest version of each key                              state/write-versions.ts
  * 13. outcomes    of each part, quarantined records, feed arrivals            apply-parts.ts
  * 14. commit      all of it or nothing
  *
- * A record that the database refuses is found by halving steps 7 to 12 under savepoints (isolate-bad-records.ts). A release or
- * discard takes steps 1, 2, 5 and then those of its record (apply-resolution.ts). A replay takes 1, 3, 4 and 7 to 12 (replay.ts).
+ * A record that the database refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or
+ * discard takes steps 1, 2, 5 and then those of its record (apply-parts.ts). A replay takes 1, 3, 4 and 7 to 12 (replay.ts).
  */
 
+/** What a session begins with: a tenth of a second's work on a machine that is very busy. */
+export const FIRST_RECORDS = 64;
+/**
+ * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
+ * at a time: the one that is applied and the next.
+ */
+const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 /** With fewer records in a run there is hardly more to read: reading ahead would be a statement for nothing. */
 const AHEAD_RECORDS_MIN = 1_000;
 
@@ -95,3 +100,36 @@ export async function applyRun(
 export function bucketsOf(parts: readonly LogPart[]): readonly number[] {
   return [...new Set(parts.map(({ bucket }) => bucket))];
 }
+
+/**
+ * What an applier asks of the database: one connection, statement by statement, in the order they are asked. Every promise
+ * rejects with what the database answered (with its SQLSTATE as `code`), or with another error when there was no answer.
+ * PostgreSQL's is in postgres-apply-session.ts, that of a simulation in test/simulation.
+ */
+export interface ApplySession extends LeaseSession, ClusterSession {
+  /** By which others count this session as present. */
+  readonly presenceId: string;
+  /** Seals log writers whose backend is gone, retires those of which all is applied. */
+  retireLogWriters(): Promise<unknown>;
+  /** What is next to be applied of these buckets, in the order of receipt; the part that reaches `recordsMax` is the last. */
+  readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]>;
+  /** Reads the records of a part; not necessarily on this connection. */
+  readPart(part: LogPart): Promise<ReadPart>;
+  /** Has the session say something now and again while its owner works without it; `stop` ends that. */
+  startPulse(): { stop(): void };
+  /** True: others will soon wait for this transaction, so it should be short. */
+  begin(): Promise<boolean>;
+  /** Moves the cursors past these parts. */
+  advanceCursors(parts: readonly LogPart[]): Promise<void>;
+  applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts>;
+  /** Carries out a release or discard, and moves the cursor past it. */
+  applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts>;
+  /** Answers what the database did: `COMMIT`, or `ROLLBACK` when the transaction had failed before. */
+  commit(): Promise<string>;
+  /** Also forgets what was remembered of the database and may have been of this transaction. */
+  rollback(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a session that is present as `owner`; `failed` hears of what happens to its connection between two statements. */
+export type OpenApplySession = (owner: string, failed: (error: unknown) => void) => Promise<ApplySession>;

@@ -10,21 +10,34 @@ import { isDistributed } from "../platform/db/distribution.ts";
 import { type StatementWatch, watchStatements } from "../platform/db/pool.ts";
 import { enterPresence, startPulse } from "../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { SHORT } from "./answer-bounds.ts";
-import { ApplyMemory } from "./apply-memory.ts";
-import { advanceCursors, applyParts, countOutcomes, type OutcomeCounts } from "./apply-parts.ts";
-import { applyResolution } from "./apply-resolution.ts";
-import type { ApplySession, OpenApplySession } from "./apply-session.ts";
-import { type LogPart, readBacklog } from "./backlog.ts";
-import { LeaseStatements } from "./lease-statements.ts";
-import type { ChangeCounters, Lease } from "./leases.ts";
-import { type LeaseReader, type LeaseRow, LeasesOfWorkers } from "./leases-of-workers.ts";
-import type { PropertyDirectory } from "./property-directory.ts";
-import { type ReadPart, readPart } from "./read-part.ts";
-import type { ClusterView } from "./rebalance.ts";
+import {
+  advanceCursors,
+  applyParts,
+  applyResolution,
+  countOutcomes,
+  type OutcomeCounts,
+} from "./apply-parts.ts";
+import { ApplyMemory } from "./apply-records.ts";
+import {
+  type LogPart,
+  type PropertyDirectory,
+  type ReadPart,
+  readBacklog,
+  readPart,
+  SHORT,
+} from "./backlog.ts";
+import {
+  type ChangeCounters,
+  type Lease,
+  type LeaseReader,
+  type LeaseRow,
+  LeaseStatements,
+  LeasesOfWorkers,
+} from "./leases.ts";
+import type { ApplySession, OpenApplySession } from "./pipeline.ts";
+import type { ClusterView, WaitingSession } from "./rebalance.ts";
+import { openStateSession, planByKeys } from "./state/look-up.ts";
 import { STATE_SCHEMA } from "./state/state-schema.ts";
-import { openStateSession, planByKeys } from "./state/state-session.ts";
-import type { WaitingSession } from "./unresponsive-sessions.ts";
 
 const retireLogWritersStatement = readStatement(new URL("./sql/retire-log-writers.sql", import.meta.url));
 /** The log writers whose backend is gone, as in retire-log writers, and whose end nobody has noted. */

@@ -4,15 +4,20 @@ import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
 import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
-import { ApplyMemory } from "./apply-memory.ts";
-import { applyReleased } from "./apply-resolution.ts";
-import { BEFORE_ALL, type LoggedPart, type LogStretch, readLog } from "./backlog.ts";
-import { applyIsolatingBadRecords } from "./isolate-bad-records.ts";
-import { LeaseStatements } from "./lease-statements.ts";
-import { PropertyDirectory } from "./property-directory.ts";
-import { readPart } from "./read-part.ts";
-import { rebindViews } from "./state/rebind-views.ts";
-import { copyBase, readReplayHorizon } from "./state/replay-base.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { applyIsolatingBadRecords, applyReleased } from "./apply-parts.ts";
+import { ApplyMemory } from "./apply-records.ts";
+import {
+  BEFORE_ALL,
+  type LoggedPart,
+  type LogStretch,
+  PropertyDirectory,
+  readLog,
+  readPart,
+} from "./backlog.ts";
+import { LeaseStatements } from "./leases.ts";
+import { openStateSession, planByKeys } from "./state/look-up.ts";
+import { VERSION_TABLES } from "./state/record.ts";
 import {
   carryOutcomes,
   copyWindows,
@@ -20,11 +25,56 @@ import {
   digestState,
   dropStateSchema,
   numberCorrections,
+  rebindViews,
   STATE_SCHEMA,
   type StateDigest,
   swapStateSchema,
 } from "./state/state-schema.ts";
-import { openStateSession, planByKeys } from "./state/state-session.ts";
+
+/** In milliseconds since 1970, what retention has taken out: of the log by receipt, of versions by source time. */
+const readHorizons = namedStatement(
+  "read-horizons",
+  `select
+    (extract(epoch from max(known_from) filter (where kind in ('payloads', 'outcomes'))) * 1000)::float8 as log_ms,
+    (extract(epoch from max(known_from) filter (where kind = 'versions')) * 1000)::float8 as versions_ms
+  from bellhop.retention_horizon`,
+);
+
+/** From when on the log is whole, and of which instants versions are gone (milliseconds since 1970; null: of none). */
+export interface ReplayHorizon {
+  readonly logMs: number | null;
+  readonly versionsMs: number | null;
+}
+
+/** How far back a replay can derive the state: before that, retention has taken out of the log what it was made of. */
+export async function readReplayHorizon(client: pg.ClientBase): Promise<ReplayHorizon> {
+  const { rows } = await client.query<{ log_ms: number | null; versions_ms: number | null }>(readHorizons);
+  return { logMs: rows[0]?.log_ms ?? null, versionsMs: rows[0]?.versions_ms ?? null };
+}
+
+/**
+ * Begins a rebuilt state with what cannot be derived any more: the versions that the live one has of what was received before
+ * `firstId` (null: nothing), and of each key the newest of them as the current one. Their receipts lie before all that is replayed, so nothing
+ * of it can have changed them.
+ */
+async function copyBase(client: pg.ClientBase, schema: string, firstId: string | null): Promise<void> {
+  if (firstId === null) return;
+  for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+    await client.query(
+      `insert into ${schema}.${table} select * from ${STATE_SCHEMA}.${table} where request_id < $1`,
+      [firstId],
+    );
+    await client.query(
+      `insert into ${schema}.current_record (bucket, property_id, resource, key, source_time, request_id, record_index,
+        content_hash, facts_source_time, status, from_date, to_date)
+      select distinct on (bucket, property_id, key) bucket, property_id, '${resource}', key, source_time, request_id,
+        record_index, content_hash, facts_source_time, status, from_date, to_date
+      from ${schema}.${table}
+      order by bucket, property_id, key, source_time desc, request_id desc, record_index desc`,
+    );
+  }
+  await client.query(`insert into ${schema}.known_room_type select * from ${STATE_SCHEMA}.known_room_type`);
+}
 
 const PARTS_PER_TRANSACTION = 64;
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
 import { packBody } from "../ingest/log/body-layout.ts";
+import { type PartWeight, Scheduler, weighPart } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
-import { type PartWeight, Scheduler, weighPart } from "./scheduler.ts";
 
 const OWNED = [1, 2, 3];
 

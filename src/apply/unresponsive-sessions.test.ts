@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { EventLoopDelays, UnresponsiveSessions, type WaitingSession } from "./unresponsive-sessions.ts";
+import { EventLoopDelays, UnresponsiveSessions, type WaitingSession } from "./rebalance.ts";
 
 const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
   pid: 7,

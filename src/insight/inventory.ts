@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { ROOM_TYPES_MAX } from "#contract/insight-bounds.ts";
-import { elementsOf, fieldsOfRow } from "../apply/ledger/read-facts.ts";
+import { elementsOf, fieldsOfRow } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
 import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";

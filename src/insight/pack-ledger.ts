@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { lockSegments } from "../apply/ledger/segments.ts";
+import { lockSegments } from "../apply/ledger/write-ledger.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";

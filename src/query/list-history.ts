@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { isUtcTimestamp } from "#contract/calendar.ts";
-import type { ResourceLetter } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/request-id.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";

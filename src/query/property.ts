@@ -1,4 +1,4 @@
-import type { ResourceLetter } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";

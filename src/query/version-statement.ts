@@ -1,4 +1,5 @@
-import { type ResourceLetter, VERSION_TABLES } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { VERSION_TABLES } from "../apply/state/record.ts";
 import type { Statement } from "../platform/db/statement.ts";
 
 /**

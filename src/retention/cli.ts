@@ -1,5 +1,5 @@
-import { letterOf, RESOURCES, resourceOf } from "#contract/resource.ts";
-import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-tables.ts";
+import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";

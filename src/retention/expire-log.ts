@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
-import { resourceOf } from "#contract/resource.ts";
-import type { ResourceLetter } from "../apply/state/version-tables.ts";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { rewriteBody } from "../ingest/log/rewrite-body.ts";

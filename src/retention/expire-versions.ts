@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { RESOURCE_LETTERS, VERSION_TABLES } from "../apply/state/record.ts";
 import type { WindowedTable } from "../platform/db/time-windows.ts";
 import { type ExpiringWindow, writeHorizons } from "./expiring-window.ts";
 import { atGate, type Expired, expireWindow, type RetentionSessions } from "./replace-window.ts";

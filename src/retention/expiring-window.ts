@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../platform/db/time-windows.ts";
 import type { Retained, Terms } from "./terms.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { ERASED } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
-import { LeaseStatements } from "../apply/lease-statements.ts";
+import { LeaseStatements } from "../apply/leases.ts";
 import type { BodyLayout, StoredBody } from "../ingest/log/body-layout.ts";
 import { openLayout } from "../ingest/log/open-layout.ts";
 import {

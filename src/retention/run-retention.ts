@@ -1,6 +1,6 @@
 import pg from "pg";
-import type { ResourceLetter } from "../apply/state/version-tables.ts";
-import { VERSION_WINDOWS } from "../apply/state/version-windows.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
 import { lowestIdAt } from "../ingest/log/request-id.ts";

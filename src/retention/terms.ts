@@ -1,4 +1,5 @@
-import { RESOURCE_LETTERS, type ResourceLetter } from "../apply/state/version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 

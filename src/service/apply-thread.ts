@@ -1,10 +1,9 @@
 import { hostname } from "node:os";
 import { SpanKind } from "@opentelemetry/api";
-import type { LogPart } from "../apply/backlog.ts";
+import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
-import { LeasesOfWorkers } from "../apply/leases-of-workers.ts";
+import { LeasesOfWorkers } from "../apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
-import { PropertyDirectory } from "../apply/property-directory.ts";
 import { createSealer } from "../identity/seal.ts";
 import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";

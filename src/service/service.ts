@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { VERSION_WINDOWS } from "../apply/state/version-windows.ts";
+import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import type { Config } from "../config.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
 import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";

@@ -4,8 +4,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { LeaseStatements } from "../../src/apply/lease-statements.ts";
-import { ChangeCounters, LeaseLost, Leases, type LockedLease } from "../../src/apply/leases.ts";
+import {
+  ChangeCounters,
+  LeaseLost,
+  LeaseStatements,
+  Leases,
+  type LockedLease,
+} from "../../src/apply/leases.ts";
 import { AcceptLog, type FlushResult, LogWriter } from "../../src/ingest/log/accept-log.ts";
 import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { readBacklog } from "../../src/apply/backlog.ts";
-import { PropertyDirectory } from "../../src/apply/property-directory.ts";
-import { readPart } from "../../src/apply/read-part.ts";
+import { PropertyDirectory, readBacklog, readPart } from "../../src/apply/backlog.ts";
 import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 

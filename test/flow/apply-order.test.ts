@@ -3,10 +3,9 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
-import { ApplyMemory } from "../../src/apply/apply-memory.ts";
-import { applyRecords } from "../../src/apply/apply-records.ts";
-import type { ApplicableRecord } from "../../src/apply/record.ts";
-import { openStateSession } from "../../src/apply/state/state-session.ts";
+import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
+import { openStateSession } from "../../src/apply/state/look-up.ts";
+import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { reservation } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import {

@@ -3,12 +3,11 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
-import { ApplyMemory } from "../../src/apply/apply-memory.ts";
-import { applyIsolatingBadRecords } from "../../src/apply/isolate-bad-records.ts";
-import type { ApplicableRecord } from "../../src/apply/record.ts";
-import { loadCurrent } from "../../src/apply/state/load-versions.ts";
-import { openStateSession, planByKeys } from "../../src/apply/state/state-session.ts";
-import { writeCurrent } from "../../src/apply/state/write-current.ts";
+import { applyIsolatingBadRecords } from "../../src/apply/apply-parts.ts";
+import { ApplyMemory } from "../../src/apply/apply-records.ts";
+import { loadCurrent, openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
+import type { ApplicableRecord } from "../../src/apply/state/record.ts";
+import { writeCurrent } from "../../src/apply/state/write-versions.ts";
 import { reservation } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
-import { isoOfStored, openStateSession } from "../../src/apply/state/state-session.ts";
+import { isoOfStored, openStateSession } from "../../src/apply/state/look-up.ts";
 import { CopyRows, copyIn } from "../../src/platform/db/copy.ts";
 import { isDataError } from "../../src/platform/db/database-errors.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

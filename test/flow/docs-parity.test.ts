@@ -8,7 +8,7 @@ import { KNOWN_LABELS } from "#contract/labels.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
 import { WARNING_CODES } from "#contract/warning.ts";
 import { FAULTS } from "#simulator/faults.ts";
-import type { QuarantineCode } from "../../src/apply/record.ts";
+import type { QuarantineCode } from "../../src/apply/state/record.ts";
 import { PARTNER_VARIABLES, readConfig } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config-table.ts";
 import { SCOPES } from "../../src/identity/permissions.ts";

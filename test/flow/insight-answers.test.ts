@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { COUNT_MAX } from "../../src/apply/ledger/night-run.ts";
+import { COUNT_MAX } from "../../src/apply/ledger/reservation-nights.ts";
 import { mapLabel } from "../../src/apply/state/label-mapping.ts";
 import { bucketOf } from "../../src/ingest/log/bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/request-id.ts";

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import pg from "pg";
 import { type CompactNights, RUN_NUMBERS, RUNS_MAX } from "../../src/apply/ledger/content-nights.ts";
 import { type LedgerDelta, writeAsEntries, writeDeltas } from "../../src/apply/ledger/write-ledger.ts";
+import { openStateSession } from "../../src/apply/state/look-up.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
-import { openStateSession } from "../../src/apply/state/state-session.ts";
 import { isDistributed } from "../../src/platform/db/distribution.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -3,11 +3,10 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
-import { ApplyMemory } from "../../src/apply/apply-memory.ts";
-import { applyRecords } from "../../src/apply/apply-records.ts";
-import type { ApplicableRecord } from "../../src/apply/record.ts";
+import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
+import { openStateSession } from "../../src/apply/state/look-up.ts";
+import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
-import { openStateSession } from "../../src/apply/state/state-session.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/request-id.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { lockSegments, voidSegments } from "../../src/apply/ledger/segments.ts";
-import { openStateSession } from "../../src/apply/state/state-session.ts";
+import { lockSegments, voidSegments } from "../../src/apply/ledger/write-ledger.ts";
+import { openStateSession } from "../../src/apply/state/look-up.ts";
 import { LedgerPacker, packUpTo } from "../../src/insight/pack-ledger.ts";
 import { BY, CLOCKS } from "../../src/insight/question.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
-import { VERSION_WINDOWS } from "../../src/apply/state/version-windows.ts";
+import { VERSION_WINDOWS } from "../../src/apply/state/write-versions.ts";
 import { setWindowMs } from "../../src/ingest/log/partitions.ts";
 import { APPLY_GATE } from "../../src/platform/db/apply-gate.ts";
 import { setTerm } from "../../src/retention/cli.ts";

@@ -1,8 +1,6 @@
-import type { LogPart } from "../../src/apply/backlog.ts";
+import type { LogPart, ReadPart } from "../../src/apply/backlog.ts";
 import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/leases.ts";
-import type { ReadPart } from "../../src/apply/read-part.ts";
-import type { ClusterView } from "../../src/apply/rebalance.ts";
-import type { WaitingSession } from "../../src/apply/unresponsive-sessions.ts";
+import type { ClusterView, WaitingSession } from "../../src/apply/rebalance.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import {

@@ -25,7 +25,7 @@ export type Statement = "begin" | "commit" | "rollback" | ((backend: Backend) =>
 
 /** client_connection_check_interval (`endWithClient` of src/platform/db/connection.ts). */
 const CLIENT_CHECK_MS = 2_000;
-/** idle_in_transaction_session_timeout of src/platform/db/connection.ts, and of src/apply/state/state-session.ts. */
+/** idle_in_transaction_session_timeout of src/platform/db/connection.ts, and of src/apply/state/look-up.ts. */
 const IDLE_IN_TRANSACTION_MS = { accept: 5_000, apply: 60_000 } as const;
 
 /** Where a backend's answers go. */

@@ -1,10 +1,8 @@
 import type { OutcomeCounts } from "../../src/apply/apply-parts.ts";
-import type { ApplySession, OpenApplySession } from "../../src/apply/apply-session.ts";
-import type { LogPart } from "../../src/apply/backlog.ts";
+import type { LogPart, PartRecord, ReadPart } from "../../src/apply/backlog.ts";
 import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/leases.ts";
-import type { PartRecord, ReadPart } from "../../src/apply/read-part.ts";
-import type { ClusterView } from "../../src/apply/rebalance.ts";
-import type { WaitingSession } from "../../src/apply/unresponsive-sessions.ts";
+import type { ApplySession, OpenApplySession } from "../../src/apply/pipeline.ts";
+import type { ClusterView, WaitingSession } from "../../src/apply/rebalance.ts";
 import type {
   AppendedRow,
   HeldKey,
@@ -31,7 +29,7 @@ import { Connection, type SessionKind } from "./connection.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { LogRow } from "./store.ts";
 
-/** The timeouts of src/ingest/log/log writer-session.ts and src/apply/apply-session.ts. */
+/** The timeouts of src/ingest/log/log writer-session.ts and src/apply/pipeline.ts. */
 const LOG_WRITER: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
 const APPLY: SessionKind = {
   application: "apply",

@@ -1,8 +1,8 @@
 import { Applier } from "../../src/apply/applier.ts";
+import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
 import { LeaseLost } from "../../src/apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
-import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import type { Submission } from "../../src/ingest/log/submission.ts";

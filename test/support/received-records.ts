@@ -1,7 +1,6 @@
 // Records of one key in an order of receipt and in an order of applying, and what the contract says they end in.
 import fc from "fast-check";
-import type { Incoming } from "../../src/apply/record.ts";
-import type { Receipt } from "../../src/apply/state/record-state.ts";
+import type { Incoming, Receipt } from "../../src/apply/state/record.ts";
 
 /** A received record of one key: its place in the order of receipt, its source time and its content. */
 export interface Received {

@@ -1,6 +1,6 @@
 import { Applier } from "../../src/apply/applier.ts";
+import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
-import { PropertyDirectory } from "../../src/apply/property-directory.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 /** Whatever turns the log into state: the service's appliers, or a faulty one that the harness must find out. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { RESOURCES, type ResourceLetter } from "#contract/resource.ts";
-import { VERSION_TABLES } from "../../src/apply/state/version-tables.ts";
+import { VERSION_TABLES } from "../../src/apply/state/record.ts";
 import { BodyLayout } from "../../src/ingest/log/body-layout.ts";
 import { identityOf, type JudgedRecord, stateLine } from "./expected-state.ts";
 

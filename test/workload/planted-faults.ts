@@ -1,13 +1,15 @@
 import pg from "pg";
-import { ApplyMemory } from "../../src/apply/apply-memory.ts";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
-import { applyRecords } from "../../src/apply/apply-records.ts";
-import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { PropertyDirectory } from "../../src/apply/property-directory.ts";
-import { type PartRecord, readPart } from "../../src/apply/read-part.ts";
-import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/record.ts";
-import { loadCurrent } from "../../src/apply/state/load-versions.ts";
-import { openStateSession } from "../../src/apply/state/state-session.ts";
+import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
+import {
+  type LogPart,
+  type PartRecord,
+  PropertyDirectory,
+  readBacklog,
+  readPart,
+} from "../../src/apply/backlog.ts";
+import { loadCurrent, openStateSession } from "../../src/apply/state/look-up.ts";
+import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/state/record.ts";
 import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
 import type { TestDatabase } from "../support/database.ts";
 import type { StartEngine } from "./apply-engine.ts";

@@ -9,7 +9,7 @@ import {
   isCompactOf,
   textOfCompact,
 } from "./content-nights.ts";
-import type { DimensionCodes, Money, NightRun, ReservationNights } from "./night-run.ts";
+import type { DimensionCodes, Money, NightRun, ReservationNights } from "./reservation-nights.ts";
 
 const HASH_DIGITS = 12;
 const HASH = "0123456789abcdef0123456789abcdef";

@@ -5,8 +5,7 @@ import { readRecord } from "#contract/read-record.ts";
 import type { Reservation } from "#contract/schema/reservation.ts";
 import { parsedFacts } from "#contract/test-facts.ts";
 import { groupNights } from "./content-nights.ts";
-import { type Money, type NightRun, textOfMoney } from "./night-run.ts";
-import { reservationNights } from "./reservation-nights.ts";
+import { type Money, type NightRun, reservationNights, textOfMoney } from "./reservation-nights.ts";
 
 const DAY_MS = 86_400_000;
 const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -1,4 +1,16 @@
-import type { Receipt } from "../state/record-state.ts";
+import type pg from "pg";
+import type { RecordContent } from "#contract/record-reading.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { insertRows } from "../../platform/db/write-rows.ts";
+import { arrayOf, isoOfStored, textArrayOf } from "../state/look-up.ts";
+import {
+  type RankedVersion,
+  type Receipt,
+  type RecordKey,
+  VERSION_TABLES,
+  type Version,
+} from "../state/record.ts";
+import { ContentNights, MissingContent, type NightResource } from "./content-nights.ts";
 
 /**
  * A copy of a version of one key, as far as the ledger goes by it. `content` tells contents apart: a hash, say. A version is
@@ -111,4 +123,398 @@ export function timelineDifference(
   changes.addAll(before, -1);
   changes.addAll(after, 1);
   return changes.all();
+}
+
+/** A version that is stored, and where its facts are. */
+interface StoredVersion extends Receipt {
+  readonly sourceTime: string;
+  readonly contentHash: string;
+  readonly factsSourceTime: string;
+}
+
+/** A place among the versions of a key: at a source time, seen from a receipt. */
+interface PlaceOfVersion extends Receipt {
+  readonly of: RecordKey;
+  readonly sourceTime: string;
+}
+
+type Row = [
+  at: number,
+  isAfter: boolean,
+  sourceTime: string,
+  contentHash: string,
+  requestId: string,
+  index: number,
+  factsSourceTime: string,
+];
+
+/** On each side. Most often one does; the others are there where log writers were applied out of the order of receipt. */
+const NEIGHBOURS = 8;
+
+const COLUMNS = "t.source_time, t.content_hash, t.request_id, t.record_index, t.facts_source_time";
+const TEXTS =
+  "near.source_time::text, near.content_hash::text, near.request_id, near.record_index, near.facts_source_time::text";
+
+// Index scans of the primary key from the place on, backward and forward.
+function aroundStatement(resource: NightResource): Asked {
+  const { table } = VERSION_TABLES[resource];
+  const side = (comparison: string, direction: string) => `select * from (
+        select ${COLUMNS} from ${table} as t
+        where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.key = wanted.key
+          and t.source_time ${comparison} wanted.source_time ${BUCKET_TERM}
+        order by t.source_time ${direction}, t.request_id ${direction}, t.record_index ${direction}
+        limit ${NEIGHBOURS}
+      ) as found`;
+  return {
+    name: `versions-around-${resource}`,
+    rowMode: "array",
+    text: `select wanted.at::integer, near.is_after, ${TEXTS}
+    from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
+      with ordinality as wanted (bucket, property_id, key, source_time, at)
+    cross join lateral (
+      select false as is_after, before.* from (${side("<=", "desc")}) as before
+      union all
+      select true, after.* from (${side(">", "asc")}) as after
+    ) as near`,
+  };
+}
+
+function allStatement(resource: NightResource): Asked {
+  return {
+    name: `all-versions-${resource}`,
+    rowMode: "array",
+    text: `select wanted.at::integer, false, ${TEXTS.replaceAll("near.", "t.")}
+    from unnest($1::smallint[], $2::integer[], $3::text[]) with ordinality as wanted (bucket, property_id, key, at)
+    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key)
+    where true ${BUCKET_TERM}`,
+  };
+}
+
+const AROUND = { r: aroundStatement("r"), g: aroundStatement("g") } as const;
+const ALL = { r: allStatement("r"), g: allStatement("g") } as const;
+
+function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTime]: Row): StoredVersion {
+  return {
+    sourceTime: isoOfStored(sourceTime),
+    contentHash: contentHash.slice(2),
+    requestId,
+    index,
+    factsSourceTime: isoOfStored(factsSourceTime),
+  };
+}
+
+async function query(
+  client: pg.ClientBase,
+  statement: Asked,
+  of: readonly RecordKey[],
+  more: readonly string[],
+): Promise<Row[]> {
+  const values = [
+    arrayOf(of.map(({ bucket }) => bucket)),
+    arrayOf(of.map(({ propertyId }) => propertyId)),
+    textArrayOf(of.map(({ key }) => key)),
+    ...more,
+  ];
+  return (await queryOfBucket<Row>(client, statement, values, of)).rows;
+}
+
+/** Whether a side has a version that was received before the place's, beyond which nothing matters, or ends. */
+function isClosed(side: readonly StoredVersion[], place: PlaceOfVersion): boolean {
+  return side.length < NEIGHBOURS || side.some((version) => isReceivedBefore(version, place));
+}
+
+/**
+ * The stored versions around each place that matter to what is entered there: those next to it in the order of source times, up
+ * to one that was received before it on either side. Null where these are many (see NEIGHBOURS): then all of the key are asked for.
+ */
+async function loadVersionsAround(
+  client: pg.ClientBase,
+  resource: NightResource,
+  places: readonly PlaceOfVersion[],
+): Promise<(readonly StoredVersion[] | null)[]> {
+  if (places.length === 0) return [];
+  const times = arrayOf(places.map(({ sourceTime }) => sourceTime));
+  const rows = await query(
+    client,
+    AROUND[resource],
+    places.map(({ of }) => of),
+    [times],
+  );
+  const sides = places.map(() => [[] as StoredVersion[], [] as StoredVersion[]] as const);
+  for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
+  return places.map((place, at) => {
+    const [before = [], after = []] = sides[at] ?? [];
+    return isClosed(before, place) && isClosed(after, place) ? [...before, ...after] : null;
+  });
+}
+
+/** All stored versions of each key. */
+async function loadAllVersions(
+  client: pg.ClientBase,
+  resource: NightResource,
+  keys: readonly RecordKey[],
+): Promise<StoredVersion[][]> {
+  const found: StoredVersion[][] = keys.map(() => []);
+  if (keys.length === 0) return found;
+  for (const row of await query(client, ALL[resource], keys, [])) found[row[0] - 1]?.push(versionOf(row));
+  return found;
+}
+
+/** What one record did to the versions of its key. */
+export interface AppliedStep {
+  readonly of: RecordKey;
+  /** `textOfKey` of it. */
+  readonly text: string;
+  readonly record: Receipt & Pick<RankedVersion, "sourceTime" | "contentHash">;
+  /** The request of its own receipt, or that of the release that let it through. */
+  readonly countsFrom: string;
+  /** The newest version of the key before it. */
+  readonly before: Version | null;
+  /** The version that it made; null for a copy of one that there was. */
+  readonly made: Version | null;
+  /** It made the newest version, an older one, or has the earliest receipt of the copies of its version; or it changed nothing. */
+  readonly became: "newest" | "older" | "first copy" | "copy";
+  /** Whether the version that it made has facts of its own. */
+  readonly ownFacts: boolean;
+  readonly content: () => RecordContent;
+}
+
+/** From an instant of either clock on one content counts in the place of another; null is none. */
+export interface Delta {
+  readonly of: RecordKey;
+  readonly sourceTime: string;
+  readonly countsFrom: string;
+  readonly from: ContentNights | null;
+  readonly to: ContentNights | null;
+  /** `textOfKey` of it, where `to` is the newest content of its key. */
+  readonly newestOf?: string;
+}
+
+/** Versions that count from another receipt than their own, as a record of theirs was quarantined and released. */
+const RELEASED_COPIES = {
+  table: "released_copy",
+  columns: {
+    bucket: "smallint",
+    property_id: "integer",
+    resource: '"char"',
+    key: "text",
+    source_time: "timestamptz",
+    content_hash: "bytea",
+    request_id: "uuid",
+    record_index: "integer",
+    counts_from: "uuid",
+  },
+  skipsExisting: true,
+} as const;
+
+const LATEST_RELEASES: Asked = {
+  name: "latest-releases",
+  rowMode: "array",
+  text: `select wanted.at::integer, latest.counts_from
+    from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
+      with ordinality as wanted (bucket, property_id, resource, key, at)
+    cross join lateral (
+      select t.counts_from from released_copy as t
+      where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = wanted.resource
+        and t.key = wanted.key ${BUCKET_TERM}
+      order by t.counts_from desc limit 1
+    ) as latest`,
+};
+const RELEASED_COPIES_OF_KEYS: Asked = {
+  name: "released-copies-of-keys",
+  rowMode: "array",
+  text: `select wanted.at::integer, t.source_time::text, t.content_hash::text, t.request_id, t.record_index, t.counts_from
+    from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
+      with ordinality as wanted (bucket, property_id, resource, key, at)
+    join released_copy as t using (bucket, property_id, resource, key)
+    where true ${BUCKET_TERM}`,
+};
+
+async function queryReleases<Row extends unknown[]>(
+  client: pg.ClientBase,
+  statement: Asked,
+  keys: readonly RecordKey[],
+): Promise<Row[]> {
+  const values = [
+    arrayOf(keys.map(({ bucket }) => bucket)),
+    arrayOf(keys.map(({ propertyId }) => propertyId)),
+    arrayOf(keys.map(({ resource }) => resource)),
+    textArrayOf(keys.map(({ key }) => key)),
+  ];
+  return (await queryOfBucket<Row>(client, statement, values, keys)).rows;
+}
+
+/** By `textOfKey`: the last request from which a released record counts. */
+export async function latestReleasesOf(
+  client: pg.ClientBase,
+  keys: ReadonlyMap<string, RecordKey>,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = [...keys.keys()];
+  const rows = await queryReleases<[at: number, countsFrom: string]>(client, LATEST_RELEASES, [
+    ...keys.values(),
+  ]);
+  return new Map(rows.map(([at, countsFrom]) => [texts[at - 1] as string, countsFrom]));
+}
+
+/** The released copies of these keys, in their order. */
+async function loadReleased(client: pg.ClientBase, keys: readonly RecordKey[]): Promise<TimelineCopy[][]> {
+  const found: TimelineCopy[][] = keys.map(() => []);
+  if (keys.length === 0) return found;
+  type Row = [number, string, string, string, number, string];
+  for (const row of await queryReleases<Row>(client, RELEASED_COPIES_OF_KEYS, keys)) {
+    const [at, sourceTime, contentHash, requestId, index, countsFrom] = row;
+    const content = contentHash.slice(2);
+    found[at - 1]?.push({ sourceTime: isoOfStored(sourceTime), content, requestId, index, countsFrom });
+  }
+  return found;
+}
+
+/** Writes copies of versions in which a release had a part; those that are there already stay. */
+async function writeReleased(
+  client: pg.ClientBase,
+  copies: readonly { readonly of: RecordKey; readonly copy: TimelineCopy }[],
+): Promise<void> {
+  const rows = copies.map(({ of, copy }) => ({
+    bucket: of.bucket,
+    property_id: of.propertyId,
+    resource: of.resource,
+    key: of.key,
+    source_time: copy.sourceTime,
+    content_hash: `\\x${copy.content}`,
+    request_id: copy.requestId,
+    record_index: copy.index,
+    counts_from: copy.countsFrom,
+  }));
+  await insertRows(client, RELEASED_COPIES, rows);
+}
+
+/** What steps of one resource do of which the order of receipt is not plain, by the versions around them or all of their keys. */
+export async function deltasOutOfOrder(
+  client: pg.ClientBase,
+  resource: NightResource,
+  steps: readonly AppliedStep[],
+  ofReleases: ReadonlySet<string>,
+): Promise<{ readonly deltas: readonly Delta[]; readonly released: readonly RecordKey[] }> {
+  const byKey = Map.groupBy(steps, ({ text }) => text);
+  const near = await versionsAround(client, resource, byKey, ofReleases);
+  const whole = [...byKey.keys()].filter((text) => !near.has(text));
+  const keys = whole.flatMap((text) => byKey.get(text)?.slice(0, 1) ?? []).map(({ of }) => of);
+  const all = await loadAllVersions(client, resource, keys);
+  const copies = await loadReleased(client, keys);
+  const deltas: Delta[] = [];
+  for (const [text, versions] of near) deltas.push(...deltasAmong(byKey.get(text) ?? [], versions, []).all);
+  const toWrite: { of: RecordKey; copy: TimelineCopy }[] = [];
+  whole.forEach((text, at) => {
+    const ofKey = byKey.get(text) ?? [];
+    checkNewest(ofKey, all[at] ?? []);
+    const found = deltasAmong(ofKey, all[at] ?? [], copies[at] ?? []);
+    deltas.push(...found.all);
+    for (const copy of found.released) toWrite.push({ of: keys[at] as RecordKey, copy });
+  });
+  await writeReleased(client, toWrite);
+  return { deltas, released: toWrite.map(({ of }) => of) };
+}
+
+/** The versions around the steps of each key, for the keys where these are enough. */
+async function versionsAround(
+  client: pg.ClientBase,
+  resource: NightResource,
+  byKey: ReadonlyMap<string, readonly AppliedStep[]>,
+  ofReleases: ReadonlySet<string>,
+): Promise<Map<string, readonly StoredVersion[]>> {
+  const steps = [...byKey].flatMap(([text, ofKey]) =>
+    ofReleases.has(text) ? [] : ofKey.filter(({ became }) => became !== "copy"),
+  );
+  const places = steps.map(({ of, record }) => ({
+    of,
+    sourceTime: record.sourceTime,
+    requestId: record.requestId,
+    index: record.index,
+  }));
+  const around = await loadVersionsAround(client, resource, places);
+  const near = new Map<string, readonly StoredVersion[] | null>();
+  steps.forEach((step, at) => {
+    const { text } = step;
+    const found = around[at] ?? null;
+    const known = near.get(text);
+    const isEnough = found !== null && known !== null && (step.became !== "first copy" || has(found, step));
+    near.set(text, isEnough ? [...(known ?? []), ...found] : null);
+  });
+  return new Map(
+    [...near].flatMap(([text, versions]) => (versions === null ? [] : [[text, versions] as const])),
+  );
+}
+
+function has(versions: readonly StoredVersion[], { record }: AppliedStep): boolean {
+  return versions.some(
+    ({ sourceTime, contentHash }) => sourceTime === record.sourceTime && contentHash === record.contentHash,
+  );
+}
+
+/** Throws MissingContent where the newest version of a key is not among all that are stored: what it put on the books would stay. */
+function checkNewest(steps: readonly AppliedStep[], versions: readonly StoredVersion[]): void {
+  const newest = steps[0]?.before ?? null;
+  const isStored = versions.some(
+    ({ sourceTime, contentHash }) => sourceTime === newest?.sourceTime && contentHash === newest.contentHash,
+  );
+  if (newest !== null && !isStored)
+    throw new MissingContent("A newest version is not among those of its key.");
+}
+
+/**
+ * What the steps of one key do among versions that are stored, with the copies of those in which a release had a part: the
+ * deltas, and the copies that are to be written of versions in which a release has a part now.
+ */
+function deltasAmong(
+  steps: readonly AppliedStep[],
+  versions: readonly StoredVersion[],
+  releasedCopies: readonly TimelineCopy[],
+): { readonly all: Delta[]; readonly released: readonly TimelineCopy[] } {
+  const of = (steps[0] as AppliedStep).of;
+  const textOf = (sourceTime: string, content: string) => `${sourceTime} ${content}`;
+  const hasCopies = new Set(releasedCopies.map(({ sourceTime, content }) => textOf(sourceTime, content)));
+  const before = [...releasedCopies];
+  const contents = new Map<string, ContentNights>();
+  const seen = new Set<string>();
+  for (const { sourceTime, contentHash, requestId, index, factsSourceTime } of versions) {
+    const text = textOf(sourceTime, contentHash);
+    // Places of one key have neighbours in common.
+    if (seen.has(text)) continue;
+    seen.add(text);
+    if (!contents.has(contentHash))
+      contents.set(contentHash, ContentNights.ofStored({ of, contentHash, factsSourceTime }));
+    if (!hasCopies.has(text))
+      before.push({ sourceTime, content: contentHash, requestId, index, countsFrom: requestId });
+  }
+  const after = [...before];
+  for (const { record, countsFrom, became, ownFacts, content } of steps) {
+    const { sourceTime, contentHash, requestId, index } = record;
+    // Of a copy that changes nothing the version may not be among those that were looked up.
+    if (became === "copy" && !seen.has(textOf(sourceTime, contentHash))) continue;
+    seen.add(textOf(sourceTime, contentHash));
+    after.push({ sourceTime, content: contentHash, requestId, index, countsFrom });
+    if (ownFacts && !contents.has(contentHash))
+      contents.set(contentHash, ContentNights.ofRecord(of, contentHash, content));
+  }
+  const all: Delta[] = [];
+  for (const { sourceTime, countsFrom, content, by } of timelineDifference(before, after)) {
+    const nights = contents.get(content);
+    if (nights === undefined) throw new Error("A content that is to be entered is not known.");
+    for (let left = Math.abs(by); left > 0; left -= 1)
+      all.push({ of, sourceTime, countsFrom, from: by < 0 ? nights : null, to: by < 0 ? null : nights });
+  }
+  return { all, released: copiesToWrite(after, hasCopies, textOf) };
+}
+
+/** All copies of the versions of which one counts from another receipt than its own. */
+function copiesToWrite(
+  copies: readonly TimelineCopy[],
+  hadSome: ReadonlySet<string>,
+  textOf: (sourceTime: string, content: string) => string,
+): readonly TimelineCopy[] {
+  const released = new Set(hadSome);
+  for (const { sourceTime, content, requestId, countsFrom } of copies)
+    if (requestId !== countsFrom) released.add(textOf(sourceTime, content));
+  if (released.size === 0) return [];
+  return copies.filter(({ sourceTime, content }) => released.has(textOf(sourceTime, content)));
 }

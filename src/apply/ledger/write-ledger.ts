@@ -1,11 +1,185 @@
+import { hash } from "node:crypto";
 import type pg from "pg";
 import { microsecondsOf } from "../../ingest/log/request-id.ts";
 import { copyItems } from "../../platform/db/copy.ts";
-import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
-import type { RecordKey } from "../state/record-state.ts";
+import { insertRows, type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
+import type { RecordKey } from "../state/record.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";
-import type { Dimension } from "./dimensions.ts";
-import { type BlockRun, type Money, type NightRun, timesWhole } from "./night-run.ts";
+import {
+  type BlockRun,
+  type Dimension,
+  type DimensionCodes,
+  listOfCodes,
+  type Money,
+  type NightRun,
+  timesWhole,
+} from "./reservation-nights.ts";
+
+const DIMENSIONS = {
+  table: "night_dimension",
+  columns: {
+    bucket: "smallint",
+    property_id: "integer",
+    dimension: "bigint",
+    status: "text",
+    room_type_code: "text",
+    booked_room_type_code: "text",
+    market_segment_code: "text",
+    group_block_code: "text",
+    rate_code: "text",
+    channel: "text",
+    currency_code: "text",
+  },
+  skipsExisting: true,
+} as const;
+
+/**
+ * Dimensions and maps that lead to them, of less than two hundred bytes each. A property has some thousands of dimensions: past this
+ * many all are forgotten, and written again.
+ */
+const REMEMBERED_MAX = 75_000;
+
+interface NewDimension {
+  readonly bucket: number;
+  readonly property_id: number;
+  readonly dimension: string;
+  readonly [column: string]: string | number | null;
+}
+
+/**
+ * The property and then the codes, each in the map of those before it. The texts of codes are the same ones again and again
+ * (TextMemory), so none is made and none is hashed anew to find a dimension.
+ */
+type Branch = Map<number | string | null, Branch | Dimension>;
+
+/** The first eight bytes of the SHA-256 of the codes as a JSON array: the same after every replay, and on every worker. */
+function numberOf(codes: DimensionCodes): Buffer {
+  return hash("sha256", JSON.stringify(listOfCodes(codes)), "buffer").subarray(0, 8);
+}
+
+/**
+ * The dimensions of entries by their codes. A new one is written at the end of the transaction that needs it, and remembered;
+ * `forget` after a transaction that failed, and when the tables may be others.
+ */
+export class Dimensions {
+  readonly #known: Branch = new Map();
+  /** Of the dimensions and maps. */
+  #remembered = 0;
+  #new: NewDimension[] = [];
+  /** What was asked for last: the runs of a stay have one object of codes. */
+  #lastCodes: DimensionCodes | undefined;
+  #last: Dimension | undefined;
+
+  of(of: RecordKey, codes: DimensionCodes): Dimension {
+    if (codes !== this.#lastCodes || this.#last === undefined) {
+      this.#last = this.#find(of, codes);
+      this.#lastCodes = codes;
+    }
+    return this.#last;
+  }
+
+  #find({ bucket, propertyId }: RecordKey, codes: DimensionCodes): Dimension {
+    const leaves = this.#leavesOf(propertyId, codes);
+    let dimension = leaves.get(codes.groupBlockCode) as Dimension | undefined;
+    if (dimension === undefined) {
+      const number = numberOf(codes);
+      dimension = { high: number.readInt32BE(0), low: number.readInt32BE(4) };
+      this.#new.push({
+        bucket,
+        property_id: propertyId,
+        dimension: String(number.readBigInt64BE(0)),
+        status: codes.status,
+        room_type_code: codes.roomTypeCode,
+        booked_room_type_code: codes.bookedRoomTypeCode,
+        market_segment_code: codes.marketSegmentCode,
+        group_block_code: codes.groupBlockCode,
+        rate_code: codes.rateCode,
+        channel: codes.channel,
+        currency_code: codes.currencyCode,
+      });
+      leaves.set(codes.groupBlockCode, dimension);
+      this.#remembered += 1;
+      if (this.#remembered >= REMEMBERED_MAX) this.#forgetKnown();
+    }
+    return dimension;
+  }
+
+  /** Writes those that this transaction named first. */
+  async write(client: pg.ClientBase): Promise<void> {
+    const rows = this.#new;
+    this.#new = [];
+    await insertRows(client, DIMENSIONS, rows);
+  }
+
+  forget(): void {
+    this.#forgetKnown();
+    this.#lastCodes = undefined;
+    this.#new = [];
+  }
+
+  /** Where the dimension of codes stands, by its group. */
+  #leavesOf(propertyId: number, codes: DimensionCodes): Branch {
+    let branch = this.#next(this.#known, propertyId);
+    branch = this.#next(branch, codes.currencyCode);
+    branch = this.#next(branch, codes.status);
+    branch = this.#next(branch, codes.marketSegmentCode);
+    branch = this.#next(branch, codes.channel);
+    branch = this.#next(branch, codes.roomTypeCode);
+    branch = this.#next(branch, codes.bookedRoomTypeCode);
+    return this.#next(branch, codes.rateCode);
+  }
+
+  #next(branch: Branch, code: number | string | null): Branch {
+    const known = branch.get(code) as Branch | undefined;
+    if (known !== undefined) return known;
+    const next: Branch = new Map();
+    branch.set(code, next);
+    this.#remembered += 1;
+    return next;
+  }
+
+  #forgetKnown(): void {
+    this.#known.clear();
+    this.#remembered = 0;
+  }
+}
+
+/** With a property's id: who segments its ledger, and who enters what was received before it was packed. */
+const PACK_LOCK = 7_302_031;
+
+type PackedProperty = Pick<RecordKey, "bucket" | "propertyId">;
+
+/**
+ * Holds a property's segments to the end of the transaction, of which it is to be the first statement that reads: what others
+ * entered before is visible from then on. Entries are locked before segments, as whoever swaps a rebuilt state in does.
+ */
+export async function lockSegments(client: pg.ClientBase, { propertyId }: PackedProperty): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1, $2)", [PACK_LOCK, propertyId]);
+  for (const table of ["night_entry", "ledger_delta"])
+    await client.query(`lock table bellhop_state.${table} in access share mode`);
+}
+
+/**
+ * Takes the segments of properties away, in the transaction that enters something there which was received before it is applied: they
+ * may be packed up to a later receipt. They are packed anew, and read as rows until then.
+ */
+export async function voidSegments(
+  client: pg.ClientBase,
+  properties: readonly PackedProperty[],
+): Promise<void> {
+  if (properties.length === 0) return;
+  const ids = [...new Set(properties.map(({ propertyId }) => propertyId))].sort((one, other) => one - other);
+  // What is rebuilt in a schema of its own has no segments, and holds nobody up.
+  for (const id of ids)
+    await client.query("select pg_advisory_xact_lock($1, $2) where current_schema() = 'bellhop_state'", [
+      PACK_LOCK,
+      id,
+    ]);
+  const buckets = new Set(properties.map(({ bucket }) => bucket));
+  for (const table of ["ledger_segment_progress", "ledger_segment"])
+    for (const bucket of buckets)
+      await client.query(`delete from ${table} where bucket = $1 and property_id = any ($2)`, [bucket, ids]);
+}
 
 // Records of a transaction come from few requests, one after another.
 let lastRequest = "";
@@ -141,7 +315,7 @@ export interface LedgerDelta {
   readonly to: CompactNights | null;
 }
 
-const INTO = {
+const DELTAS = {
   table: "ledger_delta",
   columns: ["source_time", "received_at", "property_id", "first_night", "nights", "bucket", "runs", "key"],
 } as const;
@@ -326,7 +500,7 @@ export async function writeAsEntries(client: pg.ClientBase, deltas: readonly Led
 
 /** Writes deltas in rows of their own, where LedgerForm allows it. */
 export async function writeDeltas(client: pg.ClientBase, deltas: readonly LedgerDelta[]): Promise<void> {
-  await copyItems(client, INTO, deltas, (rows, delta) => {
+  await copyItems(client, DELTAS, deltas, (rows, delta) => {
     makeRows(delta, ({ of, sourceTime, countsFrom }, firstNight, nights) => {
       rows.row();
       rows.timestamp(sourceTime);

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { ResourceLetter } from "./version-tables.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
 
 /** A record held aside, as an operator sees it. */
 export interface HeldEntry {

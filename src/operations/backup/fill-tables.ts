@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { ROW_SUM, type RowSum } from "../../apply/state/digest-rows.ts";
-import { VERSION_WINDOWS } from "../../apply/state/version-windows.ts";
+import { ROW_SUM, type RowSum } from "../../apply/state/state-schema.ts";
+import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { copyPartsIn } from "../../platform/db/copy.ts";
 import { namedStatement } from "../../platform/db/statement.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
 import pg from "pg";
-import { readReplayHorizon } from "../../apply/state/replay-base.ts";
+import { readReplayHorizon } from "../../apply/replay.ts";
 import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import { endWithClient } from "../../platform/db/connection.ts";
 import { copyOut } from "../../platform/db/copy.ts";

@@ -2,7 +2,7 @@ import { hash, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { identityOnly, PERSONAL_FIELDS, redactRecord } from "#contract/redact-record.ts";
 import { resourceOf } from "#contract/resource.ts";
-import { VERSION_TABLES } from "../../apply/state/version-tables.ts";
+import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
 import { type RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";

@@ -1,5 +1,4 @@
-import { resourceOf } from "#contract/resource.ts";
-import type { ResourceLetter } from "../../apply/state/version-tables.ts";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Dimensions } from "./dimensions.ts";
+import { Dimensions } from "./write-ledger.ts";
 
 const code = fc.constantFrom(null, "", "A", "null");
 const codes = fc.record({

@@ -1,11 +1,252 @@
 import type pg from "pg";
+import type { ResourceLetter } from "#contract/resource.ts";
 import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
-import { CURRENT_COLUMNS, type CurrentRow, type StoredCurrent, storedOf } from "./load-versions.ts";
-import type { RankedVersion, RecordKey } from "./record-state.ts";
-import { arrayOf, textArrayOf } from "./state-session.ts";
-import { RESOURCE_LETTERS, type ResourceLetter, VERSION_TABLES } from "./version-tables.ts";
-import { CurrentRecordMoved } from "./write-current.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
+import {
+  type RankedVersion,
+  RESOURCE_LETTERS,
+  type RecordKey,
+  textOfKey,
+  VERSION_TABLES,
+  type Version,
+  type WarningFree,
+  warningFreeOfStored,
+} from "./record.ts";
+
+/**
+ * Records are read, and rows made of them, between two statements of a transaction: seconds at most, but on a machine that
+ * is busy with other things. An applier that hangs is ended by the others sooner.
+ */
+const IDLE_IN_TRANSACTION_SECONDS_MAX = 60;
+
+/** Prepares a connection to work on the state in `schema` (one of our own names): texts of times come as `isoOfStored` reads them. */
+export async function openStateSession(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(
+    `set search_path = ${schema}; set datestyle = 'ISO'; set timezone = 'UTC';
+    set idle_in_transaction_session_timeout = '${IDLE_IN_TRANSACTION_SECONDS_MAX}s'`,
+  );
+}
+
+/**
+ * Has statements find their rows by index or place, and never by reading a table through. Those of apply do, but prepared
+ * while the tables are empty their plans would be scans, and stay that until the next analyze.
+ */
+export async function planByKeys(client: pg.ClientBase, on: boolean): Promise<void> {
+  await client.query(
+    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_material"]
+      .map((setting) => (on ? `set ${setting} = off` : `reset ${setting}`))
+      .join("; "),
+  );
+}
+
+const FRACTION_DIGITS = 6;
+
+/**
+ * A timestamptz as a session of `openStateSession` writes it, as ISO 8601 with all its microseconds: the text by which
+ * source times are compared. Here and not by `to_char`, which costs the server more than the lookup of the row.
+ *
+ * @example isoOfStored("2026-01-31 12:00:00.5+00") // "2026-01-31T12:00:00.500000Z"
+ */
+export function isoOfStored(text: string): string {
+  if (!text.endsWith("+00") || text[10] !== " ") throw new Error(`Not a stored time in UTC: ${text}`);
+  const fraction = text.slice(20, -3).padEnd(FRACTION_DIGITS, "0");
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
+}
+
+/** A list of texts without quotes in them (numbers, ids, times), or nulls, as the text of an array. */
+export function arrayOf(values: readonly (string | number | boolean | null)[]): string {
+  return `{${values.map((value) => value ?? "NULL").join(",")}}`;
+}
+
+const TO_ESCAPE = /["\\]/;
+const ALL_TO_ESCAPE = /["\\]/g;
+
+/** Looked at first, as hardly any key needs it. */
+function escaped(text: string): string {
+  return TO_ESCAPE.test(text) ? text.replace(ALL_TO_ESCAPE, "\\$&") : text;
+}
+
+/** A list of any texts as the text of an array. */
+export function textArrayOf(values: readonly (string | null)[]): string {
+  return `{${values.map((value) => (value === null ? "NULL" : `"${escaped(value)}"`)).join(",")}}`;
+}
+
+/** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
+export interface StoredCurrent {
+  readonly version: Version;
+  readonly place: string;
+  readonly warningFree: WarningFree;
+}
+
+/** What is asked of a current record `t`; `place` is its ctid. */
+const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+    case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.warning_free, t.status,
+    t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
+
+const LOAD_CURRENT: Asked = {
+  name: "load-current",
+  rowMode: "array",
+  text: `select wanted.at::integer, ${CURRENT_COLUMNS}
+  from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
+    with ordinality as wanted (bucket, property_id, resource, key, at)
+  join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)
+  where true ${BUCKET_TERM}`,
+};
+
+/** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
+export type CurrentRow = [
+  at: number,
+  place: string,
+  sourceTime: string,
+  contentHash: string,
+  requestId: string,
+  index: number,
+  factsSourceTime: string | null,
+  warningFree: boolean | null,
+  status: string | null,
+  fromDate: string,
+  toDate: string | null,
+  compactNights?: string | null,
+  facts?: string | null,
+];
+
+/** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
+const digitsOf = (bytea: string): string => bytea.slice(2);
+
+function storedOf(row: CurrentRow): StoredCurrent {
+  const [, place, source_time, content_hash, requestId, index, facts_source_time, warningFree] = row;
+  const sourceTime = isoOfStored(source_time);
+  const factsSourceTime = facts_source_time === null ? sourceTime : isoOfStored(facts_source_time);
+  const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
+  const contentHash = digitsOf(content_hash);
+  const facts = row[12] ?? undefined;
+  const compactNights = row[11] ?? null;
+  const version = {
+    sourceTime,
+    contentHash,
+    factsSourceTime,
+    requestId,
+    index,
+    filters,
+    facts,
+    compactNights,
+  };
+  return { version, place, warningFree: warningFreeOfStored(warningFree) };
+}
+
+/** The current records of these keys, in their order; null where there is none. On a session of `openStateSession`. */
+export async function loadCurrent(
+  client: pg.ClientBase,
+  keys: readonly RecordKey[],
+): Promise<(StoredCurrent | null)[]> {
+  const found: (StoredCurrent | null)[] = new Array<null>(keys.length).fill(null);
+  const values = [
+    arrayOf(keys.map(({ bucket }) => bucket)),
+    arrayOf(keys.map(({ propertyId }) => propertyId)),
+    arrayOf(keys.map(({ resource }) => resource)),
+    textArrayOf(keys.map(({ key }) => key)),
+  ];
+  const { rows } = await queryOfBucket<CurrentRow>(client, LOAD_CURRENT, values, keys);
+  for (const row of rows) found[row[0] - 1] = storedOf(row);
+  return found;
+}
+
+interface VersionRow {
+  property_id: number;
+  key: string;
+  source_time: string;
+  content_hash: string;
+  request_id: string;
+  record_index: number;
+  facts_source_time: string;
+  status: string | null;
+  from_date: string;
+  to_date: string;
+}
+
+function versionOf(row: VersionRow): Version {
+  return {
+    sourceTime: isoOfStored(row.source_time),
+    contentHash: digitsOf(row.content_hash),
+    requestId: row.request_id,
+    index: row.record_index,
+    factsSourceTime: isoOfStored(row.facts_source_time),
+    filters: () => ({ status: row.status, fromDate: row.from_date, toDate: row.to_date }),
+  };
+}
+
+function versionsAt(resource: ResourceLetter): Asked {
+  return {
+    name: `load-versions-${resource}`,
+    text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+      t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text
+    from (
+      select distinct *
+      from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
+        as sent (bucket, property_id, key, source_time)
+    ) as wanted
+    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time)
+    where true ${BUCKET_TERM}`,
+  };
+}
+
+/** The versions that exist at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
+export async function loadVersionsAt(
+  client: pg.ClientBase,
+  wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
+): Promise<Map<string, Version[]>> {
+  const found = new Map<string, Version[]>();
+  for (const resource of RESOURCE_LETTERS) {
+    const ofResource = wanted.filter(({ of }) => of.resource === resource);
+    if (ofResource.length === 0) continue;
+    const values = [
+      arrayOf(ofResource.map(({ of }) => of.bucket)),
+      arrayOf(ofResource.map(({ of }) => of.propertyId)),
+      textArrayOf(ofResource.map(({ of }) => of.key)),
+      arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
+    ];
+    const { rows } = await queryOfBucket<VersionRow>(client, versionsAt(resource), values, ofResource);
+    for (const row of rows) {
+      const text = textOfKey({ bucket: 0, propertyId: row.property_id, resource, key: row.key });
+      const versions = found.get(text);
+      if (versions === undefined) found.set(text, [versionOf(row)]);
+      else versions.push(versionOf(row));
+    }
+  }
+  return found;
+}
+
+const READ = {
+  name: "known-versions",
+  text: "select resource, client_code, known_from::text from bellhop.retention_horizon where kind = 'versions'",
+};
+
+/**
+ * From which source time on the versions of a client code are known, by resource letter and client code with a space between;
+ * ISO 8601 with microseconds. Of what is not named all are. On a session of `openStateSession`.
+ */
+export async function readKnownVersions(on: Queryable): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await on.query<{ resource: string; client_code: string; known_from: string }>(READ);
+  return new Map(
+    rows.map(({ resource, client_code, known_from }) => [
+      `${resource} ${client_code}`,
+      isoOfStored(known_from),
+    ]),
+  );
+}
+
+/**
+ * A row of current_record is not where the transaction found it. Only its owner writes to a bucket, so somebody else has;
+ * with the SQLSTATE of a serialization failure, as the remedy is the same: from the beginning.
+ */
+export class CurrentRecordMoved extends Error {
+  readonly code = "40001";
+
+  constructor(count: number) {
+    super(`${count} current records were changed by another.`);
+  }
+}
 
 /** A key of a transaction, and what arrived of it: null where there is more than one record, so that an order matters. */
 export interface ArrivedKey {

@@ -9,9 +9,8 @@ import {
   placeOf,
   type Received,
   receipts,
-} from "../../test/support/received-records.ts";
-import { classify, type Decision, type KnownRecord, VersionsByTime } from "./record.ts";
-import type { RankedVersion } from "./state/record-state.ts";
+} from "../../../test/support/received-records.ts";
+import { classify, type Decision, type KnownRecord, type RankedVersion, VersionsByTime } from "./record.ts";
 
 const nameOf = (version: RankedVersion): string => `${version.sourceTime} ${version.contentHash}`;
 

@@ -1,6 +1,93 @@
-import type { RecordReading } from "#contract/record-reading.ts";
+import type { FactsText, RecordFilters, RecordReading } from "#contract/record-reading.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
 import type { Warning } from "#contract/warning.ts";
-import type { RankedVersion, Receipt, RecordKey, Version } from "./state/record-state.ts";
+
+export const RESOURCE_LETTERS = ["i", "r", "g"] as const satisfies readonly ResourceLetter[];
+
+/**
+ * The version table of each resource and the composite type of its typed facts, which are stored as that type's text and
+ * cast where they are read (docs/decisions/0006).
+ */
+export const VERSION_TABLES: Readonly<
+  Record<ResourceLetter, { readonly table: string; readonly factsType: string }>
+> = {
+  i: { table: "inventory_version", factsType: "bellhop.inventory_facts" },
+  r: { table: "reservation_version", factsType: "bellhop.reservation_facts" },
+  g: { table: "group_version", factsType: "bellhop.group_facts" },
+};
+
+/** Identity of a record within the whole service. */
+export interface RecordKey {
+  readonly bucket: number;
+  readonly propertyId: number;
+  readonly resource: ResourceLetter;
+  readonly key: string;
+}
+
+/** Where a document lies in the log, and at once when it was received relative to others: ids of one bucket are ordered. */
+export interface Receipt {
+  readonly requestId: string;
+  readonly index: number;
+}
+
+/** What decides between two versions. Times are ISO UTC with six fraction digits, hashes hex. */
+export interface RankedVersion extends Receipt {
+  readonly sourceTime: string;
+  readonly contentHash: string;
+  /** Source time of the version that holds the typed facts of this content. */
+  readonly factsSourceTime: string;
+}
+
+/** One version as it is written. */
+export interface Version extends RankedVersion {
+  /** What lists filter by. Asking may parse the record. */
+  readonly filters: () => RecordFilters;
+  /** The text of its facts, where that was loaded with it. */
+  readonly facts?: string | undefined;
+  /** What its nights are in short, where that was loaded with it (`src/apply/ledger/content-nights.ts`). */
+  readonly compactNights?: string | null;
+}
+
+/** `a` applied, `u` unchanged, `s` stale: the outcomes that make a version. */
+export type VersionOutcome = "a" | "u" | "s";
+
+/** A version to be written. `facts` is null where another version of the same content holds them (an unchanged record). */
+export interface NewVersion {
+  readonly of: RecordKey;
+  readonly version: Version;
+  readonly outcome: VersionOutcome;
+  readonly changeNumber: number | null;
+  /** Whether it replaced another version of its record; told of what has a change number. */
+  readonly isUpdate: boolean;
+  readonly facts: FactsText | null;
+}
+
+/** One string for a RecordKey, for maps. */
+export function textOfKey(of: RecordKey): string {
+  return `${of.propertyId}\0${of.resource}\0${of.key}`;
+}
+
+/**
+ * Whether a record of the same content is sure to have no warnings: always, or for as long as the inventory of its property
+ * has named no room type (once it has, a room type that it never named is a warning).
+ */
+export type WarningFree = "always" | "while-unnamed" | "no";
+
+/** As `current_record.warning_free` has it. */
+const STORED: Readonly<Record<WarningFree, boolean | null>> = {
+  always: true,
+  "while-unnamed": null,
+  no: false,
+};
+
+export function storedWarningFree(warningFree: WarningFree): boolean | null {
+  return STORED[warningFree];
+}
+
+export function warningFreeOfStored(stored: boolean | null): WarningFree {
+  if (stored === null) return "while-unnamed";
+  return stored ? "always" : "no";
+}
 
 const NONE: readonly Version[] = [];
 
