@@ -1,5 +1,5 @@
 import { BellhopClient } from "#client";
-import { makeApart } from "#simulator/make-apart.ts";
+import { makeApart } from "#simulator/packed-day.ts";
 import { sendSimulation } from "#simulator/send-simulation.ts";
 import { simulate } from "#simulator/simulation.ts";
 import { readOptions } from "../scripts/read-options.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BellhopClient } from "#client";
 import { FAULT_NAMES, type FaultName, type PlantedFault } from "#simulator/faults.ts";
-import { makeApart } from "#simulator/make-apart.ts";
+import { makeApart } from "#simulator/packed-day.ts";
 import { sendSimulation } from "#simulator/send-simulation.ts";
 import type { SimulationOptions } from "#simulator/simulation.ts";
 import { startTestService, type TestService } from "../support/service.ts";

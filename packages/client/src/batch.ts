@@ -1,16 +1,13 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { invalidOption } from "./error.ts";
+import { BellhopError, invalidOption } from "./error.ts";
 import type { Compression } from "./options.ts";
-import { RecordCutter, unreadable } from "./record-cutter.ts";
 
-/** One of the caller's records, on its way. */
 export interface Item<Of> {
   /** Its place in what was given to `send`, from 0. */
   readonly index: number;
   readonly record: Of | JsonRecord;
-  /** What goes out. */
   readonly json: string | Uint8Array;
   readonly bytes: number;
 }
@@ -20,22 +17,18 @@ interface BatchBounds {
   readonly bytesMax: number;
 }
 
-/** Records of one request, in their order. */
 export interface Batch {
   /** The place of the first in what was given to `send`, from 0. */
   readonly first: number;
-  /** What was given for the first: the record, or the JsonBatch in which it lies. */
+  /** The first record, or the JsonBatch in which it lies. */
   readonly given: unknown;
   readonly count: number;
-  /** Each by itself. Throws `client.UnreadableInput` for a JsonBatch that is none. */
   items(): readonly Item<unknown>[];
-  /** A JSON array of the records as they are. */
   body(): Buffer<ArrayBuffer>;
 }
 
 export type Records<Of> = Iterable<Of | JsonRecord | JsonBatch> | AsyncIterable<Of | JsonRecord | JsonBatch>;
 
-/** A record that cannot be written as JSON, and why. */
 interface UnwritableRecord {
   readonly index: number;
   readonly record: unknown;
@@ -49,7 +42,6 @@ function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
   return { index, record, json, bytes };
 }
 
-/** Records as one batch. */
 export function batchOf(items: readonly Item<unknown>[]): Batch {
   const { index = 0, record } = items[0] ?? {};
   return { first: index, given: record, count: items.length, items: () => items, body: () => bodyOf(items) };
@@ -69,10 +61,7 @@ function itemsOf(body: Uint8Array, count: number, first: number): Item<unknown>[
   return records.map((json, at) => itemOf(new JsonRecord(json), first + at));
 }
 
-/**
- * Cuts records into batches, in their order, each as full as the bounds allow: the same records always make the same batches, which
- * is what a send that was interrupted goes on by. A record larger than `bytesMax` is a batch of its own, and so is a JsonBatch.
- */
+/** Cuts records in order into full batches. The cut is deterministic, so an interrupted send can be resumed. */
 export async function* cutBatches<Of>(
   records: Records<Of>,
   bounds: BatchBounds,
@@ -106,31 +95,29 @@ export async function* cutBatches<Of>(
       bytes = 0;
     }
     batch.push(item);
-    // Its comma, or the bracket, too.
     bytes += item.bytes + 1;
   }
   if (batch.length > 0) yield batchOf(batch);
 }
 
-const OPEN = Buffer.from("[");
-const COMMA = Buffer.from(",");
-const CLOSE = Buffer.from("]");
+const OPEN_BYTES = Buffer.from("[");
+const COMMA_BYTES = Buffer.from(",");
+const CLOSE_BYTES = Buffer.from("]");
 
 function bodyOf(items: readonly Item<unknown>[]): Buffer<ArrayBuffer> {
   if (items.every(({ json }) => typeof json === "string"))
     return Buffer.from(`[${items.map(({ json }) => json).join(",")}]`);
   const parts: Uint8Array[] = [];
   for (const { json } of items)
-    parts.push(parts.length === 0 ? OPEN : COMMA, typeof json === "string" ? Buffer.from(json) : json);
-  parts.push(CLOSE);
+    parts.push(
+      parts.length === 0 ? OPEN_BYTES : COMMA_BYTES,
+      typeof json === "string" ? Buffer.from(json) : json,
+    );
+  parts.push(CLOSE_BYTES);
   return Buffer.concat(parts);
 }
 
-/**
- * The Idempotency-Key of a batch: a hash of its body and of all else that the service compares under a key (`context`). The same batch has the same key in another
- * process, tomorrow: sent again within 24 hours it gets the first answer again, and nothing is stored twice. No two
- * batches share one, and a batch that is sent twice on purpose says nothing new the second time.
- */
+/** A hash of the body and of `context`: the same batch has the same key in another process, so nothing is stored twice. */
 export function idempotencyKeyOf(context: readonly unknown[], body: Uint8Array): string {
   const hash = createHash("sha256")
     .update(`${JSON.stringify(context)}\n`)
@@ -139,7 +126,6 @@ export function idempotencyKeyOf(context: readonly unknown[], body: Uint8Array):
   return `bellhop-client-1-${hash}`;
 }
 
-/** Smaller bodies are not worth the time. */
 const COMPRESSED_BYTES_MIN = 1_024;
 
 const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer<ArrayBuffer>>(zlib.gzip);
@@ -179,7 +165,6 @@ export function codesOf({ record }: Item<unknown>): string {
   return JSON.stringify([clientCode, propertyCode]);
 }
 
-/** Records by the property that they name, each kept in its order. */
 export function byCodes(items: readonly Item<unknown>[]): Map<string, Item<unknown>[]> {
   const groups = new Map<string, Item<unknown>[]>();
   for (const item of items) {
@@ -191,10 +176,7 @@ export function byCodes(items: readonly Item<unknown>[]): Map<string, Item<unkno
   return groups;
 }
 
-/**
- * A record that is JSON text already, as bytes or as a string: it goes out exactly as it is, so that no number in it passes through
- * binary floating point. `readRecords` gives these.
- */
+/** A record that is already JSON text. It is sent verbatim, so no number is rounded. `readRecords` yields these. */
 export class JsonRecord {
   readonly json: string | Uint8Array;
 
@@ -228,4 +210,138 @@ export class JsonBatch {
     this.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     this.records = records;
   }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const LINE_FEED = 0x0a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
+
+/** Twice what the service takes for one record, so that it is the service that refuses one. */
+const RECORD_BYTES_MAX = 16_777_216;
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+export function unreadable(clause: string, cause?: unknown): BellhopError {
+  return new BellhopError(`The input cannot be read: ${clause}.`, {
+    exception: "client.UnreadableInput",
+    cause,
+  });
+}
+
+/** Finds the records of a JSON array or of NDJSON in chunks of any size, by brackets and quotes only. */
+export class RecordCutter {
+  #kind: "unknown" | "array" | "lines" | "over" = "unknown";
+  /** Bytes of the incomplete record; `#at` of them are scanned. */
+  #rest: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #depth = 0;
+  #isInText = false;
+  #isEscaped = false;
+  #isAfterComma = false;
+  #offset = 0;
+
+  /** The records that these bytes complete, without the whitespace around them. */
+  push(chunk: Uint8Array): Uint8Array[] {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const records: Uint8Array[] = [];
+    let start = this.#kind === "unknown" ? this.#open(bytes) : 0;
+    if (this.#kind === "lines") start = this.#cutLines(bytes, start, records);
+    if (this.#kind === "array") start = this.#cutArray(bytes, start, records);
+    if (this.#kind === "over") start = this.#closed(bytes, start);
+    this.#rest = bytes.subarray(start);
+    this.#offset += start;
+    this.#at = this.#kind === "unknown" || this.#kind === "over" ? 0 : this.#rest.length;
+    if (this.#rest.length > RECORD_BYTES_MAX)
+      throw unreadable(`the record at byte ${this.#offset} has more than ${RECORD_BYTES_MAX} bytes`);
+    return records;
+  }
+
+  /** The last record, where no line feed follows it. Throws `client.UnreadableInput` where the input ends too early. */
+  end(): Uint8Array | undefined {
+    if (this.#kind === "unknown")
+      throw unreadable("it is empty; give a JSON array of records, or a record a line");
+    if (this.#kind === "array")
+      throw unreadable("it ends before the array's ']': it was cut off, or a record's brackets do not match");
+    const last = this.#kind === "lines" ? trimmed(this.#rest, 0, this.#rest.length) : undefined;
+    return last?.length === 0 ? undefined : last;
+  }
+
+  /** What kind it is, by its first bytes; answers where the first record may begin. */
+  #open(bytes: Uint8Array): number {
+    const hasMark = this.#offset === 0 && BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte);
+    let at = hasMark ? BYTE_ORDER_MARK.length : 0;
+    while (isSpace(bytes[at])) at += 1;
+    const first = bytes[at];
+    if (first === undefined) return at;
+    if (first === OPEN_ARRAY) this.#kind = "array";
+    else if (first === OPEN_OBJECT) this.#kind = "lines";
+    else if (!hasMark && first === BYTE_ORDER_MARK[0] && bytes.length < BYTE_ORDER_MARK.length) return at;
+    else
+      throw unreadable(
+        "it begins with neither '[' nor '{'; give a JSON array of records, or a record a line",
+      );
+    return first === OPEN_ARRAY ? at + 1 : at;
+  }
+
+  #cutLines(bytes: Uint8Array, from: number, records: Uint8Array[]): number {
+    let start = from;
+    for (;;) {
+      const end = bytes.indexOf(LINE_FEED, Math.max(start, this.#at));
+      if (end < 0) return start;
+      const record = trimmed(bytes, start, end);
+      if (record.length > 0) records.push(record);
+      start = end + 1;
+    }
+  }
+
+  #cutArray(bytes: Uint8Array, from: number, records: Uint8Array[]): number {
+    let start = from;
+    for (let at = Math.max(from, this.#at); at < bytes.length; at += 1) {
+      const byte = bytes[at];
+      if (this.#isInText) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) this.#isInText = false;
+      } else if (byte === QUOTE) this.#isInText = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1;
+      else if (this.#depth > 0) {
+        if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#depth -= 1;
+      } else if (byte === COMMA || byte === CLOSE_ARRAY) {
+        const record = trimmed(bytes, start, at);
+        const isLast = byte === CLOSE_ARRAY;
+        if (record.length > 0) records.push(record);
+        else if (!isLast || this.#isAfterComma)
+          throw unreadable(`at byte ${this.#offset + at} a record was expected`);
+        start = at + 1;
+        this.#isAfterComma = !isLast;
+        if (!isLast) continue;
+        this.#kind = "over";
+        return start;
+      }
+    }
+    return start;
+  }
+
+  #closed(bytes: Uint8Array, from: number): number {
+    const next = bytes.subarray(from).findIndex((byte) => !isSpace(byte));
+    if (next >= 0)
+      throw unreadable(`at byte ${this.#offset + from + next} its end was expected, after the array's ']'`);
+    return bytes.length;
+  }
+}
+
+function trimmed(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(bytes[start])) start += 1;
+  while (end > start && isSpace(bytes[end - 1])) end -= 1;
+  return bytes.subarray(start, end);
 }

@@ -1,9 +1,7 @@
-import { readText, unexpectedAnswer } from "./answer.ts";
 import type { Group, Inventory, Reservation } from "./api-types.ts";
 import { apiPath, type Connection } from "./connection.ts";
-import { pause } from "./fetch-within.ts";
-import { readWhole } from "./options.ts";
-import type { Resource } from "./resource.ts";
+import { pause, readText, unexpectedAnswer } from "./http.ts";
+import { type Resource, readWhole } from "./options.ts";
 
 /** What is asked of the change feed; everything may be left out. */
 export interface ChangesQuery {
@@ -43,12 +41,10 @@ interface Answer {
   readonly position: FeedPosition;
 }
 
-/** A line of the feed: a change, or, as the last one, where to go on. */
 type Line =
   | ({ readonly type: "change"; readonly cursor?: string } & Omit<Change, "cursor">)
   | { readonly type: "cursor"; readonly cursor: string; readonly caughtUp: boolean };
 
-/** Reads one answer. One without its last line was cut off: nothing of it has been told, and it is asked for again. */
 async function readAnswer(response: Response): Promise<Answer> {
   const text = await readText(response, ANSWER_BYTES_MAX);
   const changes: Omit<Change, "cursor">[] = [];
@@ -57,7 +53,6 @@ async function readAnswer(response: Response): Promise<Answer> {
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
     const read = parseLine(line, response);
-    // Lines of a kind that this client does not know are not for it.
     if (read.type === "change") {
       const { type: _, cursor, ...change } = read;
       changes.push(change);
@@ -76,7 +71,7 @@ function parseLine(line: string, response: Response): Line {
   }
 }
 
-/** Follows the change feed: every change of current state, per record in order, and then waits for more. */
+/** Follows the change feed: every change of current state, per record in order. */
 export async function* followChanges(
   connection: Connection,
   query: ChangesQuery,
@@ -84,7 +79,6 @@ export async function* followChanges(
   const { resource, clientCode, propertyCode, signal, onCursor, untilCaughtUp = false } = query;
   const limit = readWhole("limit", query.limit, { min: 1, max: 10_000, fallback: 500 });
   const longestS = readWhole("wait", query.wait, { min: 0, max: 30, fallback: 25 });
-  // Whoever wants only what is there does not wait for what is not.
   const wait = untilCaughtUp ? 0 : longestS;
   let cursor = query.cursor;
   for (;;) {
@@ -95,7 +89,7 @@ export async function* followChanges(
     const answer: Answer = await connection.ask({ path, headers, signal, waitMs: wait * 1000 }, readAnswer);
     const last = answer.changes.length - 1;
     for (const [at, change] of answer.changes.entries()) {
-      // Behind the last one lies the next answer; one in the middle without a cursor of its own is told again from the answer's start.
+      // A change without a cursor of its own resumes at the start of its answer; the last one, behind it.
       const behind = answer.cursors[at] ?? (at === last ? answer.position.cursor : cursor);
       yield { ...change, cursor: behind };
     }
@@ -123,9 +117,6 @@ export interface Change<Of = Inventory | Reservation | Group> {
   readonly change: "created" | "updated";
   /** The record as it was sent. */
   readonly record: Of;
-  /**
-   * Where to go on behind this change: keep it once the change is dealt with. Undefined in the first answer of a feed that was
-   * begun without one, for changes that have none of their own: going on is then from the beginning.
-   */
+  /** Resume behind this change: store it once the change is handled. Undefined: resume from the beginning. */
   readonly cursor: string | undefined;
 }

@@ -1,28 +1,36 @@
-import { bearerError, readError } from "./answer.ts";
-import { type BellhopError, invalidOption } from "./error.ts";
-import { fetchWithin } from "./fetch-within.ts";
-import { Gate } from "./gate.ts";
+import { createHash } from "node:crypto";
+import type { AccessToken } from "./api-types.ts";
+import { BellhopError, invalidOption } from "./error.ts";
+import {
+  bearerError,
+  fetchWithin,
+  Gate,
+  orAborted,
+  type RetryNotice,
+  type RetryPolicy,
+  readError,
+  readJson,
+  unexpectedAnswer,
+  withRetries,
+} from "./http.ts";
 import type { ClientSettings } from "./options.ts";
-import { type RetryNotice, withRetries } from "./retry.ts";
-import { FIRST_CONTACT_MS, type Token, type TokenSource, tokenSourceFor } from "./token-source.ts";
 
-/** A request that may be sent more than once: its body is at hand, and doing it twice does what doing it once does. */
-export interface SafeRequest {
+/** A request that is safe to repeat. */
+interface SafeRequest {
   readonly path: string;
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer> | string;
   readonly signal?: AbortSignal | undefined;
-  /** How long the service may take on top of the client's own time for an attempt: a long poll. */
+  /** Added to `timeoutMs` for a long poll. */
   readonly waitMs?: number;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
-  /** How long this error is worth another attempt, where that is less than the client's own time, in milliseconds. */
+  /** How long this error is retried, in milliseconds. */
   readonly patienceMsOf?: ((error: BellhopError) => number) | undefined;
 }
 
 const API = "/api/public/v1";
 
-/** The address of a path below the API, with its query; undefined values are left out. */
 export function apiPath(
   path: string,
   query: Readonly<Record<string, string | number | undefined>> = {},
@@ -33,7 +41,7 @@ export function apiPath(
   return given.length === 0 ? `${API}/${path}` : `${API}/${path}?${new URLSearchParams(given)}`;
 }
 
-/** The way to one service as one client: the token, the pace and the retries of all its requests. */
+/** The token, the pace and the retries of one client's requests. */
 export class Connection {
   readonly settings: ClientSettings;
   readonly tokens: TokenSource;
@@ -45,10 +53,7 @@ export class Connection {
     this.tokens = tokenSourceFor({ ...settings, url: `${settings.authUrl}/api/oauth2/token` });
   }
 
-  /**
-   * Sends a request until it is answered: 2xx and 304 go to `read`; what may pass (429, 408, 5xx, a broken connection, an answer
-   * that is cut off) is tried again at the pace of the service; anything else rejects with its BellhopError.
-   */
+  /** Sends a request until it is answered: 2xx and 304 go to `read`, transient failures are retried. */
   ask<Value>(request: SafeRequest, read: (response: Response) => Promise<Value>): Promise<Value> {
     const { signal, onRetry, patienceMsOf } = request;
     const forMsOf = (error: BellhopError) => {
@@ -63,10 +68,7 @@ export class Connection {
     });
   }
 
-  /**
-   * One request with the client's token, its answer as it is: what `BellhopClient.fetch` does. It is sent again only when the
-   * service refused the token, after one renewal, and when its body can be sent twice.
-   */
+  /** One request with the client's token; repeated once where the service refused the token and the body can be sent again. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const url = this.#urlOf(path);
     const signal = init.signal ?? undefined;
@@ -130,13 +132,202 @@ function isAsyncIterable(value: unknown): boolean {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/**
- * Whether an answer is about the token and another one may help: 401 (a proxy dropped it), 403 `invalid_token`, or a 403 that does
- * not say why to a token that worked before. `insufficient_scope` is about the client.
- */
+/** Whether another token may help: 401, 403 `invalid_token`, or 403 without a reason to a token that worked before. */
 function isRefusedToken(response: Response, token: Token): boolean {
   if (response.status === 401) return true;
   if (response.status !== 403) return false;
   const reason = bearerError(response);
   return reason === undefined ? token.worked : reason === "invalid_token";
+}
+
+interface Token {
+  readonly value: string;
+  /** What it allows; empty where the service does not say. */
+  readonly scopes: readonly string[];
+  readonly expiresAt: number;
+  readonly renewAt: number;
+  /** Whether the service has accepted a request with it. One that never worked is not replaced. */
+  worked: boolean;
+}
+
+interface TokenRequest {
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | undefined;
+  readonly timeoutMs: number;
+  readonly fetch: typeof fetch;
+  readonly retry: RetryPolicy;
+}
+
+const TOKEN_BYTES_MAX = 65_536;
+/** Without `expires_in` a token lasts an hour, as the specification says. */
+const LIFETIME_S = 3600;
+const LIFETIME_S_MAX = 86_400;
+const AHEAD_S_MAX = 300;
+const AHEAD_SHARE = 0.2;
+/** After a failed renewal ahead of time. */
+const RENEWAL_PAUSE_MS = 30_000;
+/** A service that was never reached more likely has a wrong address than an outage. */
+const FIRST_CONTACT_MS = 15_000;
+
+/** The token of one client: requested once, shared by all calls, renewed before it expires. */
+class TokenSource {
+  readonly #request: TokenRequest;
+  readonly #allowance = new TokenAllowance(performance.now());
+  readonly #gate = new Gate();
+  #current: Token | undefined;
+  #pending: Promise<Token> | undefined;
+  #renewNotBefore = 0;
+  #wasReached = false;
+
+  constructor(request: TokenRequest) {
+    this.#request = request;
+  }
+
+  async current(signal?: AbortSignal): Promise<Token> {
+    const now = performance.now();
+    const token = this.#current;
+    if (token !== undefined && now < token.expiresAt) {
+      if (now >= token.renewAt && now >= this.#renewNotBefore) this.#renewAhead();
+      return token;
+    }
+    return await orAborted(this.#renew(), signal);
+  }
+
+  /** After the service refused a token: whether there is another one now. Rejects with `client.TokenLimit`. */
+  async replace(refused: Token, signal?: AbortSignal): Promise<boolean> {
+    if (this.#current !== refused) return true;
+    if (!refused.worked) return false;
+    const waitMs = this.#pending === undefined ? this.#allowance.waitMs(performance.now()) : 0;
+    if (waitMs > 0) throw tokenLimit(waitMs);
+    await orAborted(this.#renew(), signal);
+    return true;
+  }
+
+  #renewAhead(): void {
+    this.#renewNotBefore = performance.now() + RENEWAL_PAUSE_MS;
+    // The current token is still valid.
+    this.#renew().catch(() => undefined);
+  }
+
+  #renew(): Promise<Token> {
+    this.#pending ??= this.#ask().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  async #ask(): Promise<Token> {
+    const token = await withRetries(() => this.#askOnce(), this.#request.retry, {
+      gate: this.#gate,
+      forMsOf: (error) =>
+        !this.#wasReached && error.status === undefined ? FIRST_CONTACT_MS : Number.POSITIVE_INFINITY,
+    });
+    this.#current = token;
+    return token;
+  }
+
+  async #askOnce(): Promise<Token> {
+    const { url, clientId, clientSecret, scope, timeoutMs } = this.#request;
+    const waitMs = this.#allowance.waitMs(performance.now());
+    if (waitMs > 0) throw tokenLimit(waitMs);
+    const form = new URLSearchParams({
+      grant_type: "client_credentials",
+      client_id: clientId,
+      client_secret: clientSecret,
+      ...(scope === undefined ? {} : { scope }),
+    });
+    const askedAt = performance.now();
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
+      body: form.toString(),
+    };
+    return await fetchWithin(this.#request.fetch, url, init, { timeoutMs }, async (response) => {
+      this.#wasReached = true;
+      if (response.status !== 200) throw await readError(response);
+      this.#allowance.spend(performance.now());
+      return tokenOf(await readJson<Partial<AccessToken>>(response, TOKEN_BYTES_MAX), response, askedAt);
+    });
+  }
+}
+
+function tokenOf(answer: Partial<AccessToken>, response: Response, askedAt: number): Token {
+  const { access_token: value, token_type: type, expires_in: seconds, scope } = answer;
+  if (typeof value !== "string" || value === "" || String(type).toLowerCase() !== "bearer")
+    throw unexpectedAnswer("The token endpoint's answer has no bearer token.", response);
+  const isKnown = typeof seconds === "number" && seconds > 0;
+  const lifetimeS = isKnown ? Math.min(seconds, LIFETIME_S_MAX) : LIFETIME_S;
+  const aheadS = Math.min(AHEAD_S_MAX, lifetimeS * AHEAD_SHARE);
+  return {
+    value,
+    scopes: typeof scope === "string" ? scope.split(" ").filter((one) => one !== "") : [],
+    expiresAt: askedAt + lifetimeS * 1000,
+    renewAt: askedAt + (lifetimeS - aheadS) * 1000,
+    worked: false,
+  };
+}
+
+function tokenLimit(waitMs: number): BellhopError {
+  const minutes = Math.ceil(waitMs / 60_000);
+  return new BellhopError(
+    `Another token would be more than the specification allows (six at once, then one every 10 minutes); the next one in ${minutes} min.`,
+    { exception: "client.TokenLimit", retryable: true, retryAfterMs: waitMs },
+  );
+}
+
+const TOKENS_AT_ONCE = 6;
+const REFILL_MS = 600_000;
+
+/** Counts tokens as the service does (six at once, one back every 10 minutes), so a fault never floods it. */
+class TokenAllowance {
+  #left = TOKENS_AT_ONCE;
+  #countedAt: number;
+
+  constructor(now: number) {
+    this.#countedAt = now;
+  }
+
+  waitMs(now: number): number {
+    this.#refill(now);
+    return this.#left >= 1 ? 0 : (1 - this.#left) * REFILL_MS;
+  }
+
+  spend(now: number): void {
+    this.#refill(now);
+    this.#left = Math.max(0, this.#left - 1);
+  }
+
+  #refill(now: number): void {
+    this.#left = Math.min(TOKENS_AT_ONCE, this.#left + (now - this.#countedAt) / REFILL_MS);
+    this.#countedAt = now;
+  }
+}
+
+/** Beyond it the oldest source is dropped. */
+const SOURCES_MAX = 256;
+
+/** A custom `fetch` may lead anywhere: its tokens are not used with another. */
+const sourcesOf = new WeakMap<typeof fetch, Map<string, TokenSource>>();
+
+/** One source for all BellhopClients of this process with the same credentials. */
+function tokenSourceFor(request: TokenRequest): TokenSource {
+  let sources = sourcesOf.get(request.fetch);
+  if (sources === undefined) {
+    sources = new Map();
+    sourcesOf.set(request.fetch, sources);
+  }
+  const { url, clientId, clientSecret, scope } = request;
+  const key = createHash("sha256")
+    .update(JSON.stringify([url, clientId, clientSecret, scope]))
+    .digest("base64");
+  let source = sources.get(key);
+  if (source === undefined) {
+    source = new TokenSource(request);
+    sources.set(key, source);
+    const [oldest] = sources.keys();
+    if (sources.size > SOURCES_MAX && oldest !== undefined) sources.delete(oldest);
+  }
+  return source;
 }

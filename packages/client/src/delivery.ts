@@ -1,14 +1,10 @@
-import { readJson, unexpectedAnswer } from "./answer.ts";
 import { type Batch, batchOf, byCodes, codesOf, type Item, idempotencyKeyOf, pack } from "./batch.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { BellhopError, type RecordViolation } from "./error.ts";
-import { FAULTS_IN_A_ROW_MAX, FaultWatch, type FaultyRequest, isFault } from "./fault-watch.ts";
-import type { SendSettings } from "./options.ts";
+import { type RetryNotice, readJson, unexpectedAnswer } from "./http.ts";
+import type { Resource, SendSettings } from "./options.ts";
 import type { RefusedRecord, Tally } from "./report.ts";
-import type { Resource } from "./resource.ts";
-import type { RetryNotice } from "./retry.ts";
 
-/** A batch of which the service has said 202. */
 export interface Accepted {
   readonly requestId: string;
   readonly batch: Batch;
@@ -19,7 +15,7 @@ const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Pairs of codes that a client may not send, remembered so that each is tried once. */
 const FORBIDDEN_PAIRS_MAX = 10_000;
 
-/** Refusals of a batch that smaller batches may not meet. */
+/** Refusals that a smaller batch may avoid. */
 const DIVISIBLE = new Set([
   "bellhop.contract.InvalidRecords",
   "bellhop.contract.MalformedJson",
@@ -27,14 +23,9 @@ const DIVISIBLE = new Set([
   "bellhop.http.PayloadTooLarge",
   "http.413",
 ]);
-/** Refusals because of the property that a record names. */
 const OF_PROPERTY = new Set(["oauth.insufficient_scope", "http.403", "bellhop.accept.TooManyNewProperties"]);
 
-/**
- * Brings batches of one `send` to the service. A refused batch is taken apart until each of its records is in an accepted one, or
- * is refused by itself with its reason: those that violations name are set aside, codes that are not the client's are told
- * from those that are, and what is too large is halved. One that is answered 500 whatever happens keeps no other from being sent.
- */
+/** Delivers the batches of one `send`. A refused batch is split until each record is accepted or refused with its reason. */
 export class Delivery {
   readonly #connection: Connection;
   readonly #resource: Resource;
@@ -79,7 +70,7 @@ export class Delivery {
     }
   }
 
-  /** What is to be said in the end of batches that were given up; undefined where there are none. */
+  /** The error of batches that were given up. */
   failure(): BellhopError | undefined {
     const { batches, records } = this.#givenUp;
     if (this.#lastFault === undefined) return undefined;
@@ -90,7 +81,6 @@ export class Delivery {
     );
   }
 
-  /** A record that cannot be written as JSON never leaves. */
   refuseUnwritable(index: number, record: unknown, message: string): void {
     this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
   }
@@ -138,7 +128,7 @@ export class Delivery {
     this.#settings.onProgress?.(this.#tally.progress());
   }
 
-  /** What of a refused batch is worth sending again, and in which parts; undefined when nothing is, of this or any other batch. */
+  /** The parts of a refused batch worth sending again; undefined where nothing of any batch is. */
   #takeApart(batch: Batch, error: BellhopError): (readonly Item<unknown>[])[] | undefined {
     if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(batch.items(), error);
     if (!DIVISIBLE.has(error.exception)) return undefined;
@@ -174,7 +164,7 @@ export class Delivery {
     return [];
   }
 
-  /** Records of pairs that were refused before in this `send` are not tried again: each try is an entry in the operator's audit. */
+  /** Pairs that were refused in this `send` are not tried again: each try is an entry in the operator's audit. */
   #withoutForbidden(batch: Batch): Batch {
     if (this.#forbidden.size === 0) return batch;
     const items = batch.items();
@@ -237,4 +227,57 @@ async function readRequestId(response: Response): Promise<string> {
   if (response.status === 202 && typeof requestId === "string" && REQUEST_ID.test(requestId))
     return requestId;
   throw unexpectedAnswer("The answer is not a 202 with the id of a request.", response);
+}
+
+/** Pauses grow, so this is some eight attempts. */
+export const FAULT_MS = 60_000;
+/** So many batches answered 500 in a row: the service is at fault, not the batches. */
+export const FAULTS_IN_A_ROW_MAX = 5;
+
+/** A 500 may be about this batch alone; 502 to 504 are about the way there. */
+export function isFault(error: unknown): error is BellhopError {
+  return error instanceof BellhopError && error.status === 500;
+}
+
+/** How long one request is retried, and when it was first answered 500. */
+export interface FaultyRequest {
+  readonly patienceMsOf: (error: BellhopError) => number;
+  failedAt: number | undefined;
+}
+
+/** Tells a batch that is always answered 500 from a service that answers 500 to everything. */
+export class FaultWatch {
+  #acceptedAt = Number.NEGATIVE_INFINITY;
+  #inARow = 0;
+
+  accepted(now: number): void {
+    this.#acceptedAt = now;
+    this.#inARow = 0;
+  }
+
+  watched(): FaultyRequest {
+    const request: FaultyRequest = {
+      failedAt: undefined,
+      patienceMsOf: (error) => {
+        if (!isFault(error)) return Number.POSITIVE_INFINITY;
+        request.failedAt ??= performance.now();
+        return this.patienceMs(request.failedAt);
+      },
+    };
+    return request;
+  }
+
+  /** Unbounded while it may be an outage; brief once other batches were accepted or one was given up. */
+  patienceMs(failedAt: number): number {
+    return this.#isItsOwn(failedAt) || this.#inARow > 0 ? FAULT_MS : Number.POSITIVE_INFINITY;
+  }
+
+  giveUp(failedAt: number): boolean {
+    if (!this.#isItsOwn(failedAt)) this.#inARow += 1;
+    return this.#inARow < FAULTS_IN_A_ROW_MAX;
+  }
+
+  #isItsOwn(failedAt: number): boolean {
+    return this.#acceptedAt > failedAt;
+  }
 }

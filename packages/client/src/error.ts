@@ -91,7 +91,6 @@ export class BellhopError extends Error {
   }
 }
 
-/** An option or argument that cannot be used: the message says which, and what it takes. */
 export function invalidOption(message: string): BellhopError {
   return new BellhopError(message, { exception: "client.InvalidOption" });
 }

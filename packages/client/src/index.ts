@@ -10,18 +10,19 @@ export {
   type ClientErrorCode,
   type RecordViolation,
 } from "./error.ts";
+export type { RetryOptions } from "./http.ts";
 export type {
   AcceptedBatch,
   BellhopClientOptions,
   Compression,
+  RecordOf,
+  Resource,
   SendJournal,
   SendOptions,
 } from "./options.ts";
 export type { StatusQuery } from "./outcomes.ts";
 export { type BarOptions, type BarStream, progressBar, progressLine } from "./progress-bar.ts";
 export type { Outcomes, RefusedRecord, SendProgress, SendReport, UnconfirmedRecords } from "./report.ts";
-export type { RecordOf, Resource } from "./resource.ts";
 export type { RequestsClient, ResourceClient } from "./resource-client.ts";
 export { type RecordSource, readRecords } from "./resource-client.ts";
-export type { RetryOptions } from "./retry.ts";
 export { SendError } from "./send.ts";

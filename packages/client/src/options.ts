@@ -1,6 +1,7 @@
+import type { Group, Inventory, Reservation } from "./api-types.ts";
 import { invalidOption } from "./error.ts";
+import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy } from "./http.ts";
 import type { RefusedRecord, SendProgress } from "./report.ts";
-import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy } from "./retry.ts";
 
 /** What a client is made of. */
 export interface BellhopClientOptions {
@@ -25,7 +26,6 @@ export interface BellhopClientOptions {
 
 export type Compression = "gzip" | "zstd" | "none";
 
-/** Options that were read, with their defaults. */
 export interface ClientSettings {
   readonly baseUrl: string;
   readonly authUrl: string;
@@ -60,7 +60,6 @@ function readText(name: string, text: unknown): string {
   return text;
 }
 
-/** A whole number of an option, within its bounds. */
 export function readWhole(
   name: string,
   value: number | undefined,
@@ -71,7 +70,6 @@ export function readWhole(
   throw invalidOption(`${name} takes a whole number from ${bounds.min} to ${bounds.max}, not ${value}.`);
 }
 
-/** Checks the options of a client. Throws `client.InvalidOption`. */
 export function readOptions(options: BellhopClientOptions): ClientSettings {
   const baseUrl = readUrl("baseUrl", options.baseUrl);
   const compression = options.compression ?? "gzip";
@@ -160,7 +158,6 @@ export interface SendSettings extends SendOptions {
   readonly lenient: boolean;
 }
 
-/** Checks the options of one `send`. Throws `client.InvalidOption`. */
 export function readSendOptions(options: SendOptions, concurrency: number): SendSettings {
   const lenient = options.lenient ?? false;
   const whole = (
@@ -179,4 +176,14 @@ export function readSendOptions(options: SendOptions, concurrency: number): Send
     waitForOutcomes: lenient || (options.waitForOutcomes ?? false),
     lenient,
   };
+}
+
+/** The three kinds of records, as their endpoint's path names them (specification, section 1). */
+export type Resource = "inventories" | "reservations" | "groups";
+
+/** The record of each resource. */
+export interface RecordOf {
+  readonly inventories: Inventory;
+  readonly reservations: Reservation;
+  readonly groups: Group;
 }

@@ -1,16 +1,13 @@
-import { ofRecord, readJson } from "./answer.ts";
 import type { RecordOutcome, RequestStatus } from "./api-types.ts";
 import { apiPath, type Connection } from "./connection.ts";
-import type { Accepted } from "./delivery.ts";
-import type { FaultyRequest } from "./fault-watch.ts";
-import { pause } from "./fetch-within.ts";
+import type { Accepted, FaultyRequest } from "./delivery.ts";
+import { ofRecord, pause, readJson } from "./http.ts";
 import type { RefusedRecord } from "./report.ts";
 
-/** A page of 1,000 records with their warnings. */
 const ANSWER_BYTES_MAX = 67_108_864;
 /** The service's longest answer to `Prefer: wait` (docs/reading.md). */
 const WAIT_S_MAX = 10;
-/** A service that does not wait (it is stopping, or many ask it to) is not asked more often than this. */
+/** A service that does not wait is not polled more often than this. */
 const QUESTION_MS_MIN = 500;
 
 export interface StatusQuery {
@@ -21,7 +18,6 @@ export interface StatusQuery {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of one request: a page of it. */
 export function readStatus(
   connection: Connection,
   requestId: string,
@@ -40,7 +36,7 @@ export function readStatus(
   );
 }
 
-/** Waits until a request is applied, but no longer than `withinMs`; answers it as it is then, with `limit` of its records. */
+/** Polls until a request is applied or `withinMs` has passed. */
 export async function waitUntilApplied(
   connection: Connection,
   requestId: string,
@@ -59,7 +55,6 @@ export async function waitUntilApplied(
   }
 }
 
-/** Every record of a request that is more than plainly applied, page by page. */
 export async function* listOutcomes(
   connection: Connection,
   requestId: string,
@@ -74,7 +69,7 @@ export async function* listOutcomes(
   } while (cursor !== undefined);
 }
 
-/** The records of an accepted batch that were not taken as they are, each with the caller's own record. */
+/** The records of an accepted batch that were rejected, quarantined or discarded. */
 export async function* listRefused(
   connection: Connection,
   { requestId, batch }: Accepted,

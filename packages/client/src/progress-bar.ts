@@ -14,7 +14,6 @@ export interface BarOptions {
   readonly share?: (() => number | undefined) | undefined;
 }
 
-/** Often enough to look alive, and nothing to a terminal over a slow line. */
 const DRAWN_MS_MIN = 100;
 const BAR_CHARACTERS = 24;
 

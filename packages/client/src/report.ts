@@ -85,7 +85,6 @@ const NO_OUTCOMES: Outcomes = {
   warned: 0,
 };
 
-/** What is counted while a `send` goes on. */
 export class Tally {
   records = 0;
   accepted = 0;
@@ -123,7 +122,6 @@ export class Tally {
     this.#outcomes = sums;
   }
 
-  /** Of a batch whose outcomes could not be had. */
   leavePending(count: number): void {
     this.addOutcomes({ ...NO_OUTCOMES, records: count, pending: count });
   }

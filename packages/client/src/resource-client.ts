@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { readJson } from "./answer.ts";
 import type {
   GroupVersion,
   InventoryVersion,
@@ -17,13 +16,12 @@ import type {
   RequestSummary,
   ReservationVersion,
 } from "./api-types.ts";
-import { JsonRecord, type Records } from "./batch.ts";
+import { JsonRecord, RecordCutter, type Records, unreadable } from "./batch.ts";
 import { apiPath, type Connection } from "./connection.ts";
-import type { SendOptions } from "./options.ts";
+import { readJson } from "./http.ts";
+import type { RecordOf, Resource, SendOptions } from "./options.ts";
 import { listOutcomes, readStatus, type StatusQuery, waitUntilApplied } from "./outcomes.ts";
-import { RecordCutter, unreadable } from "./record-cutter.ts";
 import type { SendReport } from "./report.ts";
-import type { RecordOf, Resource } from "./resource.ts";
 import { send } from "./send.ts";
 
 interface ListQueryOf {
@@ -124,7 +122,6 @@ export async function* readRecords(source: RecordSource): AsyncGenerator<JsonRec
   if (last !== undefined) yield new JsonRecord(last);
 }
 
-/** The bytes of a source, unpacked if they are gzip. */
 async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = source[Symbol.asyncIterator]();
   const head: Uint8Array[] = [];
@@ -145,7 +142,6 @@ async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
         yield value;
       }
     } finally {
-      // Whoever stops early leaves no file open.
       await chunks.return?.();
     }
   })();
@@ -155,7 +151,7 @@ async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 
 async function* gunzipped(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const gunzip = createGunzip({ chunkSize: READ_BYTES });
-  // What goes wrong on either side destroys the stream, and is thrown where it is read.
+  // Errors of either side are thrown where the stream is read.
   pipeline(packed, gunzip).catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
@@ -171,7 +167,6 @@ function isOfZlib(cause: unknown): cause is Error {
   return cause instanceof Error && "code" in cause && /^Z_|^ERR_ZLIB/.test(String(cause.code));
 }
 
-/** What a page of 1,000 records may weigh: the service bounds it far below. */
 const PAGE_BYTES_MAX = 268_435_456;
 
 interface Page<Item> {
@@ -181,7 +176,7 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Asks for a list page by page, and gives its items one by one (docs/reading.md, "Pages"). */
+/** Reads a list page by page. */
 async function* readPages<Item>(
   connection: Connection,
   path: string,
@@ -193,7 +188,7 @@ async function* readPages<Item>(
     const request = { path: apiPath(path, { ...query, cursor }), signal };
     const page: Page<Item> = await connection.ask(request, (response) => readJson(response, PAGE_BYTES_MAX));
     yield* page.items;
-    // A short or an empty page is not the end; only a missing cursor is.
+    // Only a missing cursor is the end.
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
 }

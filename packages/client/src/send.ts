@@ -1,14 +1,12 @@
 import type { RequestStatus } from "./api-types.ts";
 import { type Batch, cutBatches, type Records, requireCompression } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import { type Accepted, Delivery } from "./delivery.ts";
+import { type Accepted, Delivery, FaultWatch, isFault } from "./delivery.ts";
 import { BellhopError, type BellhopErrorCode } from "./error.ts";
-import { FaultWatch, isFault } from "./fault-watch.ts";
-import { orAborted } from "./fetch-within.ts";
-import { readSendOptions, type SendOptions, type SendSettings } from "./options.ts";
+import { orAborted } from "./http.ts";
+import { type Resource, readSendOptions, type SendOptions, type SendSettings } from "./options.ts";
 import { listRefused, waitUntilApplied } from "./outcomes.ts";
 import { type SendReport, Tally } from "./report.ts";
-import type { Resource } from "./resource.ts";
 
 /**
  * A `send` that could not go on, or that had to leave out batches which the service answers with 500: the cause says why, and the report
@@ -34,7 +32,6 @@ export class SendError extends BellhopError {
   }
 }
 
-/** The workers of one `send`, and what they share. */
 class Sending {
   readonly tally = new Tally();
   readonly #connection: Connection;
@@ -42,7 +39,6 @@ class Sending {
   readonly #settings: SendSettings;
   readonly #stop = new AbortController();
   readonly #delivery: Delivery;
-  /** Of the questions for outcomes. */
   readonly #faults = new FaultWatch();
   #failure: { readonly cause: unknown } | undefined;
 
@@ -70,13 +66,13 @@ class Sending {
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
-    // The caller's iterable is told to stop, but one that never answers is not waited for.
+    // An iterable that never answers is not waited for.
     if (this.#failure !== undefined) batches.return().catch(() => undefined);
     const cause = this.#failure === undefined ? this.#delivery.failure() : this.#failure.cause;
     if (cause !== undefined) throw new SendError(cause, this.tally.report());
   }
 
-  /** A token says what it allows: one that does not allow this fails at once, not with its first batch in the operator's audit. */
+  /** A token without the scope fails at once, not with its first batch in the operator's audit. */
   async #checkScope(): Promise<void> {
     const { scopes } = await this.#connection.tokens.current(this.#stop.signal);
     const wanted = `${this.#resource}:write`;
@@ -113,7 +109,7 @@ class Sending {
     else this.tally.addOutcomes(counts);
   }
 
-  /** Undefined where the service answers 500 whatever happens: the batch is on its disk all the same, and others are asked for. */
+  /** Undefined where the service always answers 500; the batch is stored all the same. */
   async #outcomesOf(accepted: Accepted): Promise<RequestStatus["counts"] | undefined> {
     const { onRefused, outcomesWithinMs } = this.#settings;
     const { signal } = this.#stop;
@@ -136,17 +132,12 @@ class Sending {
     }
   }
 
-  /** The first failure is the one that is told; it ends what the others are waiting for. */
   #fail(cause: unknown): void {
     this.#failure ??= { cause };
     this.#stop.abort(cause);
   }
 }
 
-/**
- * Sends records in batches, several under way at once, until each is accepted or refused with its reason (see
- * `ResourceClient.send`). Rejects with a SendError when it cannot go on.
- */
 export async function send(
   connection: Connection,
   resource: Resource,

@@ -1,15 +1,20 @@
 import type { HotelProfile, SegmentCalibration, SegmentCode } from "./hotel-profile.ts";
-import { completeStay, planStay, StayTables } from "./plan-stay.ts";
-import type { Booking, PlannedGroup, PlannedStay } from "./planned.ts";
+import {
+  type Booking,
+  completeStay,
+  type PlannedGroup,
+  type PlannedStay,
+  planStay,
+  StayTables,
+} from "./plan-stay.ts";
 import { drawCount, drawQuantile, SeededRandom, Weights } from "./random.ts";
 import { monthOf, weekdayOf } from "./simulated-record.ts";
 
 const SIZES = [5, 6, 8, 10, 12, 15, 20, 28, 40];
-/** The mean of the above by equal steps. */
 const MEAN_SIZE = 15.2;
-/** A house for which the sizes are as they stand; smaller ones have smaller groups. */
+/** Hotels with fewer rooms have smaller groups. */
 const ROOMS_OF_SIZES = 180;
-/** Rooms that are asked for and never picked up, in thousandths: quantiles. */
+/** Rooms requested and never picked up, in thousandths: quantiles. */
 const NEVER_PICKED_UP = [0, 50, 100, 150, 200, 280, 400];
 const MEAN_NEVER_PICKED_UP = 163;
 const LOST_IN = 5;
@@ -17,18 +22,17 @@ const GROUPS_THAT_ARE_KEPT = 1 - 1 / LOST_IN;
 const CUTOFF_DAYS = new Weights([
   0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 ]);
-/** Of one member alone; the rest of what is cancelled goes with the whole group. */
+/** The rest of the cancellations cancel the whole group. */
 const MEMBER_FAILS_MOST = 0.15;
 const LEAVES_EARLY_IN = 10;
 
 const sizeFactor = (tables: StayTables): number => Math.min(1.2, tables.profile.rooms / ROOMS_OF_SIZES);
 
-/** Members of a group on average, by which arrivals of the segment become groups. */
+/** Average members of a group. */
 function meanMembers(tables: StayTables): number {
   return MEAN_SIZE * sizeFactor(tables) * (1 - MEAN_NEVER_PICKED_UP / 1_000);
 }
 
-/** A group that arrives on a day. */
 function planGroup(random: SeededRandom, tables: StayTables, arrival: number): PlannedGroup {
   const { calibration, nights: nightWeights } = tables.of("GRP");
   const size = Math.max(3, Math.round(drawQuantile(random, SIZES) * sizeFactor(tables)));
@@ -85,15 +89,14 @@ function planGroup(random: SeededRandom, tables: StayTables, arrival: number): P
   };
 }
 
-/** How often bookings come as more than one reservation. Invented: the data set has one row a booking. */
+/** How often a booking is several reservations. Invented: the data set has one row per booking. */
 const SHARED_IN = 25;
 const LINKED_IN = 100;
-/** Of the rate, in per cent. */
 const FIRST_SHARER_PAYS = 60;
 
 const leadOf = ({ arrival, steps }: PlannedStay): number => arrival - (steps[0]?.day ?? arrival);
 
-/** Two who share a room of two: each pays a part, and the second one may leave a night earlier. */
+/** Two guests share a room: each pays a part, and the second may leave a night earlier. */
 function shareStay(random: SeededRandom, tables: StayTables, stay: PlannedStay): PlannedStay[] {
   const { segment, arrival, nights, type, rateCents } = stay;
   const early = nights >= 3 && random.chance(0.3) ? 1 : 0;
@@ -117,7 +120,6 @@ function shareStay(random: SeededRandom, tables: StayTables, stay: PlannedStay):
   ];
 }
 
-/** One or two more reservations of the same booker, for the same nights, each with a life of its own. */
 function linkStay(random: SeededRandom, tables: StayTables, stay: PlannedStay): PlannedStay[] {
   const { segment, arrival, nights } = stay;
   const lead = leadOf(stay);
@@ -139,7 +141,6 @@ function linkStay(random: SeededRandom, tables: StayTables, stay: PlannedStay): 
   return [stay, ...more];
 }
 
-/** A booking of a stay: by itself, shared by two, or linked with others. */
 function relateStay(random: SeededRandom, tables: StayTables, stay: PlannedStay): Booking {
   const { adults, nights, fails } = stay;
   const draw = random.between(1, SHARED_IN * LINKED_IN);
@@ -150,10 +151,7 @@ function relateStay(random: SeededRandom, tables: StayTables, stay: PlannedStay)
   return { relation: "single", stays: [stay] };
 }
 
-/**
- * Bookings of an arrival day are drawn in bands of lead time, each when its first ones are due: so no more than what is soon to be
- * booked has to be kept. Counts of events that are split so remain what they are (Poisson).
- */
+/** Bookings are drawn in bands of lead time, so only those due soon are kept; split Poisson counts stay Poisson. */
 const BANDS = [
   [0, 30],
   [30, 90],
@@ -162,15 +160,13 @@ const BANDS = [
   [365, 800],
 ] as const;
 
-/** Fairs and feast days, and what keeps people at home; the mean is 1. Invented. */
+/** Fairs and quiet days; the mean is 1. Invented. */
 const DAY_FACTORS = [1, 1.5, 0.6];
 const DAY_FACTOR_WEIGHTS = new Weights([88, 5, 7]);
-/** No two uses of a day's own stream draw the same. */
 const STREAMS_A_DAY = 8;
 const FACTOR_STREAM = 6;
 const GROUP_STREAM = 7;
 
-/** A part of a segment's lead times: between two places among its quantiles. */
 interface Band {
   readonly from: number;
   readonly to: number;
@@ -178,7 +174,6 @@ interface Band {
 
 const NO_BAND: Band = { from: 0, to: 0 };
 
-/** Where among quantiles a value stands, 0 to the number of steps. */
 function placeOf(value: number, quantiles: readonly number[]): number {
   const steps = quantiles.length - 1;
   const at = quantiles.findIndex((quantile) => quantile >= value);
@@ -189,15 +184,13 @@ function placeOf(value: number, quantiles: readonly number[]): number {
 }
 
 function bandsOf({ leadDays }: SegmentCalibration): Band[] {
-  // Lead times are rounded to whole days.
   const place = (lead: number) => (lead === 0 ? 0 : placeOf(lead - 0.5, leadDays));
   return BANDS.map(([from, to]) => ({ from: place(from), to: place(to) }));
 }
 
-/** What guests and groups want of one hotel, day of arrival by day of arrival. */
 export class Demand {
   readonly tables: StayTables;
-  /** Days before the first arrival at which all that is drawn for it has to be known. */
+  /** Days before the first arrival from which bookings must be drawn. */
   readonly planAheadDays: number;
   readonly #seed: number;
   readonly #bands: ReadonlyMap<SegmentCode, readonly Band[]>;
@@ -214,7 +207,6 @@ export class Demand {
   /** For each band of lead times, how many days before arrival its bookings begin. */
   static readonly bandStarts: readonly number[] = BANDS.map(([, to]) => to);
 
-  /** Bookings of one band of lead times that arrive on a day. */
   bookings(arrival: number, band: number): Booking[] {
     const random = this.#stream(arrival, band);
     const bookings: Booking[] = [];
@@ -231,7 +223,6 @@ export class Demand {
     return bookings;
   }
 
-  /** Groups that arrive on a day. */
   groups(arrival: number): PlannedGroup[] {
     const calibration = this.tables.segments.get("GRP")?.calibration;
     if (calibration === undefined) return [];
@@ -241,11 +232,10 @@ export class Demand {
     return Array.from({ length: count }, () => planGroup(random, this.tables, arrival));
   }
 
-  /** How many bookings of a segment are expected to arrive on a day. */
   #arrivals(segment: SegmentCode, { arrivals, weekdays }: SegmentCalibration, arrival: number): number {
     const { demand } = this.tables.profile;
     const day = ((arrivals[monthOf(arrival)] ?? 0) * (weekdays[weekdayOf(arrival)] ?? 0)) / 1_000_000;
-    // Complimentary rooms and airline crews do not come for a fair.
+    // Complimentary rooms and crews do not follow fairs.
     if (segment === "CMP" || segment === "AVI") return demand * day;
     const factor = DAY_FACTOR_WEIGHTS.draw(this.#stream(arrival, FACTOR_STREAM));
     return demand * day * (DAY_FACTORS[factor] as number);

@@ -1,12 +1,11 @@
 import type { RoomBooks } from "./front-desk.ts";
 import type { HotelProfile } from "./hotel-profile.ts";
-import type { Miscounts } from "./inventory-records.ts";
 import { SeededRandom } from "./random.ts";
+import type { Miscounts, WrongFields } from "./records.ts";
 import type { Reservation } from "./reservation.ts";
-import type { WrongFields } from "./reservation-record.ts";
 import { dateText, type SimulatedResource, timeText } from "./simulated-record.ts";
 
-/** Ways in which hotels' feeds go wrong, and what each is. What happened in the hotel stays the same: only what is sent differs. */
+/** Faults of hotels' feeds. The hotel's life stays the same: only what is sent differs. */
 export const FAULTS = {
   duplicate: "a version of a reservation is sent again on the next day",
   "out-of-order": "a version of a reservation comes a day after a newer one",
@@ -22,13 +21,11 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-/** What the service is to make of a fault. */
 interface FaultExpectation {
-  /** Of the record (docs/reading.md). */
   readonly outcome?: "duplicate" | "stale" | "quarantined" | "rejected";
   readonly violation?: { readonly code: string; readonly pointer: string };
   readonly warning?: string;
-  /** What reconciliation is to find on each of the nights, and how many rooms more inventory reports than reservations come to. */
+  /** What reconciliation finds on each night, and how many more rooms inventory reports than reservations. */
   readonly finding?: string;
   readonly nights?: readonly string[];
   readonly roomType?: string;
@@ -48,7 +45,7 @@ export interface PlantedFault {
   readonly expects: FaultExpectation;
 }
 
-/** One in so many of those that a fault can be planted in. */
+/** One in this many candidates. */
 const ONE_IN: Readonly<Partial<Record<FaultName, number>>> = {
   missing: 25,
   unmapped: 25,
@@ -65,13 +62,10 @@ const WRONG_REVENUE_CENTS = 1_000;
 const NIGHTS_MAX = 7;
 const UNKNOWN_LABEL = "HOUSE USE";
 const BEHIND_DAYS = 400;
-/** Beyond any clock that it will be compared with. */
+/** Beyond any clock. */
 const AHEAD_DAYS = 10_958;
 
-/**
- * Plants faults in one hotel, by draws of its own, so that the hotel lives as it would without them. No two of them have a night of a
- * room type in common, and no reservation has two: what is found can be told from what else was planted.
- */
+/** Plants faults in one hotel by draws of its own. No two share a night of a room type, no reservation has two. */
 export class HotelFaults {
   readonly planted: PlantedFault[] = [];
   readonly random: SeededRandom;
@@ -79,9 +73,7 @@ export class HotelFaults {
   readonly #profile: HotelProfile;
   readonly #books: RoomBooks;
   readonly #horizonDays: number;
-  /** Nights of room types that have a fault, and what inventory counts more there. */
   readonly #nights = new Map<string, Miscounts>();
-  /** Reservations whose clock was behind or ahead. */
   readonly #skewed = new Map<Reservation, number>();
 
   constructor(
@@ -106,7 +98,6 @@ export class HotelFaults {
     return this.#nights.get(`${type} ${day}`);
   }
 
-  /** What a reservation's record says otherwise. */
   wrongFields(reservation: Reservation): WrongFields | undefined {
     switch (reservation.planted) {
       case "unmapped":
@@ -120,7 +111,7 @@ export class HotelFaults {
     }
   }
 
-  /** Told of every step of a reservation before it is sent: some get a fault. */
+  /** Called with every step of a reservation before it is sent. */
   happened(reservation: Reservation, day: number): void {
     if (reservation.planted !== undefined) return;
     const { state, step } = reservation;
@@ -131,7 +122,7 @@ export class HotelFaults {
       this.#plantIn(reservation, "totals", day, { warning: "reservation.revenue-total" });
   }
 
-  /** Told of every day before its nightly push: some nights are told wrong from then on. */
+  /** Called before each nightly push. */
   beforePush(day: number): void {
     if (!this.has("totals") || this.random.between(1, WRONG_NIGHT_IN) !== 1) return;
     const night = day + this.random.between(1, WRONG_NIGHT_AHEAD_MAX);
@@ -207,7 +198,7 @@ export class HotelFaults {
       this.#skewed.set(reservation, skewDays);
       reservation.planted = "skew";
       const outcome = isBehind ? "stale" : "quarantined";
-      // The service still has the reservation on the books, where the hotel has not.
+      // The service still has the reservation on the books.
       const expects = {
         outcome,
         finding: outcome,
@@ -224,13 +215,12 @@ export class HotelFaults {
     }
   }
 
-  /** Of one room that stays as it is, for nights that every later push tells of. */
   #isPlain(reservation: Reservation, day: number): boolean {
     const { planned, group, sharer, linkId, nights, departure } = reservation;
     const isAlone = group === undefined && sharer === undefined && linkId === undefined;
     const staysAsIs = planned.rooms === 1 && planned.earlier.length === 0 && !planned.moves;
     const isTold = planned.arrival > day && departure <= day + this.#horizonDays;
-    // Who waited for a room never had one.
+    // A guest who waited for a room never had one.
     const waited = reservation.steps !== planned.steps;
     return isAlone && staysAsIs && isTold && !waited && nights >= 1 && nights <= NIGHTS_MAX;
   }

@@ -1,17 +1,16 @@
 import type { HotelProfile, RoomType } from "./hotel-profile.ts";
-import type { GroupBlock, NightBlock, Reservation } from "./reservation.ts";
+import type { PlannedGroup, StayStep } from "./plan-stay.ts";
+import { GroupBlock, type NightBlock, type Reservation } from "./reservation.ts";
 
 /** Overbooking ends so many days before arrival. */
 const OVERBOOKED_UNTIL_DAYS = 3;
 
-/** Takes rooms for reservations and gives them back: what the hotel has sold is counted here and nowhere else. */
+/** Assigns and releases rooms: the only writer of the hotel's counts. */
 export class FrontDesk {
   readonly #books: RoomBooks;
   readonly #profile: HotelProfile;
-  /** Rooms of each type that nobody is in. */
   readonly #numbers: readonly string[][];
 
-  /** Reservations that hold rooms of a group. */
   readonly #members = new WeakMap<GroupBlock, Set<Reservation>>();
 
   constructor(books: RoomBooks, profile: HotelProfile) {
@@ -26,7 +25,7 @@ export class FrontDesk {
     );
   }
 
-  /** Takes the rooms of a new reservation, of another type where its own is full. Answers whether there were any. */
+  /** Books a room, of another type where its own is full. False: there is none. */
   book(reservation: Reservation, today: number): boolean {
     const { planned, group, nights, sharer } = reservation;
     if (sharer?.holds === true) return this.#hold(reservation);
@@ -47,19 +46,16 @@ export class FrontDesk {
     return false;
   }
 
-  /** Reservations that hold rooms of a group, in the order in which they came. */
   membersOf(group: GroupBlock): Reservation[] {
     return [...(this.#members.get(group) ?? [])];
   }
 
-  /** Gives a reservation's rooms back. */
   release(reservation: Reservation): void {
     if (!reservation.holds) return;
     reservation.holds = false;
     this.#count(reservation, -1);
   }
 
-  /** Sets a reservation to other nights or another type, if there is room for them. */
   rearrange(reservation: Reservation, nights: number, type: number): boolean {
     const { planned, sharer } = reservation;
     if (nights === reservation.nights && type === reservation.type) return true;
@@ -71,14 +67,14 @@ export class FrontDesk {
     return fits;
   }
 
-  /** Gives a guest who arrives a room number; two who share have one. */
+  /** Two guests who share have one number. */
   checkIn(reservation: Reservation): void {
     const { sharer, type } = reservation;
     reservation.roomNumber = sharer?.state === "checked-in" ? sharer.roomNumber : this.#numbers[type]?.pop();
   }
 
   checkOut({ roomNumber, sharer, type }: Reservation): void {
-    // The last one of a shared room gives it back.
+    // The last guest of a shared room releases it.
     if (roomNumber !== undefined && sharer?.state !== "checked-in") this.#numbers[type]?.unshift(roomNumber);
   }
 
@@ -101,14 +97,14 @@ export class FrontDesk {
   #count(reservation: Reservation, sign: 1 | -1): void {
     const { planned, type, sharer, group, departure } = reservation;
     for (let day = planned.arrival; day < departure; day += 1) {
-      // The room of a night that the other sharer has as well is counted once.
+      // A shared night is counted once.
       if (sharer?.covers(day) === true) continue;
       this.#books.take(group === undefined ? "transient" : "group", type, day, sign * planned.rooms);
       const night = group?.nightOf(type, day);
       if (group === undefined || night === undefined) continue;
       const held = group.heldOf(night);
       night.pickup += sign * planned.rooms;
-      // Who comes after the cutoff, or beyond what was asked for, makes the block larger.
+      // A late or extra pickup enlarges the block.
       night.blocks = Math.max(night.blocks, night.pickup);
       this.#books.take("held", type, day, group.heldOf(night) - held);
       group.isTouched = true;
@@ -119,7 +115,7 @@ export class FrontDesk {
       this.#members.set(group, new Set([reservation]));
   }
 
-  /** Holds a group's block, as far as there are rooms. Answers whether there was room for half of it. */
+  /** Holds a group's block as far as rooms are free. False: less than half of it. */
   holdBlock(nights: readonly NightBlock[]): boolean {
     const fits = nights.map(({ type, day, blocks }) =>
       Math.max(0, Math.min(blocks, this.#books.free(type, day, 1))),
@@ -133,7 +129,7 @@ export class FrontDesk {
     return true;
   }
 
-  /** Gives back a part, in thousandths, of what a block holds and nobody picked up. */
+  /** Releases a part, in thousandths, of the rooms not picked up. */
   wash(nights: readonly NightBlock[], part: number): void {
     for (const night of nights) {
       const given = Math.floor(((night.blocks - night.pickup) * part) / 1_000);
@@ -143,16 +139,14 @@ export class FrontDesk {
   }
 }
 
-/** What rooms of a night are taken by. */
 type TakenBy = "transient" | "group" | "held" | "maintenance" | "other";
 
-/** Rooms of one hotel by room type and night, and what they are taken by. */
+/** Rooms by room type and night. */
 export class RoomBooks {
   readonly types: readonly RoomType[];
   readonly firstDay: number;
   readonly days: number;
   readonly #counts: Readonly<Record<TakenBy, Int32Array>>;
-  /** Nights whose counts differ from when they were last told. */
   readonly #isTouched: Uint8Array;
 
   constructor(types: readonly RoomType[], firstDay: number, days: number) {
@@ -170,7 +164,7 @@ export class RoomBooks {
     this.#isTouched = new Uint8Array(days).fill(1);
   }
 
-  /** Rooms of a type on a night; none outside of the days that are counted. */
+  /** Zero outside of the counted days. */
   count(by: TakenBy, type: number, day: number): number {
     return this.#counts[by][this.#at(type, day)] ?? 0;
   }
@@ -183,7 +177,7 @@ export class RoomBooks {
     this.#isTouched[day - this.firstDay] = 1;
   }
 
-  /** Rooms that can still be sold on each of some nights; rooms held for groups are not among them. */
+  /** The least number of free rooms on these nights; held rooms are not free. */
   free(type: number, from: number, nights: number): number {
     let least = Number.MAX_SAFE_INTEGER;
     const { rooms } = this.types[type] as RoomType;
@@ -216,5 +210,178 @@ export class RoomBooks {
 
   #at(type: number, day: number): number {
     return day < this.firstDay ? -1 : (day - this.firstDay) * this.types.length + type;
+  }
+}
+
+/** One in this many guests turned away a week or more ahead waits for a room. */
+const WAITLISTED_IN = 4;
+const WAITLISTED_LEAD_MIN = 7;
+const WAITS_UNTIL_DAYS = 2;
+const NOON = 12 * 3_600;
+const FIRST_ID = 100_001;
+
+/** Does the steps of reservations. */
+export class StayDesk {
+  readonly #desk: FrontDesk;
+  readonly #profile: HotelProfile;
+  #booked = 0;
+
+  constructor(desk: FrontDesk, profile: HotelProfile) {
+    this.#desk = desk;
+    this.#profile = profile;
+  }
+
+  /** False: the guest found no room, so there is no reservation. */
+  happen(reservation: Reservation, { event, day, second }: StayStep): boolean {
+    switch (event) {
+      case "booked":
+        return this.#book(reservation, day, second);
+      case "changed":
+        this.#change(reservation);
+        return true;
+      case "cancelled":
+        this.cancel(reservation);
+        return true;
+      case "no-show":
+        this.#desk.release(reservation);
+        reservation.state = "no-show";
+        return true;
+      case "checked-in":
+        this.#checkIn(reservation);
+        return true;
+      case "checked-out":
+        this.#desk.checkOut(reservation);
+        reservation.state = "checked-out";
+        return true;
+      case "corrected":
+        reservation.corrections += 1;
+        return true;
+    }
+  }
+
+  cancel(reservation: Reservation): void {
+    this.#desk.release(reservation);
+    reservation.state = "cancelled";
+  }
+
+  #book(reservation: Reservation, day: number, second: number): boolean {
+    const { group, planned } = reservation;
+    if (group !== undefined && group.state !== "definite") return false;
+    if (!this.#desk.book(reservation, day)) {
+      const lead = planned.arrival - day;
+      const waits = group === undefined && lead >= WAITLISTED_LEAD_MIN && planned.guest % WAITLISTED_IN === 0;
+      if (!waits || reservation.sharer !== undefined) return false;
+      const [booked] = reservation.steps;
+      reservation.state = "waitlisted";
+      reservation.steps = [
+        ...(booked === undefined ? [] : [booked]),
+        { event: "cancelled", day: planned.arrival - WAITS_UNTIL_DAYS, second: NOON },
+      ];
+    }
+    this.#booked += 1;
+    reservation.id = String(FIRST_ID + this.#booked);
+    reservation.bookedDay = day;
+    reservation.bookedSecond = second;
+    return true;
+  }
+
+  #change(reservation: Reservation): void {
+    reservation.changed += 1;
+    const { planned, changed } = reservation;
+    const next = planned.earlier[changed] ?? {};
+    const type = next.type ?? planned.type;
+    const isRearranged = this.#desk.rearrange(reservation, next.nights ?? planned.nights, type);
+    if (isRearranged) reservation.bookedType = type;
+    reservation.adults = next.adults ?? planned.adults;
+    reservation.rateCents = next.rateCents ?? planned.rateCents;
+  }
+
+  /** Some guests get a better room, if one is free. */
+  #checkIn(reservation: Reservation): void {
+    if (reservation.planned.moves && reservation.sharer === undefined) {
+      const type = (reservation.type + 1) % this.#profile.roomTypes.length;
+      this.#desk.rearrange(reservation, reservation.nights, type);
+    }
+    this.#desk.checkIn(reservation);
+    reservation.state = "checked-in";
+  }
+}
+
+type GroupEvent = "asked" | "decided" | "washed" | "cut-off" | "given-up";
+
+export interface GroupStep {
+  readonly group: GroupBlock;
+  readonly event: GroupEvent;
+}
+
+const HOUR = 3_600;
+const SECOND_OF: Readonly<Record<GroupEvent, number>> = {
+  asked: 9 * HOUR,
+  "given-up": 10 * HOUR,
+  decided: 11 * HOUR,
+  washed: 15 * HOUR,
+  "cut-off": 16 * HOUR,
+};
+
+export class GroupDesk {
+  readonly #desk: FrontDesk;
+  readonly #prefix: string;
+  #groups = 0;
+  readonly open = new Set<GroupBlock>();
+
+  constructor(desk: FrontDesk, prefix: string) {
+    this.#desk = desk;
+    this.#prefix = prefix;
+  }
+
+  stepsOf(planned: PlannedGroup): {
+    group: GroupBlock;
+    steps: { day: number; second: number; step: GroupStep }[];
+  } {
+    this.#groups += 1;
+    const group = new GroupBlock(planned, `${this.#prefix}${String(this.#groups).padStart(4, "0")}`);
+    const { bookedDay, decidedDay, washDay, arrival, cutoffDays, cancelledDay } = planned;
+    const days: [GroupEvent, number | undefined][] = [
+      ["asked", bookedDay],
+      ["decided", decidedDay],
+      ["washed", washDay > decidedDay ? washDay : undefined],
+      ["cut-off", arrival - cutoffDays > decidedDay ? arrival - cutoffDays : undefined],
+      ["given-up", cancelledDay],
+    ];
+    const steps = days.flatMap(([event, day]) =>
+      day === undefined ? [] : [{ day, second: SECOND_OF[event], step: { group, event } }],
+    );
+    return { group, steps };
+  }
+
+  /** Cancelling the members with their group is the caller's. */
+  happen({ group, event }: GroupStep, day: number): void {
+    const { planned } = group;
+    if (event === "asked") {
+      group.bookedDay = day;
+      this.open.add(group);
+    } else if (event === "decided") {
+      const holds = !planned.isLost && this.#desk.holdBlock(group.nights);
+      group.state = holds ? "definite" : "lost";
+    } else if (group.state !== "definite") return;
+    else if (event === "washed") this.#desk.wash(group.nights, planned.washPart);
+    else if (event === "cut-off") this.#desk.wash(group.nights, 1_000);
+    else {
+      this.#desk.wash(group.nights, 1_000);
+      group.state = "cancelled";
+      group.cancelledDay = day;
+    }
+    group.isTouched = true;
+  }
+
+  /** Groups that changed since the last call; past ones are dropped. */
+  touched(day: number): GroupBlock[] {
+    const touched: GroupBlock[] = [];
+    for (const group of this.open) {
+      if (group.isTouched) touched.push(group);
+      group.isTouched = false;
+      if (group.planned.arrival + group.planned.nights < day) this.open.delete(group);
+    }
+    return touched;
   }
 }

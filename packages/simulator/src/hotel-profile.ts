@@ -1,11 +1,10 @@
 import calibrated from "./calibration.json" with { type: "json" };
 import { SeededRandom } from "./random.ts";
 
-/** Kinds of a hotel's life that a reservation's label tells. */
 export type StayState = "reserved" | "waitlisted" | "cancelled" | "no-show" | "checked-in" | "checked-out";
 export type GroupState = "tentative" | "definite" | "lost" | "cancelled";
 
-/** A hotel's own words, all of them among the known labels (docs/records.md). */
+/** A hotel's status labels, all with a default mapping (docs/records.md). */
 interface Vocabulary {
   readonly stays: Readonly<Record<StayState, string>>;
   readonly groups: Readonly<Record<GroupState, string>>;
@@ -18,7 +17,7 @@ export interface RoomType {
   readonly ratePart: number;
 }
 
-/** What a simulated hotel is and stays. All of it is invented but the demand, which its kind's calibration tells. */
+/** A simulated hotel. Invented, except for the demand. */
 export interface HotelProfile {
   readonly number: number;
   readonly kind: HotelKind;
@@ -30,12 +29,12 @@ export interface HotelProfile {
   readonly overbooks: number;
   /** Of the calibrated rates, in thousandths. */
   readonly priceLevel: number;
-  /** How many bookings arrive for each of the real hotel's sample. */
+  /** Bookings per booking of the real hotel's sample. */
   readonly demand: number;
   readonly vocabulary: Vocabulary;
-  /** Whether quantities are sent as texts: the specification has seen both. */
+  /** Quantities as text. */
   readonly tellsTextNumbers: boolean;
-  /** Whether a virtual room type stands for the whole house. */
+  /** A virtual room type for the whole hotel. */
   readonly hasRunOfHouse: boolean;
 }
 
@@ -63,34 +62,23 @@ const ROOMS: Readonly<Record<HotelKind, readonly [least: number, most: number]>>
 };
 /** The mean of each three hotels of a kind is the calibrated rate. */
 const PRICE_LEVELS = [1_000, 850, 1_150];
-/** Of the rooms, on an average night of the busiest month, before anybody is turned away. */
+/** Share of rooms on an average night of the busiest month. */
 const BUSIEST_MONTH = 0.86;
 /** Several rooms of one reservation and linked reservations come on top of what is drawn. */
 const ROOMS_PER_BOOKING = 1.06;
 
+const GROUP_WORDS = { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" };
+const STAY_WORDS = {
+  reserved: "CONFIRMED",
+  waitlisted: "WAITLISTED",
+  cancelled: "CANCELLED",
+  "no-show": "NO_SHOW",
+  "checked-in": "CHECKED_IN",
+  "checked-out": "CHECKED_OUT",
+};
 const VOCABULARIES: readonly Vocabulary[] = [
-  {
-    stays: {
-      reserved: "CONFIRMED",
-      waitlisted: "WAITLISTED",
-      cancelled: "CANCELLED",
-      "no-show": "NO_SHOW",
-      "checked-in": "CHECKED_IN",
-      "checked-out": "CHECKED_OUT",
-    },
-    groups: { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" },
-  },
-  {
-    stays: {
-      reserved: "RESERVED",
-      waitlisted: "WAITLISTED",
-      cancelled: "CANCELLED",
-      "no-show": "NO_SHOW",
-      "checked-in": "IN_HOUSE",
-      "checked-out": "CHECKED_OUT",
-    },
-    groups: { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" },
-  },
+  { stays: STAY_WORDS, groups: GROUP_WORDS },
+  { stays: { ...STAY_WORDS, reserved: "RESERVED", "checked-in": "IN_HOUSE" }, groups: GROUP_WORDS },
   {
     stays: {
       reserved: "RES",
@@ -104,7 +92,6 @@ const VOCABULARIES: readonly Vocabulary[] = [
   },
 ];
 
-/** The mean share of a segment's bookings that are cancelled: its lead times say how many are in each class. */
 function cancelledOf({ leadDays, cancelled }: SegmentCalibration): number {
   let sum = 0;
   for (const lead of leadDays) {
@@ -124,7 +111,7 @@ function meanNights({ nights }: SegmentCalibration): number {
   return all / bookings;
 }
 
-/** Rooms taken on an average night of the calibrated hotel's busiest month. */
+/** Rooms on an average night of the calibrated hotel's busiest month. */
 function busiestMonth(kind: HotelKind): number {
   const segments = Object.values(CALIBRATION[kind].segments);
   const months = Array.from({ length: 12 }, (_, month) =>
@@ -137,7 +124,7 @@ function busiestMonth(kind: HotelKind): number {
   return Math.max(...months) * ROOMS_PER_BOOKING;
 }
 
-/** The nth hotel of a group, from 0: the same whatever the number of hotels is. Every second one is a resort. */
+/** The nth hotel, from 0: independent of the number of hotels. Every second one is a resort. */
 export function hotelProfile(seed: number, number: number, clientCode: string): HotelProfile {
   const random = SeededRandom.stream(seed, 2 * number);
   const kind: HotelKind = number % 2 === 0 ? "city" : "resort";
@@ -169,7 +156,7 @@ export function hotelProfile(seed: number, number: number, clientCode: string): 
 export const HOTEL_KINDS = ["resort", "city"] as const;
 export type HotelKind = (typeof HOTEL_KINDS)[number];
 
-/** Segments of the real bookings, under codes as a hotel has them; a kind has those of which it had at least 30 bookings. */
+/** Segments of the real bookings; a hotel kind has those with at least 30 bookings. */
 export const SEGMENTS = {
   OTA: "Online TA",
   TOP: "Offline TA/TO",
@@ -184,7 +171,7 @@ export type SegmentCode = keyof typeof SEGMENTS;
 /** From this lead time on, in days, to the next: cancellations are counted apart. */
 export const LEAD_CLASSES = [0, 7, 30, 90, 180] as const;
 
-/** What was counted of one segment's bookings in a hotel. Words are listed beside how often they occur. */
+/** Counts of one segment. Values are listed with their frequency. */
 export interface SegmentCalibration {
   /** Bookings that arrive on a day of each month, January first, in thousandths. */
   readonly arrivals: readonly number[];
@@ -192,7 +179,7 @@ export interface SegmentCalibration {
   readonly weekdays: readonly number[];
   /** Days from booking to arrival: quantiles at equal steps from the least to the greatest. */
   readonly leadDays: readonly number[];
-  /** How many bookings have so many nights, from 0 on; the last one has what is longer, too. */
+  /** Bookings by number of nights, from 0; the last includes longer stays. */
   readonly nights: readonly number[];
   /** Bookings that were cancelled or not taken up, in thousandths, by LEAD_CLASSES. */
   readonly cancelled: readonly number[];
@@ -203,18 +190,16 @@ export interface SegmentCalibration {
   readonly parties: readonly (readonly [adults: number, children: number, infants: number, count: number])[];
 }
 
-/** What was counted of one hotel. */
 export interface HotelCalibration {
   readonly segments: Readonly<Partial<Record<SegmentCode, SegmentCalibration>>>;
   /** Mean of the average daily rates by month of arrival, January first, in cents of a euro, net. */
   readonly rateCents: readonly number[];
   readonly nationalities: readonly (readonly [country: string, count: number])[];
-  /** How many bookings were changed so often, from 0 on; the last one has what was changed more often, too. */
+  /** Bookings by number of changes, from 0; the last includes more. */
   readonly changes: readonly number[];
   /** Of the bookings that were not cancelled: given another room type than was reserved, in thousandths. */
   readonly reassigned: number;
 }
 
-// A JSON module's arrays are typed as arrays, its pairs as well.
 /** Derived from 25,000 real bookings by `scripts/calibrate-simulator.ts`; docs/simulator.md says whose they are. */
 export const CALIBRATION = calibrated as unknown as Readonly<Record<HotelKind, HotelCalibration>>;

@@ -1,22 +1,17 @@
 import { Demand } from "./demand.ts";
 import type { HotelFaults } from "./faults.ts";
-import { FrontDesk, RoomBooks } from "./front-desk.ts";
-import { GroupDesk, type GroupStep } from "./group-desk.ts";
-import { groupName, guestName } from "./guests.ts";
+import { FrontDesk, GroupDesk, type GroupStep, RoomBooks, StayDesk } from "./front-desk.ts";
 import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
-import { InventoryPush, RecordBytes } from "./inventory-records.ts";
-import type { Booking, StayStep } from "./planned.ts";
+import type { Booking, StayStep } from "./plan-stay.ts";
 import { SeededRandom } from "./random.ts";
+import { groupName, guestName, InventoryPush, RecordBytes, reservationText } from "./records.ts";
 import { type GroupBlock, Reservation } from "./reservation.ts";
-import { reservationText } from "./reservation-record.ts";
 import { centsText, dateText, type SimulatedRecord, timeText } from "./simulated-record.ts";
-import { StayDesk } from "./stay-desk.ts";
 
-/** What is to happen, by day; within a day by second, and of one second in the order of entry. */
+/** Events by day, in order of second, then of entry. */
 class Agenda<Item> {
   readonly #days = new Map<number, Entry<Item>[]>();
   #entered = 0;
-  /** The day that is being taken: its entries are in order, up to #at they are done. */
   #today = Number.NEGATIVE_INFINITY;
   #entries: Entry<Item>[] = [];
   #at = 0;
@@ -31,14 +26,13 @@ class Agenda<Item> {
     }
   }
 
-  /** The first day of which there is anything. */
   get firstDay(): number | undefined {
     let first: number | undefined;
     for (const day of this.#days.keys()) if (first === undefined || day < first) first = day;
     return first;
   }
 
-  /** Does what there is of a day in order, with what is added to the day meanwhile. */
+  /** Runs the events of a day in order, including those added meanwhile. */
   run(day: number, happen: (item: Item, second: number) => void): void {
     this.#today = day;
     this.#entries = (this.#days.get(day) ?? []).sort(inOrder);
@@ -51,7 +45,6 @@ class Agenda<Item> {
     this.#entries = [];
   }
 
-  /** Behind what is done and what is due before it. */
   #insert(entry: Entry<Item>): void {
     const entries = this.#entries;
     let at = this.#at + 1;
@@ -70,14 +63,13 @@ function inOrder<Item>(one: Entry<Item>, other: Entry<Item>): number {
   return one.second - other.second || one.entered - other.entered;
 }
 
-/** Rooms of the first type that some hotels keep for themselves. */
 const HOUSE_USE_ROOMS = 1;
 const HOUSE_USE_HOTELS = 3;
 const STARTS_IN = 6;
 const AHEAD_DAYS_MAX = 20;
 const NIGHTS_MOST = 8;
 
-/** Takes rooms out of order, for some nights, where nobody has booked them. All of it is invented. */
+/** Takes free rooms out of order for some nights. Invented. */
 class Maintenance {
   readonly #seed: number;
   readonly #profile: HotelProfile;
@@ -92,7 +84,6 @@ class Maintenance {
       books.take("other", 0, day, HOUSE_USE_ROOMS);
   }
 
-  /** What is planned on a day, for then or later. */
   plan(today: number): void {
     const random = SeededRandom.stream(this.#seed, today);
     if (random.between(1, STARTS_IN) !== 1) return;
@@ -111,10 +102,8 @@ const ACTIONS: Readonly<Record<GroupState, string>> = {
   lost: "CANCEL",
   cancelled: "CANCEL",
 };
-/** For two in a room, of the rate for one. */
 const TWO_PERSONS_PERCENT = 115;
 
-/** A group block master as JSON text, as of a moment. */
 function groupText(group: GroupBlock, profile: HotelProfile, day: number, second: number): string {
   const { planned, state, code, nights, bookedDay, cancelledDay } = group;
   const { arrival, cutoffDays, name, rateCents } = planned;
@@ -130,27 +119,26 @@ function groupText(group: GroupBlock, profile: HotelProfile, day: number, second
   return `{"clientCode":"${profile.clientCode}","propertyCode":"${profile.propertyCode}","correlationId":"${code}-${day}","lastModifiedDateTime":"${timeText(day, second)}","groupCode":"${code}","masterGroupCode":null,"name":"${groupName(name)}","description":"${rooms} rooms, ${planned.nights} nights","action":"${ACTIONS[state]}","bookingDate":"${dateText(bookedDay)}","groupStatusCode":"${profile.vocabulary.groups[state]}","startDate":"${dateText(arrival)}","endDate":"${dateText(end)}","cutoffDays":${cutoffDays},"cutoffDate":${cutoff},${cancelled}"groupTypeCode":"GRP","pickupTypeCode":"ROOMING_LIST","marketSegmentCode":"GRP","rateCode":"GROUP","salesPerson":"${guestName(name >>> 3)}","groupBlocks":[${blocks.join(",")}],"services":[]}`;
 }
 
-export interface HotelOptions {
+interface HotelOptions {
   readonly seed: number;
   readonly clientCode: string;
   /** The first day, from 1970, and how many there are. */
   readonly startDay: number;
   readonly days: number;
-  /** Nights of each nightly push of inventory, from the same night on; 0 pushes none. */
+  /** Nights of each nightly push; 0 pushes none. */
   readonly horizonDays: number;
-  /** Plants faults in the nth hotel with these books; undefined sends everything as it is. */
+  /** Undefined: no faults. */
   readonly faultsOf?: ((profile: HotelProfile, books: RoomBooks) => HotelFaults) | undefined;
 }
 
-/** Nights of the longest stay, with a change. */
 const NIGHTS_MAX = 22;
-/** The masters that changed are told before the nightly push, and both after the night's audit. */
+/** Changed groups are sent before the nightly push, both after the night audit. */
 const MASTERS_SECOND = 23 * 3_600 + 2_400;
 const PUSH_SECOND = 23 * 3_600 + 2_700;
 
 type Due = GroupStep | { readonly reservation: Reservation; readonly step: StayStep };
 
-/** One hotel of the group, day by day. What it answers is in the order in which its system makes it. */
+/** One hotel, day by day. Records come in the order in which its system makes them. */
 export class Hotel {
   readonly profile: HotelProfile;
   readonly #options: HotelOptions;
@@ -163,9 +151,8 @@ export class Hotel {
   readonly #agenda = new Agenda<Due>();
   readonly #faults: HotelFaults | undefined;
   readonly #bytes = new RecordBytes();
-  /** Reservations that are booked and not over. */
   readonly #open = new Set<Reservation>();
-  /** Records of the day that is being done; before the first day nobody asks for them. */
+  /** Records of the current day; undefined before the first day. */
   #told: SimulatedRecord[] | undefined;
 
   constructor(number: number, options: HotelOptions) {
@@ -189,10 +176,7 @@ export class Hotel {
     );
   }
 
-  /**
-   * What is on the books when the first day begins, as a cold start tells it: inventory, then groups, then reservations. Whatever
-   * happened before is lived through without being told.
-   */
+  /** The records on the books when the first day begins: inventory, groups, reservations. */
   coldStart(): SimulatedRecord[] {
     const { startDay, horizonDays } = this.#options;
     for (let day = startDay - NIGHTS_MAX; day < startDay; day += 1) this.#maintenance.plan(day);
@@ -212,7 +196,6 @@ export class Hotel {
     return told;
   }
 
-  /** All records of a day; the nightly push is the last of them. Days come in order. */
   day(day: number): SimulatedRecord[] {
     Demand.bandStarts.forEach((ahead, band) => {
       this.#enterBookings(day + ahead, band);
@@ -237,7 +220,7 @@ export class Hotel {
     const reservations = stays.map((planned) => new Reservation(planned));
     const [first, second] = reservations;
     if (first === undefined) return;
-    // Who is gone before the first day is of no concern to it.
+    // The guest left before the first day.
     if (first.planned.arrival + NIGHTS_MAX < this.#options.startDay) return;
     if (relation === "shared" && second !== undefined) {
       first.sharer = second;
@@ -273,7 +256,7 @@ export class Hotel {
   }
 
   #stayStep(reservation: Reservation, step: StayStep): void {
-    // With its group, a member's reservation may have been cancelled meanwhile.
+    // Cancelled with its group meanwhile.
     if (reservation.step > 0 && reservation.isOver && step.event !== "corrected") return;
     const isTold = this.#stays.happen(reservation, step);
     if (!isTold) {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FAULT_NAMES } from "./faults.ts";
-import { makeApart } from "./make-apart.ts";
-import { type PackedDay, type Packing, packDay } from "./packed-day.ts";
+import { makeApart, type PackedDay, type Packing, packDay } from "./packed-day.ts";
 import { quarterOf } from "./simulated-record.ts";
 import { type SimulatedDay, type SimulationOptions, simulate } from "./simulation.ts";
 

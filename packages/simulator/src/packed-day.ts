@@ -1,3 +1,5 @@
+import { on } from "node:events";
+import { Worker } from "node:worker_threads";
 import type { PlantedFault } from "./faults.ts";
 import {
   quarterOf,
@@ -5,47 +7,42 @@ import {
   type SimulatedRecord,
   type SimulatedResource,
 } from "./simulated-record.ts";
-import type { SimulatedDay } from "./simulation.ts";
+import type { SimulatedDay, SimulationOptions } from "./simulation.ts";
+import type { SimulationThreadData } from "./simulation-thread.ts";
 
-/** The body of one request: a JSON array of so many records. Its bytes are in no other's memory, so they can be handed over. */
+/** The body of one request. Its memory is its own, so it can be transferred. */
 export interface PackedBatch {
   readonly resource: SimulatedResource;
   readonly records: number;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** What of a wave is sent at once. */
 export interface PackedPart {
-  /** The quarter of an hour, from 1970, in which the hotels' systems made it; the wave's last where it is not paced. */
+  /** Quarter of an hour since 1970; of an unpaced wave, its last. */
   readonly quarter: number;
   readonly batches: readonly PackedBatch[];
 }
 
-/** What the hotels send on one day, as it goes out. */
 export interface PackedDay {
   readonly date: string;
-  /** Each is to be received whole before the next one begins. */
+  /** Each wave must be received before the next. */
   readonly waves: readonly (readonly PackedPart[])[];
   readonly planted: readonly PlantedFault[];
-  /** By resource. */
   readonly records: Readonly<Record<SimulatedResource, number>>;
-  /** Of all bodies. */
   readonly bytes: number;
 }
 
-/** How days are packed. */
 export interface Packing {
-  /** Records of one batch at most. */
   readonly batchRecords: number;
-  /** Whether a wave is sent by quarters of an hour, when they are due. */
+  /** Splits waves by quarter of an hour. */
   readonly isPaced: boolean;
 }
 
-/** A batch is no larger before compression, as the client's own are not. */
+/** As the client's own batches. */
 const BATCH_BYTES_MAX = 4_194_304;
 const [OPEN, COMMA, CLOSE] = [0x5b, 0x2c, 0x5d];
 
-/** What a day's bodies take, in whole kibibytes: 32 bits count two terabytes of them. */
+/** In kibibytes: 32 bits count two terabytes of them. */
 export function kibibytesOf({ bytes }: Pick<PackedDay, "bytes">): number {
   return Math.ceil(bytes / 1_024);
 }
@@ -101,7 +98,6 @@ function packRecords(
   return batches;
 }
 
-/** The JSON array of records: each with the bracket or comma before it, and the bracket that closes it. */
 function arrayOf(records: readonly SimulatedRecord[], bytes: number): Uint8Array<ArrayBuffer> {
   const body = Buffer.allocUnsafeSlow(bytes);
   let at = 0;
@@ -113,4 +109,60 @@ function arrayOf(records: readonly SimulatedRecord[], bytes: number): Uint8Array
   }
   body[at] = CLOSE;
   return body;
+}
+
+/** Bytes made ahead at least. */
+const AHEAD_BYTES_MIN = 67_108_864;
+
+const INT32_MAX = 2_147_483_647;
+
+interface MakingApart extends Packing {
+  /** Bytes of bodies made before the first day is yielded, and kept ahead from then on. */
+  readonly aheadBytes: number;
+  /** Ends it, also while a day is being made. */
+  readonly signal?: AbortSignal;
+}
+
+/** Makes and packs the days on a thread. A day counts as sent when the next one is requested. */
+export async function* makeApart(
+  options: SimulationOptions,
+  { aheadBytes, signal, ...packing }: MakingApart,
+): AsyncGenerator<PackedDay, void, undefined> {
+  const handedOver = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const handedOverMax = Math.min(Math.ceil(Math.max(aheadBytes, AHEAD_BYTES_MIN) / 1_024), INT32_MAX);
+  const workerData: SimulationThreadData = { options, packing, handedOver, handedOverMax };
+  const worker = new Worker(new URL("./simulation-thread.ts", import.meta.url), { workerData });
+  const made = daysOf(worker, signal);
+  try {
+    const ahead: PackedDay[] = [];
+    for (let bytes = 0; bytes < aheadBytes; ) {
+      const { done, value: day } = await made.next();
+      if (done === true) break;
+      ahead.push(day);
+      bytes += day.bytes;
+    }
+    for (let day = ahead.shift(); day !== undefined; day = ahead.shift()) {
+      yield day;
+      giveBack(handedOver, day);
+    }
+    for await (const day of made) {
+      yield day;
+      giveBack(handedOver, day);
+    }
+  } finally {
+    await worker.terminate();
+  }
+}
+
+async function* daysOf(
+  worker: Worker,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<PackedDay, void, undefined> {
+  const options = { close: ["exit"], ...(signal === undefined ? {} : { signal }) };
+  for await (const [day] of on(worker, "message", options)) yield day as PackedDay;
+}
+
+function giveBack(handedOver: Int32Array<SharedArrayBuffer>, day: PackedDay): void {
+  Atomics.sub(handedOver, 0, kibibytesOf(day));
+  Atomics.notify(handedOver, 0);
 }

@@ -6,12 +6,137 @@ import {
   type SegmentCalibration,
   type SegmentCode,
 } from "./hotel-profile.ts";
-import type { EarlierVersion, PlannedStay } from "./planned.ts";
-import { planSteps } from "./planned.ts";
 import { drawQuantile, drawQuantileBetween, type SeededRandom, Weights } from "./random.ts";
 import { monthOf } from "./simulated-record.ts";
 
-/** What is drawn from of one segment, made ready once. */
+interface EarlierVersion {
+  readonly nights?: number;
+  readonly type?: number;
+  readonly adults?: number;
+  readonly rateCents?: number;
+}
+
+/** A booking before the hotel knows of it. */
+export interface PlannedStay {
+  readonly segment: SegmentCode;
+  readonly channel: string;
+  readonly board: string;
+  readonly nationality: string;
+  /** Days from 1970. */
+  readonly arrival: number;
+  readonly nights: number;
+  readonly type: number;
+  readonly rooms: number;
+  readonly adults: number;
+  readonly children: number;
+  readonly infants: number;
+  /** A room and night on a weekday of the sharer's part, net. */
+  readonly rateCents: number;
+  readonly steps: readonly StayStep[];
+  /** For each change to come: the values before it. */
+  readonly earlier: readonly EarlierVersion[];
+  /** Gets another room type at arrival, if one is free. */
+  readonly moves: boolean;
+  /** Cancelled or not taken up in the end. */
+  readonly fails: boolean;
+  /** Tells guests apart, and what they spend. */
+  readonly guest: number;
+}
+
+/** One booker's reservations: one, two that share a room, or several linked. */
+export interface Booking {
+  readonly relation: "single" | "shared" | "linked";
+  readonly stays: readonly PlannedStay[];
+}
+
+export interface PlannedGroup {
+  readonly arrival: number;
+  readonly nights: number;
+  readonly rooms: readonly number[];
+  readonly rateCents: number;
+  /** Days of entry, decision and cancellation. */
+  readonly bookedDay: number;
+  readonly decidedDay: number;
+  readonly isLost: boolean;
+  readonly cancelledDay: number | undefined;
+  /** Part released half way to the cutoff, in thousandths of the rooms not picked up. */
+  readonly washDay: number;
+  readonly washPart: number;
+  readonly cutoffDays: number;
+  readonly members: readonly PlannedStay[];
+  readonly name: number;
+}
+
+type StayEvent = "booked" | "changed" | "cancelled" | "no-show" | "checked-in" | "checked-out" | "corrected";
+
+export interface StayStep {
+  readonly event: StayEvent;
+  readonly day: number;
+  /** Of the day, UTC. */
+  readonly second: number;
+}
+
+const HOUR = 3_600;
+/** Invented, as are all hours. */
+const BOOKING_HOURS = new Weights([1, 1, 1, 1, 1, 2, 4, 6, 9, 10, 10, 9, 8, 8, 9, 9, 9, 8, 8, 9, 10, 8, 5]);
+/** Part of the lead time after which a booking is cancelled: quantiles. */
+const CANCELLED_AFTER = [0, 0.01, 0.03, 0.08, 0.2, 0.4, 0.6, 0.76, 0.87, 0.94, 0.98, 1];
+/** The data set does not tell no-shows from cancellations. */
+const NO_SHOW_IN = 37;
+const CORRECTED_IN = 40;
+/** Before the night's audit, at 23:30. */
+const LAST_SECOND = 23 * HOUR + 1_500;
+const NIGHT_AUDIT_SECOND = 23 * HOUR + 1_800;
+const NIGHT_AUDIT_SECONDS = 480;
+
+function within(random: SeededRandom, fromHour: number, toHour: number): number {
+  return random.between(fromHour * HOUR, toHour * HOUR - 1);
+}
+
+interface StayCourse {
+  readonly arrival: number;
+  readonly nights: number;
+  readonly lead: number;
+  readonly changes: number;
+  readonly fails: boolean;
+}
+
+function planSteps(random: SeededRandom, course: StayCourse): StayStep[] {
+  const { arrival, nights, lead, changes, fails } = course;
+  const bookedDay = arrival - lead;
+  const bookedAt = BOOKING_HOURS.draw(random) * HOUR + random.between(0, HOUR - 1);
+  const steps: StayStep[] = [
+    {
+      event: "booked",
+      day: bookedDay,
+      second: lead === 0 ? Math.min(bookedAt, 19 * HOUR + (bookedAt % HOUR)) : bookedAt,
+    },
+  ];
+  const add = (event: StayEvent, day: number, second: number): void => {
+    const last = steps.at(-1) as StayStep;
+    const later = day > last.day || (day === last.day && second > last.second);
+    const at = later ? { day, second } : { day: last.day, second: last.second + 60 + (second % 600) };
+    if (event === "changed" && at.second > LAST_SECOND - HOUR) return;
+    steps.push({ event, day: at.day, second: at.second });
+  };
+  const isNoShow = fails && random.between(1, NO_SHOW_IN) === 1;
+  const endDay =
+    fails && !isNoShow ? bookedDay + Math.floor(lead * drawQuantile(random, CANCELLED_AFTER)) : arrival;
+  for (let change = 1; change <= changes; change += 1) {
+    const day = bookedDay + Math.floor(((endDay - bookedDay) * change) / (changes + 1));
+    add("changed", day, within(random, 8, 20));
+  }
+  if (isNoShow) add("no-show", arrival, NIGHT_AUDIT_SECOND + random.between(0, NIGHT_AUDIT_SECONDS - 1));
+  else if (fails) add("cancelled", endDay, within(random, 7, endDay === arrival ? 18 : 22));
+  else {
+    add("checked-in", arrival, within(random, 13, 23));
+    add("checked-out", arrival + nights, nights === 0 ? within(random, 16, 22) : within(random, 6, 11));
+    if (random.between(1, CORRECTED_IN) === 1)
+      add("corrected", arrival + nights + random.between(1, 5), within(random, 8, 17));
+  }
+  return steps;
+}
+
 interface SegmentTables {
   readonly calibration: SegmentCalibration;
   readonly nights: Weights;
@@ -20,7 +145,6 @@ interface SegmentTables {
   readonly parties: Weights;
 }
 
-/** What is drawn from of one hotel. */
 export class StayTables {
   readonly profile: HotelProfile;
   readonly calibration: HotelCalibration;
@@ -59,13 +183,13 @@ export class StayTables {
     return tables;
   }
 
-  /** How probable it is that a booking so many days ahead is cancelled or not taken up, 0 to 1. */
+  /** Probability of cancellation or no-show, 0 to 1. */
   failing(segment: SegmentCode, lead: number): number {
     const { cancelled } = this.of(segment).calibration;
     return (cancelled[LEAD_CLASSES.findLastIndex((from) => from <= lead)] ?? 0) / 1_000;
   }
 
-  /** A room and night of a type on an arrival of this day, in cents, by the segment's rates. */
+  /** Cents per room and night. */
   drawRate(random: SeededRandom, segment: SegmentCode, arrival: number, type: number): number {
     const part = drawQuantile(random, this.of(segment).calibration.rates);
     const { priceLevel, roomTypes } = this.profile;
@@ -77,8 +201,7 @@ export class StayTables {
 const SEVERAL_ROOMS_IN = 40;
 const MORE_A_CHANGE_CENTS = 750;
 
-/** What is known of a stay before the rest is drawn: members of a group have it in common. */
-export interface StayFrame {
+interface StayFrame {
   readonly segment: SegmentCode;
   readonly arrival: number;
   readonly lead: number;
@@ -90,7 +213,7 @@ export interface StayFrame {
   readonly isMember: boolean;
 }
 
-/** A stay of a segment that arrives on a day, by the calibration; its lead time is between two places among the quantiles. */
+/** A stay by the calibration; its lead time is between two quantiles. */
 export function planStay(
   random: SeededRandom,
   tables: StayTables,
@@ -113,7 +236,6 @@ export function planStay(
   });
 }
 
-/** Draws what is left of a stay: party, channel, board, guest, changes and steps. */
 export function completeStay(random: SeededRandom, tables: StayTables, frame: StayFrame): PlannedStay {
   const { segment, arrival, lead, nights, type, rateCents, fails, isMember } = frame;
   const of = tables.of(segment);
@@ -159,7 +281,7 @@ interface ToChange {
   readonly changesLeft: number;
 }
 
-/** What a version before the last one said, invented: the data set tells how often a booking was changed, not what. */
+/** Invented: the data set tells how often a booking changed, not what. */
 function earlierVersion(random: SeededRandom, tables: StayTables, last: ToChange): EarlierVersion {
   const what = random.between(1, 20);
   const moreRate = { rateCents: last.rateCents + last.changesLeft * MORE_A_CHANGE_CENTS };

@@ -1,7 +1,4 @@
-/**
- * Pseudo-random numbers from a seed (xoshiro128**, Blackman and Vigna 2018; the state is filled by splitmix32), so that a
- * workload or an order that failed can be made again from the seed it printed. Not for secrets.
- */
+/** Seeded random numbers (xoshiro128**, state from splitmix32): a run is reproducible from its seed. Not for secrets. */
 export class SeededRandom {
   readonly #state: Uint32Array;
 
@@ -24,7 +21,7 @@ export class SeededRandom {
   /** A whole number in [0, 2^32). */
   next(): number {
     const state = this.#state;
-    // By index: taking an array apart walks it by its iterator, which takes longer than all the rest.
+    // By index: destructuring uses the slow iterator.
     const a = state[0] as number;
     const b = state[1] as number;
     const c = state[2] as number;
@@ -65,14 +62,11 @@ export class SeededRandom {
   }
 }
 
-/**
- * Draws from what was counted. Only addition, subtraction, multiplication, division and rounding are used, which IEEE 754 defines to
- * the last bit: `Math.exp`, `Math.log` and their like may differ from one engine to the next, and a seed must not.
- */
+/** Only operations that IEEE 754 defines to the last bit: `Math.exp` and `Math.log` differ between engines. */
 
 const DRAWS = 4_294_967_296;
 
-/** Draws an index as often as its weight says, in the sum of all. */
+/** Draws an index by weight. */
 export class Weights {
   readonly #sums: number[];
   readonly #sum: number;
@@ -95,12 +89,11 @@ export class Weights {
   }
 }
 
-/** A value between the quantiles that stand at equal steps. */
 export function drawQuantile(random: SeededRandom, quantiles: readonly number[]): number {
   return drawQuantileBetween(random, quantiles, 0, quantiles.length - 1);
 }
 
-/** The same between two places among the quantiles: 0 is the least value, the number of steps the greatest. */
+/** Draws between quantiles at equal steps, from one place to another. */
 export function drawQuantileBetween(
   random: SeededRandom,
   quantiles: readonly number[],
@@ -113,7 +106,7 @@ export function drawQuantileBetween(
   return from + ((quantiles[step + 1] ?? from) - from) * (at - step);
 }
 
-/** Beyond this the rest of the events is less probable than a draw can tell. */
+/** Below what a draw can tell. */
 const LEAST_PROBABILITY = 1e-12;
 
 /** How many events come where `mean` are expected (Poisson, by inversion). */

@@ -1,7 +1,6 @@
 import type { GroupState, StayState } from "./hotel-profile.ts";
-import type { PlannedGroup, PlannedStay, StayStep } from "./planned.ts";
+import type { PlannedGroup, PlannedStay, StayStep } from "./plan-stay.ts";
 
-/** A reservation as the hotel has it. */
 export class Reservation {
   readonly planned: PlannedStay;
   readonly group: GroupBlock | undefined;
@@ -18,20 +17,18 @@ export class Reservation {
   modifiedSecond = 0;
   /** As planned, unless it has to wait for a room. */
   steps: readonly StayStep[];
-  /** How many of them it has behind it, and how many changes. */
+  /** Steps and changes done. */
   step = 0;
   changed = 0;
   /** Whether its rooms are taken in the hotel's counts. */
   holds = false;
-  /** Corrected after departure so often. */
   corrections = 0;
   roomNumber: string | undefined;
-  /** The other one of a shared room. */
+  /** The reservation that shares its room. */
   sharer: Reservation | undefined;
   shareId: string | undefined;
-  /** Linked reservations of one booker. */
   linkId: string | undefined;
-  /** A fault that was planted in it, so that no other one is. */
+  /** The planted fault: a reservation has at most one. */
   planted: string | undefined;
   /** The source time of its newest version that was sent. */
   sentAt = -1;
@@ -52,18 +49,17 @@ export class Reservation {
     return this.planned.arrival + this.nights;
   }
 
-  /** Whether nothing more happens to its rooms. */
+  /** Nothing more happens to its rooms. */
   get isOver(): boolean {
     return this.state === "cancelled" || this.state === "no-show" || this.state === "checked-out";
   }
 
-  /** Whether a night, of those it holds, is its own: who shares a room with another one covers the same nights. */
+  /** Whether it holds this night. */
   covers(day: number): boolean {
     return this.holds && this.planned.arrival <= day && day < this.departure;
   }
 }
 
-/** Rooms of one type that a group has on one night. */
 export interface NightBlock {
   readonly day: number;
   readonly type: number;
@@ -72,7 +68,7 @@ export interface NightBlock {
   pickup: number;
 }
 
-/** A group as the hotel has it: its rooms by night and type, and how many are picked up. */
+/** A group's rooms by night and type, and how many are picked up. */
 export class GroupBlock {
   readonly planned: PlannedGroup;
   readonly code: string;
@@ -80,7 +76,7 @@ export class GroupBlock {
   readonly nights: readonly NightBlock[];
   bookedDay = 0;
   cancelledDay: number | undefined;
-  /** Whether its master has changed since it was last told. */
+  /** Changed since it was last sent. */
   isTouched = true;
 
   constructor(planned: PlannedGroup, code: string) {
@@ -98,7 +94,6 @@ export class GroupBlock {
     return this.nights.find((night) => night.type === type && night.day === day);
   }
 
-  /** Rooms that are held and not picked up. */
   heldOf({ blocks, pickup }: NightBlock): number {
     return this.state === "definite" ? blocks - pickup : 0;
   }

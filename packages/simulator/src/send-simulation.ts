@@ -1,14 +1,131 @@
+import { mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type BellhopClient, JsonBatch, SendError, type SendReport } from "../../client/src/index.ts";
+import type { FaultName } from "./faults.ts";
 import type { PackedBatch, PackedDay, PackedPart } from "./packed-day.ts";
-import { QUARTER_SECONDS, SIMULATED_RESOURCES } from "./simulated-record.ts";
-import { addDay, emptyCounts, type SimulationCounts } from "./write-simulation.ts";
+import { QUARTER_SECONDS, SIMULATED_RESOURCES, type SimulatedResource } from "./simulated-record.ts";
+import type { SimulatedDay } from "./simulation.ts";
 
-/** Lets simulated time pass so many times as fast as time does, from the first wave on. */
+export interface SimulationCounts {
+  days: number;
+  readonly records: Record<SimulatedResource, number>;
+  readonly planted: Partial<Record<FaultName, number>>;
+}
+
+function emptyCounts(): SimulationCounts {
+  return { days: 0, records: { inventories: 0, groups: 0, reservations: 0 }, planted: {} };
+}
+
+function addDay(
+  counts: SimulationCounts,
+  { records, planted }: Pick<PackedDay, "records" | "planted">,
+): void {
+  counts.days += 1;
+  for (const resource of SIMULATED_RESOURCES) counts.records[resource] += records[resource];
+  for (const { fault } of planted) counts.planted[fault] = (counts.planted[fault] ?? 0) + 1;
+}
+
+function countDay(counts: SimulationCounts, { waves, planted }: SimulatedDay): void {
+  const { records } = emptyCounts();
+  for (const wave of waves) for (const { resource } of wave) records[resource] += 1;
+  addDay(counts, { records, planted });
+}
+
+type WriteBytes = (bytes: Uint8Array) => Promise<void>;
+
+/** Blocks of lines: one write per record is slower than making it. */
+const BLOCK_BYTES = 262_144;
+const LINE_FEED = Buffer.from("\n");
+
+class LineWriter {
+  readonly #write: WriteBytes;
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(write: WriteBytes) {
+    this.#write = write;
+  }
+
+  /** True: flush now. */
+  add(...pieces: readonly Uint8Array[]): boolean {
+    for (const piece of pieces) {
+      this.#pieces.push(piece);
+      this.#bytes += piece.length;
+    }
+    this.#pieces.push(LINE_FEED);
+    return this.#bytes > BLOCK_BYTES;
+  }
+
+  async flush(): Promise<void> {
+    const block = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    if (block.length > 0) await this.#write(block);
+  }
+}
+
+/** Writes NDJSON: the records of one resource, or `{"date":…,"wave":…,"resource":…,"record":…}` of all. */
+export async function writeLines(
+  days: Iterable<SimulatedDay>,
+  resource: SimulatedResource | undefined,
+  write: WriteBytes,
+): Promise<SimulationCounts> {
+  const counts = emptyCounts();
+  const writer = new LineWriter(write);
+  for (const day of days) {
+    countDay(counts, day);
+    for (const [wave, records] of day.waves.entries()) {
+      for (const record of records) {
+        if (resource !== undefined && resource !== record.resource) continue;
+        const isBlock =
+          resource === undefined
+            ? writer.add(headOf(day.date, wave, record.resource), record.json, CLOSE)
+            : writer.add(record.json);
+        if (isBlock) await writer.flush();
+      }
+    }
+  }
+  await writer.flush();
+  return counts;
+}
+
+const CLOSE = Buffer.from("}");
+
+function headOf(date: string, wave: number, resource: SimulatedResource): Buffer {
+  return Buffer.from(`{"date":"${date}","wave":${wave},"resource":"${resource}","record":`);
+}
+
+/** Writes one NDJSON file per resource, as `bellhop send` takes them, and `planted.ndjson` with the faults. */
+export async function writeFolder(days: Iterable<SimulatedDay>, folder: string): Promise<SimulationCounts> {
+  const counts = emptyCounts();
+  await mkdir(folder, { recursive: true });
+  const names = [...SIMULATED_RESOURCES, "planted"] as const;
+  const files = await Promise.all(names.map((name) => open(join(folder, `${name}.ndjson`), "w")));
+  try {
+    const writers = files.map((file) => new LineWriter((bytes) => file.appendFile(bytes)));
+    const writerOf = (name: (typeof names)[number]) => writers[names.indexOf(name)] as LineWriter;
+    for (const day of days) {
+      countDay(counts, day);
+      for (const wave of day.waves)
+        for (const { resource, json } of wave) {
+          const writer = writerOf(resource);
+          if (writer.add(json)) await writer.flush();
+        }
+      for (const planted of day.planted) writerOf("planted").add(Buffer.from(JSON.stringify(planted)));
+    }
+    await Promise.all(writers.map((writer) => writer.flush()));
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
+  return counts;
+}
+
+/** Lets simulated time pass `speed` times as fast, from the first wave on. */
 export class Pace {
   readonly #speed: number;
   readonly #signal: AbortSignal | undefined;
-  /** The first wave's last quarter of an hour, and when it was sent, in milliseconds. */
+  /** The first wave's last quarter, and when it was sent. */
   #start: { readonly quarter: number; readonly atMs: number } | undefined;
 
   constructor(speed: number, signal: AbortSignal | undefined) {
@@ -16,7 +133,7 @@ export class Pace {
     this.#signal = signal;
   }
 
-  /** The parts of a wave when they are due, those that are overdue together. Rejects with the signal's reason once that is aborted. */
+  /** Yields the parts of a wave when they are due, overdue ones together. */
   async *due(wave: readonly PackedPart[]): AsyncGenerator<readonly PackedPart[]> {
     this.#start ??= { quarter: wave.at(-1)?.quarter ?? 0, atMs: performance.now() };
     let due: PackedPart[] = [];
@@ -36,21 +153,20 @@ export class Pace {
   }
 }
 
-export interface SimulationSendOptions {
+interface SimulationSendOptions {
   /** Requests of one resource under way at once. */
   readonly concurrency: number;
-  /** Simulated seconds that pass in one, of days that were packed for it; undefined sends as fast as is answered. */
+  /** Simulated seconds per second; undefined: as fast as possible. */
   readonly speed: number | undefined;
-  /** Waits until every batch is applied, and adds up what became of its records. */
+  /** Waits until every batch is applied and sums the outcomes. */
   readonly waitForOutcomes: boolean;
-  /** Sends invalid records with the others, for the service to reject them one by one. */
+  /** Sends invalid records for the service to reject one by one. */
   readonly lenient: boolean;
   readonly signal?: AbortSignal;
   /** Told after every day. */
   readonly onDay?: (sent: SentSimulation, day: PackedDay) => void;
 }
 
-/** What was sent, and what the service said. */
 export interface SentSimulation extends SimulationCounts {
   batches: number;
   accepted: number;
@@ -58,11 +174,9 @@ export interface SentSimulation extends SimulationCounts {
   quarantined: number;
   retries: number;
   readonly outcomes: Record<string, number>;
-  /** Since the first day was made. */
   elapsedMs: number;
 }
 
-/** A simulation that was not sent to its end: the cause says why, and `sent` what had been sent by then. */
 export class SimulationCutShort extends Error {
   override readonly name = "SimulationCutShort";
   readonly sent: SentSimulation;
@@ -73,10 +187,7 @@ export class SimulationCutShort extends Error {
   }
 }
 
-/**
- * Sends what the hotels send, day by day and wave by wave, each accepted whole before the next one begins. While a day is under way
- * the next one is asked for. Rejects with SimulationCutShort when it cannot go on.
- */
+/** Sends day by day and wave by wave; the next day is made meanwhile. Rejects with SimulationCutShort. */
 export async function sendSimulation(
   days: AsyncIterable<PackedDay>,
   bellhop: BellhopClient,
@@ -104,13 +215,13 @@ export async function sendSimulation(
         sent.elapsedMs = performance.now() - since;
         options.onDay?.(sent, day);
       });
-      // Whoever is told of the failure is the next turn, or the end.
+      // The next turn, or the end, awaits it again.
       before.catch(() => undefined);
     }
     await before;
     return sent;
   } catch (cause) {
-    // What is under way counts, too: whatever ends this ends that.
+    // What is under way counts, too.
     await before.catch(() => undefined);
     sent.elapsedMs = performance.now() - (startedAtMs ?? performance.now());
     throw new SimulationCutShort(cause, sent);

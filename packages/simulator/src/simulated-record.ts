@@ -3,26 +3,20 @@ import type { Reservation } from "./reservation.ts";
 export const SIMULATED_RESOURCES = ["inventories", "groups", "reservations"] as const;
 export type SimulatedResource = (typeof SIMULATED_RESOURCES)[number];
 
-/** One record as a hotel sends it. */
 export interface SimulatedRecord {
   readonly resource: SimulatedResource;
   readonly clientCode: string;
   readonly propertyCode: string;
   /** reservationId, groupCode or occupancyDate. */
   readonly key: string;
-  /** When the hotel's system made it: its source time, unless its clock was wrong. Day from 1970, second of the day (UTC). */
+  /** When the hotel's system made it: day since 1970, second of the day (UTC). */
   readonly day: number;
   readonly second: number;
-  /** The record as JSON, UTF-8. */
   readonly json: Buffer;
-  /** What it tells of, for whoever plants faults. */
   readonly reservation?: Reservation;
 }
 
-/**
- * Days are counted from 1970, seconds from midnight (UTC): the simulator has no clock. Texts of days are kept, for every record has
- * a dozen of them.
- */
+/** Days since 1970 and seconds since midnight (UTC). Texts of days are cached: every record has a dozen. */
 
 const DAY_MS = 86_400_000;
 const MINUTE_SECONDS = 60;
@@ -30,7 +24,6 @@ const HOUR_SECONDS = 3_600;
 export const DAY_SECONDS = 86_400;
 export const QUARTER_SECONDS = 900;
 
-/** Up to the year 2079: what is kept is an array without holes to look through. */
 const dates = new Array<string | undefined>(40_000);
 const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
 
@@ -56,7 +49,6 @@ export function timeText(day: number, second: number): string {
   return `${dateText(day)}T${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[second % 60]}Z`;
 }
 
-/** The quarter of an hour of a moment, counted from 1970. */
 export function quarterOf({ day, second }: { readonly day: number; readonly second: number }): number {
   return Math.floor((day * DAY_SECONDS + second) / QUARTER_SECONDS);
 }

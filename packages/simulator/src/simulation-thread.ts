@@ -1,7 +1,4 @@
-/**
- * A thread that lives through a simulation and hands over its days as bodies. Its heap is large and lives long; whoever sends
- * has a small one of its own, which is soon cleared (half the time of sending went into clearing both together).
- */
+/** Simulates on its own thread: its large, long-lived heap would slow the sender's garbage collection. */
 import { parentPort, workerData } from "node:worker_threads";
 import { kibibytesOf, type Packing, packDay } from "./packed-day.ts";
 import { type SimulationOptions, simulate } from "./simulation.ts";
@@ -9,9 +6,9 @@ import { type SimulationOptions, simulate } from "./simulation.ts";
 export interface SimulationThreadData {
   readonly options: SimulationOptions;
   readonly packing: Packing;
-  /** Kibibytes that were handed over and not yet sent, in a SharedArrayBuffer. */
+  /** Kibibytes handed over and not yet sent. */
   readonly handedOver: Int32Array<SharedArrayBuffer>;
-  /** With so many the thread waits until some were sent. */
+  /** The thread waits from here on. */
   readonly handedOverMax: number;
 }
 
@@ -19,7 +16,7 @@ if (parentPort !== null) {
   const { options, packing, handedOver, handedOverMax } = workerData as SimulationThreadData;
   let isColdStart = true;
   for (const simulated of simulate(options)) {
-    // A cold start has the times of last changes, of a year of quarters of an hour: all of it is due at once.
+    // A cold start is sent at once: its times are spread over a year.
     const day = packDay(simulated, { ...packing, isPaced: packing.isPaced && !isColdStart });
     isColdStart = false;
     const bodies = day.waves.flatMap((parts) =>

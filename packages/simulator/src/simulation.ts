@@ -3,12 +3,12 @@ import { Hotel } from "./hotel.ts";
 import type { Reservation } from "./reservation.ts";
 import { DAY_SECONDS, dateText, dayOfDate, type SimulatedRecord } from "./simulated-record.ts";
 
-/** One in so many versions of reservations. */
+/** One in this many versions of reservations. */
 const ONE_IN = { duplicate: 60, "out-of-order": 60, late: 60, invalid: 120 } as const;
 type SendingFault = keyof typeof ONE_IN;
 const LATE_DAYS_MAX = 4;
 
-/** Ways to make a valid reservation invalid, and what the contract says of it. */
+/** How a reservation is made invalid, and the violation that the contract reports. */
 const INVALID = [
   {
     from: /"departureDate":"[^"]*"/,
@@ -32,13 +32,13 @@ interface Held {
   readonly fault: SendingFault;
   readonly record: SimulatedRecord;
   readonly reservation: Reservation;
-  /** Undefined: when a newer version was sent on an earlier day. */
+  /** Undefined: until a newer version was sent on an earlier day. */
   readonly until: number | undefined;
 }
 
 const secondsOf = ({ day, second }: SimulatedRecord): number => day * DAY_SECONDS + second;
 
-/** What of a hotel's day is sent when: some records are held back, sent again, or broken. */
+/** Holds records back, sends them again or breaks them. */
 class FaultySending {
   readonly #faults: HotelFaults;
   #held: Held[] = [];
@@ -47,7 +47,7 @@ class FaultySending {
     this.#faults = faults;
   }
 
-  /** Records that were held back and come now, before the day's own. On the end everything comes. */
+  /** Held records that are due, before the day's own; all at the end. */
   release(today: number, isEnd: boolean): SimulatedRecord[] {
     const isDue = ({ until, record, reservation }: Held) =>
       isEnd || (until === undefined ? reservation.sentAt > secondsOf(record) : until <= today);
@@ -57,7 +57,6 @@ class FaultySending {
     return due.map(({ record }) => record);
   }
 
-  /** The day's records as they are sent. */
   send(records: readonly SimulatedRecord[], today: number): SimulatedRecord[] {
     const sent: SimulatedRecord[] = [];
     for (const record of records) {
@@ -105,7 +104,7 @@ class FaultySending {
     return [{ ...record, json: Buffer.from(record.json.toString().replace(from, to)) }];
   }
 
-  /** What was held has come: whether it is old by then is known only now. */
+  /** Only now is it known whether the held record is stale. */
   #account({ fault, record, reservation }: Held, today: number): void {
     const isStale = reservation.sentAt > secondsOf(record);
     if (!isStale) reservation.sentAt = secondsOf(record);
@@ -141,7 +140,7 @@ export interface SimulationOptions {
 export interface SimulatedDay {
   /** `YYYY-MM-DD`; of the cold start the day before the first. */
   readonly date: string;
-  /** Each wave is to be received whole before the next one begins; within one any order will do. */
+  /** Each wave must be received before the next; order within one does not matter. */
   readonly waves: readonly (readonly SimulatedRecord[])[];
   /** What of it is wrong on purpose. */
   readonly planted: readonly PlantedFault[];
@@ -174,11 +173,7 @@ function openHotel(number: number, options: SimulationOptions): SimulatedHotel {
   return { hotel, faults, sending: faults === undefined ? undefined : new FaultySending(faults) };
 }
 
-/**
- * Lives through the days of a hotel group: first what is on the books when it begins (a cold start), then each day what its
- * hotels send. The same options give the same records, byte for byte, on every machine. What a hotel does depends on the seed and
- * its own number, neither on how many hotels or days there are nor on the faults.
- */
+/** Simulates a hotel group: a cold start, then day by day. Deterministic: each hotel depends on the seed and its number only. */
 export function* simulate(options: SimulationOptions): Generator<SimulatedDay, void> {
   const hotels = Array.from({ length: options.properties }, (_, number) => openHotel(number, options));
   const startDay = dayOfDate(options.start);
@@ -188,7 +183,7 @@ export function* simulate(options: SimulationOptions): Generator<SimulatedDay, v
     told.flatMap((records) => records.filter((record) => record.resource === resource));
   yield {
     date: dateText(startDay - 1),
-    // Room types are known by inventory, and groups before those who pick them up.
+    // Room types are known by inventory; groups come before their members.
     waves: withoutEmpty([ofResource("inventories"), ofResource("groups"), ofResource("reservations")]),
     planted: planted(),
   };

@@ -2,11 +2,17 @@ import { once } from "node:events";
 import { BellhopClient, BellhopError } from "#client";
 import { FAULT_NAMES, FAULTS, type FaultName } from "#simulator/faults.ts";
 import { hotelProfile } from "#simulator/hotel-profile.ts";
-import { makeApart } from "#simulator/make-apart.ts";
-import { type SentSimulation, SimulationCutShort, sendSimulation } from "#simulator/send-simulation.ts";
+import { makeApart } from "#simulator/packed-day.ts";
+import {
+  type SentSimulation,
+  type SimulationCounts,
+  SimulationCutShort,
+  sendSimulation,
+  writeFolder,
+  writeLines,
+} from "#simulator/send-simulation.ts";
 import { dateText, dayOfDate, SIMULATED_RESOURCES } from "#simulator/simulated-record.ts";
 import { type SimulationOptions, simulate } from "#simulator/simulation.ts";
-import { type SimulationCounts, writeFolder, writeLines } from "#simulator/write-simulation.ts";
 import {
   type CommandContext,
   choice,

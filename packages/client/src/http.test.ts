@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BellhopError } from "./error.ts";
-import { delayAfter, RETRY_DEFAULTS, retryAfterMs } from "./retry.ts";
+import { delayAfter, RETRY_DEFAULTS, retryAfterMs } from "./http.ts";
 
 const error = (retryAfter?: number) =>
   new BellhopError("not now", { exception: "http.503", retryable: true, retryAfterMs: retryAfter });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { FAULT_MS, FAULTS_IN_A_ROW_MAX, FaultWatch } from "./fault-watch.ts";
+import { FAULT_MS, FAULTS_IN_A_ROW_MAX, FaultWatch } from "./delivery.ts";
 
 describe("a batch that is answered 500", () => {
   test("is tried as long as anything while nothing else is accepted, and briefly once something was", () => {

@@ -1,0 +1,330 @@
+import type { ErrorBody, ErrorCode, ViolationBody } from "./api-types.ts";
+import { BellhopError, type BellhopErrorCode, type RecordViolation } from "./error.ts";
+
+interface FetchBounds {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Faults that waiting does not fix: unknown hosts, bad certificates, invalid addresses. */
+const LASTING_FAULT =
+  /^(ENOTFOUND|ERR_INVALID_URL|ERR_SSL_|ERR_TLS_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
+
+/** Sends one request within the bounds. Rejects with `client.Timeout`, `client.Network`, or what `read` throws. */
+export async function fetchWithin<Value>(
+  fetchFrom: typeof fetch,
+  url: string,
+  init: RequestInit,
+  { timeoutMs, signal }: FetchBounds,
+  read: (response: Response) => Promise<Value>,
+): Promise<Value> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    controller.abort();
+  }, timeoutMs);
+  const onAbort = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    const response = await fetchFrom(url, { ...init, redirect: "manual", signal: controller.signal });
+    const value = await read(response);
+    // An unread body would hold the connection.
+    if (response.body !== null && !response.bodyUsed) await response.body.cancel();
+    return value;
+  } catch (cause) {
+    if (signal?.aborted === true) throw signal.reason;
+    if (isLate) throw timeout(url, timeoutMs, cause);
+    if (cause instanceof BellhopError) throw cause;
+    throw networkError(url, cause);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function timeout(url: string, timeoutMs: number, cause: unknown): BellhopError {
+  return new BellhopError(`No whole answer from ${new URL(url).origin} within ${timeoutMs} ms.`, {
+    exception: "client.Timeout",
+    retryable: true,
+    cause,
+  });
+}
+
+function faultOf(error: unknown): string {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
+    if ("code" in at && typeof at.code === "string") return at.code;
+    at = at instanceof AggregateError ? (at.errors[0] ?? at.cause) : at.cause;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+function networkError(url: string, cause: unknown): BellhopError {
+  const fault = faultOf(cause);
+  return new BellhopError(`${new URL(url).origin} cannot be reached, or the connection broke (${fault}).`, {
+    exception: "client.Network",
+    retryable: !LASTING_FAULT.test(fault),
+    cause,
+  });
+}
+
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      Math.min(Math.max(0, ms), TIMER_MS_MAX),
+    );
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** Waits for a shared promise, at most until the signal is aborted. */
+export function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** An error object lists 100 violations of less than 1 kB each; a proxy's page is not worth more. */
+const ERROR_BYTES_MAX = 262_144;
+const MESSAGE_CHARACTERS_MAX = 500;
+
+/** Statuses that may succeed later; 502 and 504 are a proxy's. */
+const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** A body that is cut off or unexpected. It is safe to ask again. */
+export function unexpectedAnswer(message: string, response: Response, cause?: unknown): BellhopError {
+  return new BellhopError(message, {
+    exception: "client.UnexpectedAnswer",
+    status: response.status,
+    requestId: response.headers.get("x-request-id") ?? undefined,
+    retryable: true,
+    cause,
+  });
+}
+
+/** Reads at most `bytesMax` bytes. Throws `client.UnexpectedAnswer` when the body is longer or cut off. */
+export async function readText(response: Response, bytesMax: number): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = "";
+  const reader = response.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      bytes += value.byteLength;
+      if (bytes > bytesMax) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch (cause) {
+    throw unexpectedAnswer("The answer was cut off.", response, cause);
+  }
+  await reader.cancel();
+  throw unexpectedAnswer(`The answer has more than ${bytesMax} bytes.`, response);
+}
+
+export async function readJson<Body>(response: Response, bytesMax: number): Promise<Body> {
+  const text = await readText(response, bytesMax);
+  try {
+    return JSON.parse(text) as Body;
+  } catch (cause) {
+    throw unexpectedAnswer("The answer is not JSON, or was cut off.", response, cause);
+  }
+}
+
+interface ErrorLike extends Partial<ErrorBody> {
+  readonly error_description?: string;
+}
+
+function parsed(text: string): ErrorLike {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? (body as ErrorLike) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** RFC 6750's code of a challenge: `invalid_token`, `insufficient_scope`. */
+export function bearerError(response: Response): string | undefined {
+  return /error="([a-z_]{1,64})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
+}
+
+function codeOf(response: Response, body: ErrorLike): BellhopErrorCode {
+  if (typeof body.exception === "string") return body.exception as ErrorCode;
+  const oauth = typeof body.error_description === "string" ? body.error : bearerError(response);
+  return oauth === undefined ? `http.${response.status}` : `oauth.${oauth}`;
+}
+
+const WORDS: Readonly<Record<number, string>> = {
+  401: "The service saw no token.",
+  403: "The token was refused, or does not allow this.",
+};
+
+function messageOf(response: Response, body: ErrorLike): string {
+  const said = body.message ?? body.error_description;
+  if (typeof said === "string" && said !== "") return said.slice(0, MESSAGE_CHARACTERS_MAX);
+  if (response.status === 403 && bearerError(response) === "insufficient_scope")
+    return "The client may not do this: its token lacks the scope, or a record names codes that are not its own.";
+  if (response.status >= 300 && response.status < 400)
+    return `The service answered ${response.status} to ${response.headers.get("location") ?? "another address"}; use that as the address. Redirects are not followed.`;
+  return WORDS[response.status] ?? `The service answered ${response.status}.`;
+}
+
+/** A violation of a batch as one of a record: the first step of its pointer is the record's index. */
+export function ofRecord({ pointer, code, message }: ViolationBody): RecordViolation[] {
+  const [, index, rest] = /^\/(\d{1,9})(\/.*)?$/s.exec(pointer) ?? [];
+  return index === undefined
+    ? []
+    : [{ pointer: rest ?? "", code, message, index: Number(index), record: undefined }];
+}
+
+/** Reads a failed response into an error; indexes are into the batch. */
+export async function readError(response: Response): Promise<BellhopError> {
+  const text = await readText(response, ERROR_BYTES_MAX).catch(() => "");
+  const body = parsed(text);
+  const violations = Array.isArray(body.violations) ? body.violations.flatMap(ofRecord) : [];
+  return new BellhopError(messageOf(response, body), {
+    exception: codeOf(response, body),
+    status: response.status,
+    requestId: response.headers.get("x-request-id") ?? undefined,
+    violations,
+    violationTotal: Number(body.violationTotal ?? violations.length),
+    retryable: RETRYABLE.has(response.status),
+    retryAfterMs: retryAfterMs(response.headers),
+  });
+}
+
+/** An announced limit is probed again after this. */
+const HOLD_MS_MAX = 60_000;
+
+/** Closed for as long as the service asked any request of this client to wait. */
+export class Gate {
+  #opensAt = 0;
+
+  hold(ms: number): void {
+    this.#opensAt = Math.max(this.#opensAt, performance.now() + Math.min(ms, HOLD_MS_MAX));
+  }
+
+  /** Heeds `RateLimit` (`"requests";r=0;t=1`): `t` is whole seconds, the policy gives the time of one request. */
+  heed(headers: Headers): void {
+    const announced = /^"requests";r=0;t=(\d{1,6})$/.exec(headers.get("ratelimit") ?? "")?.[1];
+    if (announced === undefined) return;
+    const [, quota = "1", seconds = "1"] =
+      /^"requests";q=(\d{1,9});w=(\d{1,9})$/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
+    const oneMs = (1000 * Number(seconds)) / Math.max(1, Number(quota));
+    this.hold(announced === "1" ? Math.min(1000, oneMs) : Number(announced) * 1000);
+  }
+
+  async pass(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    for (;;) {
+      const leftMs = this.#opensAt - performance.now();
+      if (leftMs <= 0) return;
+      await pause(leftMs, signal);
+    }
+  }
+}
+
+/** How long and how often what is safe to repeat is repeated. */
+export interface RetryOptions {
+  /** How long one request is tried before its last error is the answer, in milliseconds; 15 minutes. 0 tries once. */
+  readonly forMs?: number | undefined;
+  /** What the first pause is about, where the service does not say how long; 250 ms. It doubles each time. */
+  readonly firstDelayMs?: number | undefined;
+  /** The longest such pause; 30 s. */
+  readonly delayMsMax?: number | undefined;
+}
+
+export interface RetryPolicy {
+  readonly forMs: number;
+  readonly firstDelayMs: number;
+  readonly delayMsMax: number;
+}
+
+/** The specification refuses tokens for up to 10 minutes: a quarter of an hour outlives that. */
+export const RETRY_DEFAULTS: RetryPolicy = { forMs: 900_000, firstDelayMs: 250, delayMsMax: 30_000 };
+
+export interface RetryNotice {
+  readonly error: BellhopError;
+  /** Attempts so far. */
+  readonly attempt: number;
+  readonly delayMs: number;
+}
+
+/** Spreads requests that were refused together. */
+const SPREAD_MS = 250;
+
+/** As long as the service said and a little more, else a doubling pause with half of it random. */
+export function delayAfter(
+  error: BellhopError,
+  attempt: number,
+  policy: RetryPolicy,
+  random: () => number = Math.random,
+): number {
+  if (error.retryAfterMs !== undefined) return error.retryAfterMs + random() * SPREAD_MS;
+  const whole = Math.min(policy.delayMsMax, policy.firstDelayMs * 2 ** Math.min(attempt - 1, 30));
+  return whole / 2 + random() * (whole / 2);
+}
+
+/** `Retry-After` in milliseconds (RFC 9110 section 10.2.3); a date is read by the service's own clock. */
+export function retryAfterMs(headers: Headers, now: () => number = Date.now): number | undefined {
+  const text = headers.get("retry-after")?.trim();
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = /[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) return undefined;
+  const sentAt = Date.parse(headers.get("date") ?? "");
+  return Math.max(0, at - (Number.isNaN(sentAt) ? now() : sentAt));
+}
+
+/** Retries `retryable` errors until the time is over. A wait that the service asked for holds all requests. */
+export async function withRetries<Value>(
+  attempt: () => Promise<Value>,
+  policy: RetryPolicy,
+  options: {
+    readonly gate: Gate;
+    readonly signal?: AbortSignal | undefined;
+    readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+    readonly forMsOf?: (error: BellhopError) => number;
+  },
+): Promise<Value> {
+  const startedAt = performance.now();
+  for (let count = 1; ; count += 1) {
+    try {
+      await options.gate.pass(options.signal);
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof BellhopError) || !error.retryable) throw error;
+      const delayMs = delayAfter(error, count, policy);
+      const forMs = Math.min(policy.forMs, options.forMsOf?.(error) ?? policy.forMs);
+      if (performance.now() - startedAt + delayMs > forMs) throw error;
+      if (error.retryAfterMs !== undefined) options.gate.hold(error.retryAfterMs);
+      options.onRetry?.({ error, attempt: count, delayMs });
+      await pause(delayMs, options.signal);
+    }
+  }
+}
