@@ -1,5 +1,5 @@
 import { canonicalLabel } from "#contract/labels.ts";
-import type { SimulatedRecord } from "#simulator/simulated-record.ts";
+import type { SimulatedRecord } from "#simulator/records.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 
 interface Stay {

@@ -4,9 +4,16 @@ import { FrontDesk, GroupDesk, type GroupStep, RoomBooks, StayDesk } from "./fro
 import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
 import type { Booking, StayStep } from "./plan-stay.ts";
 import { SeededRandom } from "./random.ts";
-import { groupName, guestName, InventoryPush, RecordBytes, reservationText } from "./records.ts";
+import {
+  groupName,
+  guestName,
+  InventoryPush,
+  RecordBytes,
+  reservationText,
+  type SimulatedRecord,
+} from "./records.ts";
 import { type GroupBlock, Reservation } from "./reservation.ts";
-import { centsText, dateText, type SimulatedRecord, timeText } from "./simulated-record.ts";
+import { centsText, dateText, timeText } from "./simulated-record.ts";
 
 /** Events by day, in order of second, then of entry. */
 class Agenda<Item> {

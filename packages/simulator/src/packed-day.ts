@@ -1,14 +1,9 @@
 import { on } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { PlantedFault } from "./faults.ts";
-import {
-  quarterOf,
-  SIMULATED_RESOURCES,
-  type SimulatedRecord,
-  type SimulatedResource,
-} from "./simulated-record.ts";
+import type { SimulatedRecord } from "./records.ts";
+import { quarterOf, SIMULATED_RESOURCES, type SimulatedResource } from "./simulated-record.ts";
 import type { SimulatedDay, SimulationOptions } from "./simulation.ts";
-import type { SimulationThreadData } from "./simulation-thread.ts";
 
 /** The body of one request. Its memory is its own, so it can be transferred. */
 export interface PackedBatch {
@@ -115,6 +110,15 @@ function arrayOf(records: readonly SimulatedRecord[], bytes: number): Uint8Array
 const AHEAD_BYTES_MIN = 67_108_864;
 
 const INT32_MAX = 2_147_483_647;
+
+export interface SimulationThreadData {
+  readonly options: SimulationOptions;
+  readonly packing: Packing;
+  /** Kibibytes handed over and not yet sent. */
+  readonly handedOver: Int32Array<SharedArrayBuffer>;
+  /** The thread waits from here on. */
+  readonly handedOverMax: number;
+}
 
 interface MakingApart extends Packing {
   /** Bytes of bodies made before the first day is yielded, and kept ahead from then on. */

@@ -1,7 +1,20 @@
 import type { RoomBooks } from "./front-desk.ts";
 import type { HotelKind, HotelProfile, SegmentCode } from "./hotel-profile.ts";
 import type { Reservation } from "./reservation.ts";
-import { centsText, dateText, type SimulatedRecord, timeText, weekdayOf } from "./simulated-record.ts";
+import { centsText, dateText, type SimulatedResource, timeText, weekdayOf } from "./simulated-record.ts";
+
+export interface SimulatedRecord {
+  readonly resource: SimulatedResource;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  /** reservationId, groupCode or occupancyDate. */
+  readonly key: string;
+  /** When the hotel's system made it: day since 1970, second of the day (UTC). */
+  readonly day: number;
+  readonly second: number;
+  readonly json: Buffer;
+  readonly reservation?: Reservation;
+}
 
 /** Records are concatenated as text: nothing needs escaping, and a load generator must be fast. */
 

@@ -1,20 +1,5 @@
-import type { Reservation } from "./reservation.ts";
-
 export const SIMULATED_RESOURCES = ["inventories", "groups", "reservations"] as const;
 export type SimulatedResource = (typeof SIMULATED_RESOURCES)[number];
-
-export interface SimulatedRecord {
-  readonly resource: SimulatedResource;
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  /** reservationId, groupCode or occupancyDate. */
-  readonly key: string;
-  /** When the hotel's system made it: day since 1970, second of the day (UTC). */
-  readonly day: number;
-  readonly second: number;
-  readonly json: Buffer;
-  readonly reservation?: Reservation;
-}
 
 /** Days since 1970 and seconds since midnight (UTC). Texts of days are cached: every record has a dozen. */
 

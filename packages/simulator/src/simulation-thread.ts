@@ -1,16 +1,7 @@
 /** Simulates on its own thread: its large, long-lived heap would slow the sender's garbage collection. */
 import { parentPort, workerData } from "node:worker_threads";
-import { kibibytesOf, type Packing, packDay } from "./packed-day.ts";
-import { type SimulationOptions, simulate } from "./simulation.ts";
-
-export interface SimulationThreadData {
-  readonly options: SimulationOptions;
-  readonly packing: Packing;
-  /** Kibibytes handed over and not yet sent. */
-  readonly handedOver: Int32Array<SharedArrayBuffer>;
-  /** The thread waits from here on. */
-  readonly handedOverMax: number;
-}
+import { kibibytesOf, packDay, type SimulationThreadData } from "./packed-day.ts";
+import { simulate } from "./simulation.ts";
 
 if (parentPort !== null) {
   const { options, packing, handedOver, handedOverMax } = workerData as SimulationThreadData;

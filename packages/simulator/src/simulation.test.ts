@@ -8,7 +8,8 @@ import { warnOfInventory } from "../../contract/src/warn-of-inventory.ts";
 import { warnOfReservation } from "../../contract/src/warn-of-reservation.ts";
 import { WarningList } from "../../contract/src/warning.ts";
 import { FAULT_NAMES, type FaultName } from "./faults.ts";
-import { SIMULATED_RESOURCES, type SimulatedRecord } from "./simulated-record.ts";
+import type { SimulatedRecord } from "./records.ts";
+import { SIMULATED_RESOURCES } from "./simulated-record.ts";
 import { type SimulatedDay, type SimulationOptions, simulate } from "./simulation.ts";
 
 const OPTIONS: SimulationOptions = {

@@ -1,7 +1,8 @@
 import { type FaultName, HotelFaults, type PlantedFault } from "./faults.ts";
 import { Hotel } from "./hotel.ts";
+import type { SimulatedRecord } from "./records.ts";
 import type { Reservation } from "./reservation.ts";
-import { DAY_SECONDS, dateText, dayOfDate, type SimulatedRecord } from "./simulated-record.ts";
+import { DAY_SECONDS, dateText, dayOfDate } from "./simulated-record.ts";
 
 /** One in this many versions of reservations. */
 const ONE_IN = { duplicate: 60, "out-of-order": 60, late: 60, invalid: 120 } as const;
