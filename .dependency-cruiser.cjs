@@ -22,7 +22,7 @@ const FEATURES = {
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
   partner: ["identity/local-clients.ts", "config.ts"],
   console: ["identity", "query", "webhooks/address-rules.ts"],
-  cli: ["config.ts", "identity", "ingest/log/payload-sealing.ts", "operations/backup/backup-error.ts"],
+  cli: ["config.ts", "identity", "ingest/log/payload-keys.ts", "operations/backup/backup-error.ts"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
   documentation: ["openapi"],
 };

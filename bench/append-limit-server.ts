@@ -9,7 +9,8 @@ import pg from "pg";
 import { checkRecord } from "#contract/check-record.ts";
 import { readBatch } from "#contract/read-batch.ts";
 import type { Resource } from "#contract/resource.ts";
-import { packBody, type StoredBody } from "../src/ingest/log/body-layout.ts";
+import type { StoredBody } from "../src/ingest/log/part-name.ts";
+import { packBody } from "../src/ingest/log/stored-body.ts";
 
 const TABLE = `create table if not exists append_limit (id bigint generated always as identity primary key,
     layout bytea not null, body bytea not null);

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lowestIdAt } from "../src/ingest/log/request-id.ts";
+import { lowestIdAt } from "../src/ingest/log/part-name.ts";
 import { copyIn, copyOut } from "./copy-stream.ts";
 import { columnsOf } from "./table-columns.ts";
 

@@ -4,8 +4,7 @@ import { runInNewContext } from "node:vm";
 import { Applier } from "../src/apply/applier.ts";
 import { PropertyDirectory } from "../src/apply/backlog.ts";
 import { applySessions } from "../src/apply/postgres-apply-session.ts";
-import { AcceptLog } from "../src/ingest/log/accept-log.ts";
-import { PropertyRegister } from "../src/ingest/log/property-register.ts";
+import { AcceptLog, PropertyRegister } from "../src/ingest/log/accept-log.ts";
 import { submissionOf } from "../test/support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../test/support/database.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { bucketOf } from "../src/ingest/log/bucket.ts";
+import { bucketOf } from "../src/ingest/log/part-name.ts";
 import { hotelCode } from "./batches.ts";
 import { CLIENT_CODE } from "./record-templates.ts";
 import { columnsOf } from "./table-columns.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lowestIdAt } from "../src/ingest/log/request-id.ts";
+import { lowestIdAt } from "../src/ingest/log/part-name.ts";
 import type { BenchCase } from "./cases.ts";
 import { type Contestant, type Figures, measureContestant } from "./contestant.ts";
 import { type CopyRound, copyRound } from "./copy-limit.ts";

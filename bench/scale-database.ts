@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { lowestIdAt } from "../src/ingest/log/request-id.ts";
+import { lowestIdAt } from "../src/ingest/log/part-name.ts";
 import { clientConfig } from "../src/platform/db/connection.ts";
 import { isDistributed } from "../src/platform/db/distribution.ts";
 import { ProcessMeter } from "./process-meter.ts";

@@ -5,10 +5,8 @@ import type { BackfillAdmission } from "./backfill/admission.ts";
 import type { WireNotes } from "./certification/wire-notes.ts";
 import type { Authenticator } from "./identity/authenticator.ts";
 import type { RateLimiter } from "./identity/rate-limiter.ts";
-import type { BatchMeters } from "./ingest/batch-meters.ts";
-import type { AcceptLog } from "./ingest/log/accept-log.ts";
-import type { PropertyRegister } from "./ingest/log/property-register.ts";
-import type { RedactionListWatch } from "./ingest/redact/redaction-list-watch.ts";
+import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
+import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget } from "./platform/http/body-budget.ts";
 import type { BodyLimits } from "./platform/http/body-collector.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
@@ -25,7 +23,6 @@ export interface HttpContext {
   readonly slowRequestMs: number;
   /** Undefined where nothing is traced. */
   readonly tracer: Tracer | undefined;
-  readonly batchMeters: BatchMeters;
   readonly authenticator: Authenticator;
   /** What cursors are sealed with: the same on all nodes, of this installation alone. */
   readonly cursorKey: Buffer;

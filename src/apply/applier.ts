@@ -1,5 +1,5 @@
 import type { ResourceLetter } from "#contract/resource.ts";
-import { recordCountOf } from "../ingest/log/body-layout.ts";
+import { recordCountOf } from "../ingest/log/stored-body.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { OutcomeCounts } from "./apply-parts.ts";
 import type { LogPart } from "./backlog.ts";

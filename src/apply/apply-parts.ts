@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
-import { openLayout } from "../ingest/log/open-layout.ts";
-import type { StoredRecord } from "../ingest/log/rewrite-body.ts";
+import type { StoredRecord } from "../ingest/log/stored-body.ts";
+import { openLayout } from "../ingest/log/stored-body.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ALL_BUCKETS } from "../ingest/log/bucket.ts";
+import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { sqlState } from "../platform/db/database-errors.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { isDistributed } from "../platform/db/distribution.ts";

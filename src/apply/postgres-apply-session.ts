@@ -1,8 +1,8 @@
 import pg from "pg";
+import { microsecondsOf } from "../ingest/log/part-name.ts";
 import { ensurePartitions } from "../ingest/log/partitions.ts";
-import { microsecondsOf } from "../ingest/log/request-id.ts";
-import { replaceBody, rewriteBody } from "../ingest/log/rewrite-body.ts";
-import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
+import { replaceBody, rewriteBody } from "../ingest/log/stored-body.ts";
+import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import { beginBehindGate } from "../platform/db/apply-gate.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { isMissingWindow } from "../platform/db/database-errors.ts";

@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { SILENCE_SECONDS_MAX } from "../platform/db/presence.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { LogPart } from "./backlog.ts";

@@ -1,7 +1,6 @@
 import pg from "pg";
-import { ALL_BUCKETS, BUCKET_COUNT } from "../ingest/log/bucket.ts";
-import { lowestIdAt } from "../ingest/log/request-id.ts";
-import { loadRedactionList, type RedactionList } from "../ingest/redact/redaction-list.ts";
+import { ALL_BUCKETS, BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
+import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
 import { namedStatement } from "../platform/db/statement.ts";

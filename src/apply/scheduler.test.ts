@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
-import { packBody } from "../ingest/log/body-layout.ts";
+import { packBody } from "../ingest/log/stored-body.ts";
 import { type PartWeight, Scheduler, weighPart } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 

@@ -16,7 +16,7 @@ import {
   word,
 } from "#contract/schema/field.ts";
 import type { Violation } from "#contract/violation.ts";
-import { bucketOf } from "../ingest/log/bucket.ts";
+import { bucketOf } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { namedStatement } from "../platform/db/statement.ts";

@@ -2,8 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Resource } from "#contract/resource.ts";
 import type { Principal } from "../identity/permissions.ts";
 import type { TokenWatch } from "../identity/token-endpoint.ts";
-import type { HeaderParameters } from "../ingest/header-parameters.ts";
-import type { Acceptance } from "../ingest/log/submission.ts";
+import type { Acceptance } from "../ingest/log/accept-log.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { WireNotes } from "./wire-notes.ts";
@@ -20,7 +19,7 @@ interface NotedRequest {
   readonly raw: IncomingMessage;
   /** Undefined before the request was let in: nothing is noted of it then. */
   readonly principal: Principal | undefined;
-  readonly parameters: HeaderParameters | undefined;
+  readonly parameters: { readonly idempotencyKey: string | null; readonly lenient: boolean } | undefined;
 }
 
 /** For a client under certification: a batch of it was accepted, and how it came. */

@@ -3,7 +3,7 @@ import pg from "pg";
 import { type Config, readConfig } from "../config.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { createSealer, type Sealer } from "../identity/seal.ts";
-import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
+import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { BackupError } from "../operations/backup/backup-error.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";

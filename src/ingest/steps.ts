@@ -1,33 +1,281 @@
 import { createHash, hash, randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import { type BatchRefusal, readBatchInTurns } from "#contract/read-batch.ts";
-import { letterOf, type Resource } from "#contract/resource.ts";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { checkRecord } from "#contract/check-record.ts";
+import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "#contract/read-batch.ts";
+import type { Resource, ResourceLetter } from "#contract/resource.ts";
+import { isAhead, latestSourceTime } from "#contract/source-time.ts";
+import type { Violation } from "#contract/violation.ts";
 import type { Admitted } from "../backfill/admission.ts";
 import { noteAccepted } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult } from "../identity/authenticator.ts";
 import { admit, FORBIDDEN, verifyBearer } from "../identity/authorize.ts";
-import type { Principal } from "../identity/permissions.ts";
+import { type Principal, permits } from "../identity/permissions.ts";
 import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { isUuid } from "../platform/http/position.ts";
+import { preferenceOf } from "../platform/http/preference.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "../platform/http/receive-body.ts";
 import { faultOf } from "../platform/http/refuse-connection.ts";
 import { beginTrace, type MaybeTrace } from "../platform/http/request-trace.ts";
 import { noWaits, type RequestWaits } from "../platform/telemetry/request-waits.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { HttpContext } from "../service-context.ts";
-import { type HeaderParameters, readHeaderParameters } from "./header-parameters.ts";
-import type { Submission } from "./log/submission.ts";
-import type { RedactionList } from "./redact/redaction-list.ts";
-import { type RedactedBatch, redactBatch } from "./redact-batch.ts";
-import { BatchValidator, type ForeignRecord, RequestCost } from "./validate-batch.ts";
+import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
+import type { RedactionList } from "./redact.ts";
+import { type CheckedBatch, redactBatch } from "./redact.ts";
+
+/** The optional header parameters of a data request, checked. */
+export interface HeaderParameters {
+  readonly idempotencyKey: string | null;
+  readonly correlationId: string | null;
+  readonly replyTo: string | null;
+  /** The backfill that the batch says it belongs to, in lower case. */
+  readonly backfillId: string | null;
+  readonly lenient: boolean;
+  /** Value of the Preference-Applied header; null when no handling was asked for. */
+  readonly preferenceApplied: string | null;
+}
+
+type Headers = Pick<IncomingMessage, "headers" | "rawHeaders">;
+
+/** Reads the header parameters; throws ServiceError `bellhop.http.InvalidHeader` (422) for one that cannot be used. */
+function readHeaderParameters(request: Headers): HeaderParameters {
+  const handling = handlingOf(request.headers);
+  return {
+    idempotencyKey: visibleText(request, "Idempotency-Key", 255),
+    correlationId: visibleText(request, "X-Correlation-Id", 128),
+    replyTo: replyToOf(request),
+    backfillId: backfillIdOf(request),
+    lenient: handling === "lenient",
+    preferenceApplied: handling === null ? null : `handling=${handling}`,
+  };
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError("bellhop.http.InvalidHeader", { message });
+}
+
+function visibleText(request: Headers, name: string, charactersMax: number): string | null {
+  const value = request.headers[name.toLowerCase()];
+  if (typeof value !== "string") return null;
+  if (value.length > charactersMax || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
+    throw invalid(`${name} must be 1 to ${charactersMax} visible ASCII characters, spaces only within.`);
+  }
+  // Node joins a repeated header with ", ", which one value may contain too.
+  if (value.includes(", ") && countOf(request.rawHeaders, name) > 1)
+    throw invalid(`${name} must be sent once.`);
+  return value;
+}
+
+function countOf(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name.toLowerCase()).length;
+}
+
+function backfillIdOf(request: Headers): string | null {
+  const value = visibleText(request, "Backfill-Id", 36)?.toLowerCase() ?? null;
+  if (value !== null && !isUuid(value)) throw invalid("Backfill-Id must be the UUID of a backfill.");
+  return value;
+}
+
+function replyToOf(request: Headers): string | null {
+  const value = visibleText(request, "ReplyTo", 2_048);
+  if (value === null) return null;
+  const address = URL.parse(value);
+  // It is shown to whoever reads the request: nobody's password belongs there.
+  if (address === null || !/^https?:$/.test(address.protocol) || address.username || address.password) {
+    throw invalid("ReplyTo must be an absolute http or https address without a user name or password.");
+  }
+  return value;
+}
+
+/** `handling` of the Prefer header (RFC 7240 section 4.4); one of another name is ignored, as the RFC says. */
+function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
+  const handling = preferenceOf(headers["prefer"], "handling");
+  return handling === "lenient" || handling === "strict" ? handling : null;
+}
+
+/** True when the client would rather have another type of text than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
+export function prefersText(accept: string | undefined, type: "text/plain" | "text/csv"): boolean {
+  if (accept === undefined || accept === "*/*" || accept === "application/json") return false;
+  const weights = new Map<string, number>();
+  for (const part of accept.split(",")) {
+    const [range = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    const q = weight === undefined ? 1 : Number(weight.slice(2));
+    weights.set(range, Number.isFinite(q) ? q : 0);
+  }
+  const weigh = (exact: string, family: string) =>
+    weights.get(exact) ?? weights.get(family) ?? weights.get("*/*") ?? 0;
+  return weigh(type, "text/*") > weigh("application/json", "application/*");
+}
+
+/**
+ * What one request of a client's rate may bring: with each more so many records, bytes or values, a batch counts as one request
+ * more. Measured (npm run noisy, docs/decisions/0008): a rate of 50 requests a second let a client of batches of 10,000
+ * records take all there is; now it is a rate of 5,000 records a second as well. A full batch counts as a hundred.
+ */
+const RECORDS_PER_REQUEST = 100;
+/** A hundred reservations of the usual size. */
+const BYTES_PER_REQUEST = 262_144;
+/**
+ * Numbers, texts, arrays and so on. So many in 256 KiB would be 13 bytes each with their names; records of the contract have 15 to 22.
+ * What a batch costs beyond its bytes, it costs by its values (npm run token-cost).
+ */
+const VALUES_PER_REQUEST = 20_000;
+
+/**
+ * A useless record counts as so many. An invalid one is parsed, and each fault of it said, which takes 40 µs where to walk over a
+ * valid one takes 12. Counted as one, lenient batches of 999 invalid records in 1,000 had the others wait (npm run noisy); and so
+ * did batches of 1,000 that are held aside, as their time has not come.
+ */
+const USELESS_RECORD_COUNTS = 4;
+
+/** What was seen of a batch's records. */
+interface SeenRecords {
+  readonly records: number;
+  readonly values: number;
+}
+
+const NO_RECORDS: SeenRecords = { records: 0, values: 0 };
+
+/** As how many requests a batch counts; `useless` are those of `all` that are. */
+export function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords): number {
+  const counted = (of: keyof SeenRecords) => all[of] + useless[of] * (USELESS_RECORD_COUNTS - 1);
+  return Math.max(
+    1,
+    Math.ceil(bytes / BYTES_PER_REQUEST),
+    Math.ceil(counted("records") / RECORDS_PER_REQUEST),
+    Math.ceil(counted("values") / VALUES_PER_REQUEST),
+  );
+}
+
+/**
+ * Counts a batch as its weight, by the bytes that are promised and come and again once its records are known: what it weighs more
+ * than was counted is owed, so that none is refused for being large, but what follows it waits.
+ */
+export class RequestCost {
+  readonly #context: HttpContext;
+  readonly #principal: Principal;
+  /** The request itself was counted when it was let in. */
+  #counted = 1;
+
+  constructor(context: HttpContext, principal: Principal) {
+    this.#context = context;
+    this.#principal = principal;
+  }
+
+  /** Answers how the client's rate stands, where the batch weighs more than was counted before. */
+  count(bytes: number, all = NO_RECORDS, useless = NO_RECORDS): RateResult | undefined {
+    const more = weightOf(bytes, all, useless) - this.#counted;
+    if (more <= 0) return undefined;
+    this.#counted += more;
+    const { nodes, rateLimiter } = this.#context;
+    const { clientId, requestRate, requestBurst } = this.#principal;
+    return rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("accept"));
+  }
+}
+
+/** Most violations one answer lists. */
+const VIOLATIONS_MAX = 100;
+/** Most violations kept of one rejected record. */
+const VIOLATIONS_KEPT_MAX = 10;
+export type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
+
+/** Checks the records of one batch as they are read, and keeps no more of each than where it lies and what is wrong. */
+export class BatchValidator {
+  readonly #resource: Resource;
+  readonly #lenient: boolean;
+  readonly #principal: Principal;
+  readonly #backfill: Admitted | undefined;
+  readonly #records: SubmittedRecord[] = [];
+  readonly #rejected: RejectedRecord[] = [];
+  readonly #listed: Violation[] = [];
+  readonly #latest = latestSourceTime(Date.now());
+  /** All records of the batch. */
+  readonly seen = { records: 0, values: 0 };
+  /** Those that are invalid, or of a time so far ahead that they will be quarantined. */
+  readonly useless = { records: 0, values: 0 };
+  /** The first record that names a property the client was not granted; no record after it is checked. */
+  foreign: ForeignRecord | undefined;
+  /** The index of the first record that is not of the backfill's property. */
+  misplaced: number | undefined;
+  /** The last record whose property is granted. */
+  #granted: ForeignRecord | undefined;
+  #total = 0;
+
+  constructor(resource: Resource, lenient: boolean, principal: Principal, backfill: Admitted | undefined) {
+    this.#resource = resource;
+    this.#lenient = lenient;
+    this.#principal = principal;
+    this.#backfill = backfill;
+  }
+
+  /** Checks the next record. */
+  see(record: BatchRecord): void {
+    this.seen.records += 1;
+    this.seen.values += record.values;
+    if (this.foreign !== undefined || !this.#isPermitted(record)) return;
+    const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? VIOLATIONS_KEPT_MAX : 0);
+    const found = checkRecord(this.#resource, record, wanted);
+    const { index, start, end, clientCode, propertyCode } = record;
+    if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
+      this.#records.push({ index, start, end, clientCode, propertyCode });
+      if (isAhead(this.#resource, record, this.#latest)) this.#countUseless(record);
+      return;
+    }
+    this.#countUseless(record);
+    this.#total += found.total;
+    this.#listed.push(...found.violations.slice(0, VIOLATIONS_MAX - this.#listed.length));
+    if (this.#lenient) {
+      const kept = found.violations.slice(0, VIOLATIONS_KEPT_MAX);
+      this.#rejected.push({ index, start, end, violations: kept, violationTotal: found.total });
+    }
+  }
+
+  /** False for a property that was not granted, as far as the record's codes can be read. Most batches name one: it is looked up once. */
+  #isPermitted({ index, clientCode, propertyCode }: BatchRecord): boolean {
+    if (clientCode === undefined || propertyCode === undefined) return true;
+    const last = this.#granted;
+    if (last?.clientCode === clientCode && last.propertyCode === propertyCode) return true;
+    if (!permits(this.#principal, clientCode, propertyCode)) {
+      this.foreign = { index, clientCode, propertyCode };
+      return false;
+    }
+    this.#granted = { index, clientCode, propertyCode };
+    const of = this.#backfill;
+    // A backfill is of one property: what it brings of another would be counted by nobody.
+    if (of !== undefined && (clientCode !== of.clientCode || propertyCode !== of.propertyCode))
+      this.misplaced ??= index;
+    return true;
+  }
+
+  #countUseless({ values }: BatchRecord): void {
+    this.useless.records += 1;
+    this.useless.values += values;
+  }
+
+  /**
+   * What became of the batch. Throws ServiceError `bellhop.contract.InvalidRecords` with up to 100 violations when any
+   * record is invalid and the batch is strict, or when none is valid.
+   */
+  judgement(): Pick<Submission, "records" | "rejected"> {
+    if (this.#records.length === 0 || (this.#total > 0 && !this.#lenient)) {
+      throw new ServiceError("bellhop.contract.InvalidRecords", {
+        violations: this.#listed,
+        violationTotal: this.#total,
+      });
+    }
+    return { records: this.#records, rejected: this.#rejected };
+  }
+}
 
 /** Hashed in one go, through a copy; what is larger is hashed where it lies. */
-const SCRATCH_BYTES = 65_536;
-const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+const HASHED_AT_ONCE_BYTES = 65_536;
+const scratch = Buffer.allocUnsafeSlow(HASHED_AT_ONCE_BYTES);
 
 /** A millisecond or two of hashing: a body of 64 MiB at once would hold the event loop for 50 ms. */
-const TURN_BYTES = 2 * 1_048_576;
+const HASHED_BYTES_A_TURN = 2 * 1_048_576;
 
 /**
  * What a repeated Idempotency-Key is compared by: SHA-256, in hexadecimal, over the `head` (path and handling of the
@@ -36,7 +284,7 @@ const TURN_BYTES = 2 * 1_048_576;
  */
 export function fingerprintOf(head: string, body: Buffer): string | Promise<string> {
   const headBytes = Buffer.byteLength(head);
-  if (headBytes + body.length <= SCRATCH_BYTES) {
+  if (headBytes + body.length <= HASHED_AT_ONCE_BYTES) {
     scratch.write(head);
     body.copy(scratch, headBytes);
     return hash("sha256", scratch.subarray(0, headBytes + body.length), "hex");
@@ -46,9 +294,9 @@ export function fingerprintOf(head: string, body: Buffer): string | Promise<stri
 
 async function hashInTurns(head: string, body: Buffer): Promise<string> {
   const running = createHash("sha256").update(head);
-  for (let from = 0; from < body.length; from += TURN_BYTES) {
+  for (let from = 0; from < body.length; from += HASHED_BYTES_A_TURN) {
     if (from > 0) await new Promise((resume) => setImmediate(resume));
-    running.update(body.subarray(from, from + TURN_BYTES));
+    running.update(body.subarray(from, from + HASHED_BYTES_A_TURN));
   }
   return running.digest("hex");
 }
@@ -57,11 +305,20 @@ async function hashInTurns(head: string, body: Buffer): Promise<string> {
 const CODE_KEPT_CHARACTERS_MAX = 128;
 const BLOCKED_RETRY_AFTER_SECONDS = 5;
 
+/** Counts the batches of one resource. */
+export interface BatchMeter {
+  accepted(records: number, rejected: number, bodyBytes: number): void;
+  /** A repeated Idempotency-Key. */
+  repeated(): void;
+}
+
 /** A data endpoint, and the scope that a client needs to post to it. */
 export interface Endpoint {
   readonly route: string;
   readonly resource: Resource;
+  readonly letter: ResourceLetter;
   readonly scope: string;
+  readonly meter: BatchMeter;
 }
 
 /** A POST to a data endpoint, and what its steps (pipeline.ts) have found out so far. */
@@ -86,7 +343,7 @@ export class DataPost {
   bodyBytes = 0;
   cost: RequestCost | undefined;
   batch: BatchValidator | undefined;
-  kept: RedactedBatch | undefined;
+  kept: CheckedBatch | undefined;
   idempotency: Submission["idempotency"] = null;
   acceptedRequestId: string | undefined;
 
@@ -253,8 +510,8 @@ function redactBy(redactions: RedactionList, post: DataPost): Promise<void> | un
 }
 
 export async function append(context: HttpContext, post: DataPost): Promise<void> {
-  const { trace, waits, parameters, endpoint } = post;
-  const { resource } = endpoint;
+  const { trace, waits, parameters } = post;
+  const { letter, meter } = post.endpoint;
   const { lenient, correlationId, replyTo, backfillId } = found(parameters);
   const { body, records, rejected } = found(post.kept);
   const log = post.backfill === undefined ? context.acceptLog : await context.backfillLog();
@@ -262,7 +519,7 @@ export async function append(context: HttpContext, post: DataPost): Promise<void
   if (trace) trace.appendAtMs = startedAt;
   const acceptance = await log.append({
     clientId: found(post.principal).clientId,
-    resource: letterOf(resource),
+    resource: letter,
     body,
     records,
     rejected,
@@ -278,9 +535,8 @@ export async function append(context: HttpContext, post: DataPost): Promise<void
   waits.flush = performance.now() - acceptance.flushedAt;
   post.acceptedRequestId = acceptance.requestId;
   noteAccepted(context, post, acceptance);
-  const meters = context.batchMeters[resource];
-  if (acceptance.repeated) meters.repeated();
-  else meters.accepted(records.length, rejected.length, post.bodyBytes);
+  if (acceptance.repeated) meter.repeated();
+  else meter.accepted(records.length, rejected.length, post.bodyBytes);
 }
 
 /** Counts a wait for the database. */

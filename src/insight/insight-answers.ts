@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { prefersText } from "../ingest/header-parameters.ts";
+import { prefersText } from "../ingest/steps.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 
 /** What a page of an insight is, beside its items. */

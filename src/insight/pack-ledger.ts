@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { lockSegments } from "../apply/ledger/write-ledger.ts";
-import { lowestIdAt } from "../ingest/log/request-id.ts";
+import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/request-id.ts";
+import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/part-name.ts";
 import { closedTimestampOf, query } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";

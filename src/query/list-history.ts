@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { isUtcTimestamp } from "#contract/calendar.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { scanPage } from "./bounded-scan.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { BodyLayout } from "../ingest/log/body-layout.ts";
+import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isIndex, type Position, type PositionShape } from "../platform/http/position.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
-import { bucketOf } from "../ingest/log/bucket.ts";
+import { bucketOf } from "../ingest/log/part-name.ts";
 import { createWait, type WaitAsked } from "../ingest/wait-until-applied.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { isUuid, type Position } from "../platform/http/position.ts";

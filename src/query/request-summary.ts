@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { query } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { StoredBody } from "../ingest/log/part-name.ts";
+import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
-import { lowestIdAt } from "../ingest/log/request-id.ts";
-import { rewriteBody } from "../ingest/log/rewrite-body.ts";
-import type { StoredBody } from "../ingest/log/stored-part.ts";
+import { rewriteBody } from "../ingest/log/stored-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";

@@ -3,14 +3,15 @@ import { ERASED } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
 import { LeaseStatements } from "../apply/leases.ts";
-import type { BodyLayout, StoredBody } from "../ingest/log/body-layout.ts";
-import { openLayout } from "../ingest/log/open-layout.ts";
+import type { StoredBody } from "../ingest/log/part-name.ts";
+import type { BodyLayout } from "../ingest/log/stored-body.ts";
 import {
+  openLayout,
   type RecordRewrite,
   replaceBody,
   rewriteBody,
   type StoredRecord,
-} from "../ingest/log/rewrite-body.ts";
+} from "../ingest/log/stored-body.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 

@@ -1,9 +1,8 @@
 import pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
-import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
+import { BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
-import { lowestIdAt } from "../ingest/log/request-id.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { limitationOf } from "../platform/db/dialect.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/exclusive-work.ts";

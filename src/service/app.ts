@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { DATA_ROUTES, type DataEndpoints } from "../ingest/data-endpoint.ts";
+import { DATA_ROUTES, type DataEndpoints } from "../ingest/pipeline.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { reportError, sendError } from "../platform/http/error-body.ts";
 import { PacedRequest, pacedRequests } from "../platform/http/paced-request.ts";

@@ -5,7 +5,7 @@ import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { LeasesOfWorkers } from "../apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { createSealer } from "../identity/seal.ts";
-import { openSealedPayloads } from "../ingest/log/payload-sealing.ts";
+import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
 import { DiskWatch } from "../platform/db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";

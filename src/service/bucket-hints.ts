@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 
 const WORD_BITS = 32;
 const WORDS = BUCKET_COUNT / WORD_BITS;

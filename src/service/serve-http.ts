@@ -13,14 +13,12 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import type { Addresses, Authenticator } from "../identity/authenticator.ts";
 import { createRateLimiter } from "../identity/rate-limiter.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
-import { createBatchMeters } from "../ingest/batch-meters.ts";
-import { DataEndpoints } from "../ingest/data-endpoint.ts";
-import { AcceptLog } from "../ingest/log/accept-log.ts";
-import { openSealedPayloads, PayloadSealing } from "../ingest/log/payload-sealing.ts";
-import type { SealingKey } from "../ingest/log/postgres-log-writer-session.ts";
-import { PropertyRegister } from "../ingest/log/property-register.ts";
-import { RequestIdStamp } from "../ingest/log/request-id.ts";
-import { RedactionListWatch } from "../ingest/redact/redaction-list-watch.ts";
+import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
+import type { SealingKey } from "../ingest/log/log-writer-session.ts";
+import { RequestIdStamp } from "../ingest/log/part-name.ts";
+import { openSealedPayloads, PayloadSealing } from "../ingest/log/payload-keys.ts";
+import { DataEndpoints } from "../ingest/pipeline.ts";
+import { RedactionListWatch } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { DiskWatch } from "../platform/db/disk-watch.ts";
@@ -290,7 +288,6 @@ function createContext(
     metrics,
     tracer,
     slowRequestMs: config.slowRequestMs,
-    batchMeters: createBatchMeters(metrics),
     authenticator,
     cursorKey,
     rateLimiter: createRateLimiter(undefined, shared.rates),

@@ -1,6 +1,6 @@
 import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.ts";
 import { allocateRates } from "../identity/rate-limiter.ts";
-import { RequestIdStamp } from "../ingest/log/request-id.ts";
+import { RequestIdStamp } from "../ingest/log/part-name.ts";
 import type { Presence, Role } from "../platform/db/presence.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/body-budget.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact/privacy-version.ts";
+import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type RequestSummary, readSummariesOf } from "../query/request-summary.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import { ALL_BUCKETS } from "../ingest/log/bucket.ts";
-import { holdPrivacyVersion } from "../ingest/redact/privacy-version.ts";
+import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
+import { holdPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { microsecondsOf } from "../../src/ingest/log/request-id.ts";
+import { microsecondsOf } from "../../src/ingest/log/part-name.ts";
 import { linesOf, stateAfter } from "../workload/expected-state.ts";
 import { ledgerProblems } from "../workload/observed-ledger.ts";
 import { readStateLines } from "../workload/observed-state.ts";

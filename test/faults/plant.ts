@@ -12,8 +12,7 @@ import {
   type LockedLease,
 } from "../../src/apply/leases.ts";
 import { AcceptLog, type FlushResult, LogWriter } from "../../src/ingest/log/accept-log.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
-import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
+import { ALL_BUCKETS, RequestIdStamp } from "../../src/ingest/log/part-name.ts";
 
 /** So many flushes come late, and so many transactions pause before their end, by as much at most. */
 const LATE_CHANCE = 0.5;

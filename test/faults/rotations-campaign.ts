@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createSealer } from "../../src/identity/seal.ts";
-import { openSealedPayloads } from "../../src/ingest/log/payload-sealing.ts";
+import { openSealedPayloads } from "../../src/ingest/log/payload-keys.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { Balancer } from "./balancer.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
-import { openLayout } from "../../src/ingest/log/open-layout.ts";
+import { openLayout } from "../../src/ingest/log/stored-body.ts";
 import { type JudgedRecord, judge } from "../workload/expected-state.ts";
 import { batchNumberOf } from "./batch-source.ts";
 

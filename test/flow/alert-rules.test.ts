@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
-import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
+import { lowestIdAt } from "../../src/ingest/log/part-name.ts";
 import { createSurveyMetrics, type Survey, startSurvey } from "../../src/operations/metrics/survey.ts";
 import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";

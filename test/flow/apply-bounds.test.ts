@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PropertyDirectory, readBacklog, readPart } from "../../src/apply/backlog.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
 const T1 = "2026-01-01T00:00:01Z";

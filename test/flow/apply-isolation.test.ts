@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import { isOnCitus } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { open } from "./backfill-fixture.ts";

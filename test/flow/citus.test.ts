@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { retireLogWriters } from "../../src/apply/postgres-apply-session.ts";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { settledReceipts } from "../../src/insight/watermark.ts";
 import { BucketClosedTimestamp } from "../../src/platform/db/citus/bucket-closed-timestamp.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";

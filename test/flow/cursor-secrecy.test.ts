@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ALL_BUCKETS, bucketOf } from "../../src/ingest/log/bucket.ts";
+import { ALL_BUCKETS, bucketOf } from "../../src/ingest/log/part-name.ts";
 import { readChangeEnds } from "../../src/query/changes/change-cursor.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { readFeed } from "./change-fixture.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { mapLabel } from "../../src/apply/state/label-mapping.ts";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import { addDays } from "../../src/insight/question.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";

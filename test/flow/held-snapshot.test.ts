@@ -5,8 +5,8 @@ import { advanceCursors } from "../../src/apply/apply-parts.ts";
 import { type LogPart, readBacklog, readBacklogStatement } from "../../src/apply/backlog.ts";
 import { LeaseStatements, Leases, readCounters } from "../../src/apply/leases.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
+import { lowestIdAt } from "../../src/ingest/log/part-name.ts";
 import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
-import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
 import { readStatement, type Statement } from "../../src/platform/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
-import { lowestIdAt, RequestIdStamp } from "../../src/ingest/log/request-id.ts";
+import { lowestIdAt, RequestIdStamp } from "../../src/ingest/log/part-name.ts";
 import { ServiceError } from "../../src/platform/errors/registry.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { ModelBlock, ModelRun, ModelVersion } from "../support/insight-model.ts";
 import type { Answer, RequestOptions, TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";

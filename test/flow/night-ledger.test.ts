@@ -7,7 +7,7 @@ import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
 import { openStateSession } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/part-name.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const BUCKET = 7;

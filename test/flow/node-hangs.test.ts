@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

@@ -6,7 +6,7 @@ import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { type Lease, LeaseLost, LeaseStatements, Leases } from "../../src/apply/leases.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { EventLoopDelays, FairShare } from "../../src/apply/rebalance.ts";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { enterPresence } from "../../src/platform/db/presence.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { waitingForLock } from "../support/lock-waits.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import {
   accept,

@@ -9,7 +9,7 @@ import { zstdDecompressSync } from "node:zlib";
 import { replay } from "../../src/apply/replay.ts";
 import { createSealer } from "../../src/identity/seal.ts";
 import { payloadKeyFinder } from "../../src/ingest/log/payload-keys.ts";
-import { sealedUnder } from "../../src/ingest/log/seal-body.ts";
+import { sealedUnder } from "../../src/ingest/log/stored-body.ts";
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { lowestIdAt } from "../../src/ingest/log/request-id.ts";
+import { lowestIdAt } from "../../src/ingest/log/part-name.ts";
 import { startSurvey } from "../../src/operations/metrics/survey.ts";
 import { inventoryRecord, reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";

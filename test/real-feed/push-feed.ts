@@ -1,4 +1,4 @@
-import { microsecondsOf } from "../../src/ingest/log/request-id.ts";
+import { microsecondsOf } from "../../src/ingest/log/part-name.ts";
 import type { TestClient, TestService } from "../support/service.ts";
 import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";

@@ -1,4 +1,4 @@
-import { isoOfMicroseconds } from "../../src/ingest/log/request-id.ts";
+import { isoOfMicroseconds } from "../../src/ingest/log/part-name.ts";
 import type { RealBooking } from "../data/real-bookings/real-bookings.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

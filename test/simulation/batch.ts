@@ -1,5 +1,5 @@
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
-import type { Resolution, Submission } from "../../src/ingest/log/submission.ts";
+import type { Resolution, Submission } from "../../src/ingest/log/log-writer-session.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 
 /** The `reply_to` of a batch that the database refuses to store, as a data error. */
 export const POISON = "poison";

@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../../src/ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../../src/ingest/log/part-name.ts";
 import { Backend, DatabaseError, type Peer } from "./backend.ts";
 import type { Checker } from "./checker.ts";
 import type { Conditions } from "./conditions.ts";

@@ -1,7 +1,7 @@
 import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
+import type { Acceptance } from "../../src/ingest/log/accept-log.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
-import { RequestIdStamp } from "../../src/ingest/log/request-id.ts";
-import type { Acceptance } from "../../src/ingest/log/submission.ts";
+import { RequestIdStamp } from "../../src/ingest/log/part-name.ts";
 import type { Time } from "../../src/platform/runtime/time.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 import { type Batch, resolutionOf, submissionOf } from "./batch.ts";

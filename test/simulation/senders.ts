@@ -1,4 +1,4 @@
-import type { Acceptance } from "../../src/ingest/log/submission.ts";
+import type { Acceptance } from "../../src/ingest/log/accept-log.ts";
 import { isDataError } from "../../src/platform/db/database-errors.ts";
 import { ServiceError } from "../../src/platform/errors/registry.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";

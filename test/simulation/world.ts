@@ -1,4 +1,4 @@
-import { BUCKET_COUNT } from "../../src/ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../../src/ingest/log/part-name.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { Checker } from "./checker.ts";
 import { Conditions, STREAM } from "./conditions.ts";

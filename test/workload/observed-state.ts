@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../src/apply/state/record.ts";
-import { BodyLayout } from "../../src/ingest/log/body-layout.ts";
+import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
 import { identityOf, type JudgedRecord, stateLine } from "./expected-state.ts";
 
 /** A record as it lies in the log, under the place by which the state points to it. */

@@ -10,7 +10,7 @@ import {
 } from "../../src/apply/backlog.ts";
 import { loadCurrent, openStateSession } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/state/record.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/bucket.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import type { TestDatabase } from "../support/database.ts";
 import type { StartEngine } from "./apply-engine.ts";
 

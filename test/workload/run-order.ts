@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
-import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import { AcceptLog, PropertyRegister } from "../../src/ingest/log/accept-log.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { startTestService } from "../support/service.ts";
 import { unappliedParts } from "../support/unapplied-parts.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { checkRecord } from "#contract/check-record.ts";
 import { readBatch } from "#contract/read-batch.ts";
 import { RESOURCES } from "#contract/resource.ts";
-import { bucketOf } from "../../src/ingest/log/bucket.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { contentOf, expectedState, identityOf, instantText } from "./expected-state.ts";
 import { generateWorkload } from "./workload.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { flag, type Noun, verb } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { openEachPayloadKey, readStoredPayloadKeys } from "../../ingest/log/payload-keys.ts";
 import { type ReplayReport, replay } from "../replay.ts";
 

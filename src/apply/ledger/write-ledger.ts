@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { microsecondsOf } from "../../ingest/log/request-id.ts";
+import { microsecondsOf } from "../../ingest/log/part-name.ts";
 import { copyItems } from "../../platform/db/copy.ts";
 import { insertRows, type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
 import type { RecordKey } from "../state/record.ts";

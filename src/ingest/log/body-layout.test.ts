@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BodyLayout, packBody } from "./body-layout.ts";
+import { BodyLayout, packBody } from "./stored-body.ts";
 
 test("chunks of nothing but records that are not wanted are left as they are", () => {
   const texts = Array.from({ length: 200 }, (_, n) => JSON.stringify({ n, name: "x".repeat(100) }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { KeyedHash } from "./keyed-hash.ts";
+import { KeyedHash } from "../redact.ts";
 
 test("it is HMAC-SHA256, whatever the key and the text", () => {
   for (const key of ["", "ab".repeat(32), "0123".repeat(32)])

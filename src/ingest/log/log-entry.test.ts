@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entriesOf } from "./log-entry.ts";
+import { entriesOf } from "./log-writer-session.ts";
 
 test("what is kept of rejected records counts as bytes of the append, or a flush of small bodies would be huge", () => {
   const violation = { pointer: "/1/roomStays", code: "required", message: "roomStays is required" };

@@ -1,4 +1,234 @@
-import type { PendingAppend } from "./log-entry.ts";
+import pg from "pg";
+import { endWithClient } from "../../platform/db/connection.ts";
+import { sqlState } from "../../platform/db/database-errors.ts";
+import { isDistributed } from "../../platform/db/distribution.ts";
+import { type StatementWatch, watchStatements } from "../../platform/db/pool.ts";
+import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../../platform/db/workers.ts";
+import { monotonicNow } from "../../platform/runtime/time.ts";
+import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
+import { ensurePartitions } from "./partitions.ts";
+import { type PayloadKey, packBody, type RecordSlice, sealBody } from "./stored-body.ts";
+
+/** One record of a submission that is to be accepted or kept as rejected: where it lies in `body`, and whose it is. */
+export interface SubmittedRecord {
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** A record refused in a lenient batch: kept as sent, with its first violations (at most 10) and how many there were. */
+export interface RejectedRecord {
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+  readonly violations: readonly {
+    readonly pointer: string;
+    readonly code: string;
+    readonly message: string;
+  }[];
+  readonly violationTotal: number;
+}
+
+/** A checked batch, ready to be written. `body` is the decompressed JSON as received. */
+export interface Submission {
+  readonly clientId: string;
+  readonly resource: "i" | "r" | "g";
+  readonly body: Buffer;
+  /** At least one, ascending by index. */
+  readonly records: readonly SubmittedRecord[];
+  readonly rejected: readonly RejectedRecord[];
+  readonly lenient: boolean;
+  readonly correlationId: string | null;
+  readonly replyTo: string | null;
+  /** The backfill that the batch belongs to. */
+  readonly backfillId?: string | null;
+  /** The span that it is accepted in, packed (src/platform/telemetry/telemetry.ts), where it is traced. */
+  readonly traceContext?: string | undefined;
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  /**
+   * Called when nothing refers to `body` any more, before the batch is written, with the bytes that were made of it and wait
+   * for that. What it throws refuses the batch.
+   */
+  readonly packed?: (bytes: number) => void;
+}
+
+/** An operator's word on a quarantined record, itself an entry of the log so that a replay takes the same decisions. */
+export interface Resolution {
+  readonly kind: "release" | "discard";
+  readonly operator: string;
+  readonly bucket: number;
+  readonly resource: "i" | "r" | "g";
+  readonly requestId: string;
+  readonly index: number;
+}
+
+/**
+ * One row of the log to be, without the id that its log writer stamps at the flush. Fields that are undefined stay out of the
+ * JSON in which rows travel, and are null in the row.
+ */
+export interface LogEntry {
+  readonly bucket: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** What is wrong with the rejected records among its own, as JSON. */
+  readonly rejections: Buffer | null;
+  readonly layout: Buffer | null;
+  readonly body: Buffer | null;
+}
+
+/** What one flush may carry of one request: its rows, and the key it claims. */
+export interface PendingAppend {
+  readonly entries: readonly LogEntry[];
+  readonly bytes: number;
+  readonly clientId: string;
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+}
+
+function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
+  const parts = new Map<number, RecordSlice[]>();
+  let last: SubmittedRecord | undefined;
+  let part: RecordSlice[] = [];
+  for (const record of submission.records) {
+    // Most batches name one property: its bucket is looked up once.
+    if (last?.clientCode !== record.clientCode || last.propertyCode !== record.propertyCode) {
+      const bucket = bucketOf(record.clientCode, record.propertyCode);
+      part = parts.get(bucket) ?? [];
+      parts.set(bucket, part);
+      last = record;
+    }
+    part.push(record);
+  }
+  return parts;
+}
+
+/** As it is stored, so that a flush of which it is part neither writes nor parses it within its own JSON: it may be megabytes. */
+function rejectionsOf(rejected: Submission["rejected"]): Buffer | null {
+  if (rejected.length === 0) return null;
+  const told = rejected.map(({ index, violations, violationTotal }) => ({
+    index,
+    violations,
+    violationTotal,
+  }));
+  return Buffer.from(JSON.stringify(told));
+}
+
+function bytesOf({ rejections, layout, body }: LogEntry): number {
+  return (rejections?.length ?? 0) + (layout?.length ?? 0) + (body?.length ?? 0);
+}
+
+/**
+ * Splits a submission into one entry a bucket, ascending by bucket (so that flushes take locks in one order).
+ * Rejected records lie in the first entry beside the accepted ones; `rejections` says which they are.
+ */
+export function entriesOf(submission: Submission): PendingAppend {
+  const parts = [...splitByBucket(submission)].sort(([left], [right]) => left - right);
+  const entries = parts.map(([bucket, slices], at): LogEntry => {
+    const rejected = at === 0 ? submission.rejected : [];
+    const kept =
+      rejected.length === 0
+        ? slices
+        : [...slices, ...rejected].sort((left, right) => left.index - right.index);
+    return {
+      bucket,
+      fields: {
+        bucket,
+        kind: "b",
+        resource: submission.resource,
+        client_id: submission.clientId,
+        record_count: slices.length,
+        batch_record_count: submission.records.length + submission.rejected.length,
+        batch_part_count: parts.length,
+        lenient: submission.lenient,
+        correlation_id: submission.correlationId ?? undefined,
+        reply_to: submission.replyTo ?? undefined,
+        backfill_id: submission.backfillId ?? undefined,
+        trace_context: submission.traceContext ?? undefined,
+      },
+      rejections: rejectionsOf(rejected),
+      ...packBody(submission.body, kept),
+    };
+  });
+  const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
+  return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
+}
+
+/** The entry of a release or discard. */
+export function entryOfResolution(resolution: Resolution): PendingAppend {
+  const fields = {
+    bucket: resolution.bucket,
+    kind: resolution.kind === "release" ? "r" : "d",
+    resource: resolution.resource,
+    client_id: resolution.operator,
+    record_count: 1,
+    batch_record_count: 1,
+    batch_part_count: 1,
+    lenient: false,
+    target_request_id: resolution.requestId,
+    target_index: resolution.index,
+  };
+  return {
+    entries: [{ bucket: resolution.bucket, fields, rejections: null, layout: null, body: null }],
+    bytes: 256,
+    clientId: resolution.operator,
+    idempotency: null,
+  };
+}
+
+/** An entry's records as they are stored under the id stamped for it: sealed where there is a key for that. */
+function storedOf(
+  { bucket, layout, body }: LogEntry,
+  requestId: string,
+  key: PayloadKey | undefined,
+): Pick<LogEntry, "layout" | "body"> {
+  if (layout === null || body === null || key === undefined) return { layout, body };
+  return sealBody({ layout, body }, { bucket, requestId }, key);
+}
+
+/**
+ * The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. `key`: what
+ * their records are sealed with.
+ */
+function flushParameters(
+  logWriterId: string,
+  stamped: readonly { readonly append: PendingAppend; readonly requestId: string }[],
+  key: PayloadKey | undefined,
+): [string, Buffer] {
+  const rows: Record<string, unknown>[] = [];
+  const pieces: Buffer[] = [];
+  let at = 1;
+  const place = (bytes: Buffer | null): { from?: number; bytes?: number } => {
+    if (bytes === null) return {};
+    const from = at;
+    pieces.push(bytes);
+    at += bytes.length;
+    return { from, bytes: bytes.length };
+  };
+  for (const { append, requestId } of stamped) {
+    for (const entry of append.entries) {
+      const stored = storedOf(entry, requestId, key);
+      const rejections = place(entry.rejections);
+      const layout = place(stored.layout);
+      const body = place(stored.body);
+      rows.push({
+        ...entry.fields,
+        log_writer_id: logWriterId,
+        request_id: requestId,
+        received_at: isoOfMicroseconds(microsecondsOf(requestId)),
+        rejections_from: rejections.from,
+        rejections_bytes: rejections.bytes,
+        layout_from: layout.from,
+        layout_bytes: layout.bytes,
+        body_from: body.from,
+        body_bytes: body.bytes,
+        idempotency_key: append.idempotency?.key,
+        fingerprint: append.idempotency?.fingerprint,
+      });
+    }
+  }
+  return [JSON.stringify(rows), Buffer.concat(pieces)];
+}
 
 /** SQLSTATE of an append whose ids are at or below what was promised: division by zero. */
 export const PROMISED = "22012";
@@ -60,3 +290,295 @@ export interface LogWriterSession {
 
 /** Opens a session; `lost` is called when it ends, perhaps more than once. */
 export type OpenLogWriterSession = (lost: (error: unknown) => void) => Promise<LogWriterSession>;
+
+const claimKeys = readStatement(new URL("./sql/claim-keys.sql", import.meta.url));
+const appendEntriesDistributed = readStatement(
+  new URL("./sql/append-entries-distributed.sql", import.meta.url),
+);
+const appendEntriesOfBucket = readStatement(new URL("./sql/append-entries-of-bucket.sql", import.meta.url));
+
+/**
+ * A flush of a log writer on Citus. Keys are rows of the coordinator; each entry is a row of the worker that has its bucket. A
+ * flush of one bucket is one statement of that worker. Any other is a transaction in two phases, which Citus makes of it:
+ * prepared on every worker before the coordinator commits, so that all of it is on disk or nothing is.
+ */
+async function appendDistributed(
+  client: pg.ClientBase,
+  logWriterId: string,
+  stamped: readonly StampedAppend[],
+  key: PayloadKey | undefined,
+): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy: number }> {
+  const keyed = stamped.filter(({ append }) => append.idempotency !== null);
+  const clock = await client.query<{ database_now_ms: number }>(NOW);
+  // What follows takes the longer part of a flush; counted in, ids would lie that much behind the database's clock.
+  const clockReadBy = monotonicNow();
+  const rowsOf = (written: readonly StampedAppend[]) => ({
+    clockReadBy,
+    rows: written.map(({ requestId }) => ({
+      request_id: requestId,
+      database_now_ms: clock.rows[0]?.database_now_ms ?? Number.NaN,
+    })),
+  });
+  if (keyed.length === 0) {
+    await writeEntries(client, logWriterId, stamped, key);
+    return rowsOf(stamped);
+  }
+  await client.query("begin");
+  try {
+    const [entries] = flushParameters(logWriterId, keyed, undefined);
+    const claimed = await client.query<{ request_id: string }>({ ...claimKeys, values: [entries] });
+    const mine = new Set(claimed.rows.map(({ request_id }) => request_id));
+    const written = stamped.filter(
+      ({ append, requestId }) => append.idempotency === null || mine.has(requestId),
+    );
+    if (written.length > 0) await writeEntries(client, logWriterId, written, key, TWO_PHASES);
+    const { command } = await client.query("commit");
+    if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
+    return rowsOf(written);
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+const NOW = {
+  name: "database-now",
+  text: "select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms",
+};
+
+/** A key and its entry are one transaction of two servers, also where the entry has one worker. */
+const TWO_PHASES = true;
+
+async function writeEntries(
+  client: pg.ClientBase,
+  logWriterId: string,
+  stamped: readonly StampedAppend[],
+  key: PayloadKey | undefined,
+  inTwoPhases = false,
+): Promise<void> {
+  const [entries, bytes] = flushParameters(logWriterId, stamped, key);
+  const buckets = new Set(stamped.flatMap(({ append }) => append.entries.map(({ bucket }) => bucket)));
+  const [bucket] = buckets;
+  if (buckets.size === 1 && !inTwoPhases)
+    await client.query({ ...appendEntriesOfBucket, values: [entries, bytes, bucket] });
+  else
+    await client.query({ ...appendEntriesDistributed, values: [entries, bytes] }).catch((error) => {
+      throw withoutPartition(error);
+    });
+}
+
+/** Citus passes an error of a row that it sends to a worker on without its SQLSTATE: here of one that no partition takes. */
+function withoutPartition(error: unknown): unknown {
+  return error instanceof Error && error.message.startsWith("no partition of relation")
+    ? Object.assign(error, { code: "23514" })
+    : error;
+}
+
+/** Also where a log writer stands that never wrote: each worker reads the end of one index. */
+const readNewestId = namedStatement(
+  "read-newest-id",
+  `select request_id from bellhop.accept_log order by request_id desc limit 1`,
+);
+/** As read-newest-id, of the buckets $1. */
+const readNewestIdOfBuckets = namedStatement(
+  "read-newest-id-of-buckets",
+  `select request_id from bellhop.accept_log where bucket = any ($1::smallint[]) order by request_id desc limit 1`,
+);
+
+interface NewestRow {
+  readonly request_id: string;
+}
+
+/**
+ * The newest id of the log on Citus, in the transaction that a log writer is born in; null of an empty log. Where a worker does not
+ * answer it is that of the others: a log writer ends with each flush that such a worker had a part of, and if none were born until it
+ * answers, nothing would be accepted for anybody. The log writer's ids are then above those of this process and the coordinator's clock all
+ * the same, and below one of another process only if that clock was set back as well.
+ */
+async function newestId(client: pg.ClientBase): Promise<string | null> {
+  const all = await answered(() => client.query<NewestRow>(readNewestId), client);
+  if (!(all instanceof Error)) return newestOf(all.rows);
+  const { rows: homes } = await client.query<Home>(findHomes);
+  const found: NewestRow[] = [];
+  let silent = 0;
+  for (const { buckets } of homes) {
+    const one = await answered(
+      () => client.query<NewestRow>({ ...readNewestIdOfBuckets, values: [buckets] }),
+      client,
+    );
+    if (one instanceof Error) silent += 1;
+    else found.push(...one.rows);
+  }
+  if (silent === homes.length) throw all;
+  return newestOf(found);
+}
+
+function newestOf(rows: readonly NewestRow[]): string | null {
+  const ids = rows.map(({ request_id }) => request_id).sort();
+  return ids.at(-1) ?? null;
+}
+
+/** What was asked of workers, or the error that it was answered with; the transaction goes on. Throws where the session is lost. */
+async function answered<Result>(ask: () => Promise<Result>, client: pg.ClientBase): Promise<Result | Error> {
+  await client.query("savepoint asked");
+  await client.query(`set local statement_timeout = ${WORKERS_ANSWER_MS_MAX}`);
+  const answer = await ask().catch((error: unknown) => {
+    if (error instanceof Error && sqlState(error) !== undefined) return error;
+    throw error;
+  });
+  await client.query("rollback to savepoint asked");
+  return answer;
+}
+
+/** The newest id of the log is the floor of a new log writer: it never stamps at or below it. $1: whether it is for backfills. */
+const registerLogWriter = namedStatement(
+  "register-log-writer",
+  `with born as (
+    insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
+    select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
+    returning log_writer_id
+  )
+  select
+    log_writer_id::text,
+    (select request_id from bellhop.accept_log order by request_id desc limit 1) as floor,
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms
+  from born`,
+);
+const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
+/** As register-log writer; the newest id, which lies on the workers, has been asked for before, in the same transaction. */
+const registerLogWriterDistributed = namedStatement(
+  "register-log-writer-distributed",
+  `insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
+  select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
+  returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
+);
+/** At or below it no id is taken any more. */
+const readPromise = namedStatement(
+  "read-promise",
+  "select promised::text as promised from bellhop.closed_timestamp",
+);
+/** The holders of the keys that a flush could not claim. */
+const readIdempotencyKeys = namedStatement(
+  "read-idempotency-keys",
+  `select held.client_id, held.key, held.request_id, encode(held.fingerprint, 'hex') as fingerprint
+  from json_to_recordset($1::json) as wanted (client_id text, key text)
+  join bellhop.idempotency_key held on held.client_id = wanted.client_id and held.key = wanted.key`,
+);
+
+/** Advisory lock held while a log writer is born, so that floors are taken one after another. */
+const LOG_WRITER_BIRTH_LOCK = 7_302_003;
+/** A flush that takes longer has an unknown outcome: its connection, and so its log writer, is given up. */
+const FLUSH_TIMEOUT_MS = 20_000;
+
+/** The key that records are sealed with from now on; undefined where they are stored readable. */
+export type SealingKey = () => PayloadKey | undefined;
+
+/** How log writers write; by default for appliers to read in the order of receipt, and readable. */
+export interface LogWriterSettings {
+  /** Appliers read them after the others. */
+  readonly isBackfill?: boolean;
+  readonly sealingKey?: SealingKey;
+  /** Hears of slow statements. */
+  readonly watch?: StatementWatch;
+}
+
+class PostgresLogWriterSession implements LogWriterSession {
+  readonly #client: pg.Client;
+  readonly #isDistributed: boolean;
+  readonly #isBackfill: boolean;
+  readonly #sealingKey: SealingKey;
+  #isInDoubt = false;
+
+  constructor(client: pg.Client, isDistributed: boolean, { isBackfill, sealingKey }: LogWriterSettings) {
+    this.#client = client;
+    this.#isBackfill = isBackfill ?? false;
+    this.#sealingKey = sealingKey ?? (() => undefined);
+    this.#isDistributed = isDistributed;
+    if (isDistributed) client.on("notice", ({ message }) => this.#hear(message));
+  }
+
+  /**
+   * What was committed and prepared on every worker is on disk, but a worker that then went away shows it only when Citus
+   * has recovered: what this log writer would write there next would be seen before it. So the log writer ends with this flush.
+   */
+  #hear(message: string | undefined): void {
+    if (message?.startsWith("failed to commit transaction") === true) this.#isInDoubt = true;
+  }
+
+  async beginBirth(): Promise<void> {
+    await this.#client.query("begin");
+    await this.#client.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
+  }
+
+  async register(): Promise<LogWriterBirth | undefined> {
+    const values = [this.#isBackfill];
+    if (!this.#isDistributed)
+      return (await this.#client.query<LogWriterBirth>({ ...registerLogWriter, values })).rows[0];
+    const floor = await newestId(this.#client);
+    // Last: the clock that it answers is taken for that of the moment.
+    const { rows } = await this.#client.query<Omit<LogWriterBirth, "floor">>({
+      ...registerLogWriterDistributed,
+      values,
+    });
+    return rows[0] && { ...rows[0], floor };
+  }
+
+  commit(): Promise<unknown> {
+    return this.#client.query("commit");
+  }
+
+  makePartitions(atMs: number): Promise<void> {
+    return ensurePartitions(this.#client, atMs);
+  }
+
+  async append(
+    logWriterId: string,
+    stamped: readonly StampedAppend[],
+  ): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy?: number }> {
+    if (this.#isDistributed) {
+      const appended = await appendDistributed(this.#client, logWriterId, stamped, this.#sealingKey());
+      if (this.#isInDoubt) void this.#client.end();
+      return appended;
+    }
+    const values = flushParameters(logWriterId, stamped, this.#sealingKey());
+    return this.#client.query({ ...appendEntries, values });
+  }
+
+  async readPromise(): Promise<string | undefined> {
+    return (await this.#client.query<{ promised: string }>(readPromise)).rows[0]?.promised;
+  }
+
+  readHeldKeys(wanted: readonly object[]): Promise<{ readonly rows: HeldKey[] }> {
+    return this.#client.query({ ...readIdempotencyKeys, values: [JSON.stringify(wanted)] });
+  }
+
+  close(): Promise<void> {
+    return this.#client.end();
+  }
+}
+
+/** Sessions of log writers on PostgreSQL. */
+export function logWriterSessions(
+  clientConfig: pg.ClientConfig,
+  settings: LogWriterSettings = {},
+): OpenLogWriterSession {
+  return async (lost) => {
+    const client = new pg.Client({
+      ...clientConfig,
+      application_name: "bellhop accept",
+      query_timeout: FLUSH_TIMEOUT_MS,
+      statement_timeout: FLUSH_TIMEOUT_MS - 5_000,
+    });
+    client.on("error", lost);
+    client.on("end", () => lost(new Error("The log writer's connection ended.")));
+    if (settings.watch !== undefined) watchStatements(client, settings.watch);
+    await client.connect();
+    try {
+      await endWithClient(client);
+      return new PostgresLogWriterSession(client, await isDistributed(client), settings);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  };
+}

@@ -2,8 +2,8 @@ import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
-import type { FindPayloadKey } from "./open-layout.ts";
-import type { PayloadKey } from "./seal-body.ts";
+import type { PayloadKey } from "./stored-body.ts";
+import { type FindPayloadKey, findPayloadKeysBy } from "./stored-body.ts";
 
 const READ_CURRENT = namedStatement(
   "read-current-payload-key",
@@ -124,4 +124,52 @@ export async function readStoredPayloadKeys(on: Queryable): Promise<StoredPayloa
 /** Every data key there is, the newest first. */
 export async function listPayloadKeys(on: Queryable): Promise<PayloadKeySummary[]> {
   return (await on.query<PayloadKeySummary>(LIST)).rows;
+}
+
+/** A key that another node made is taken up so late; until then parts are sealed with the one before it. */
+const RENEW_MS = 5_000;
+
+/**
+ * The data key that this thread seals parts with, followed as it changes. Undefined while there is none: ENCRYPT_PAYLOADS is
+ * off, or a node is present that could not open it (keep-keys.ts makes the first one).
+ */
+export class PayloadSealing {
+  readonly #pool: pg.Pool;
+  readonly #sealer: KeySealer;
+  #key: PayloadKey | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(pool: pg.Pool, sealer: KeySealer) {
+    this.#pool = pool;
+    this.#sealer = sealer;
+  }
+
+  /** Reads the key that is current now, and follows it from then on. Throws where it does not open. */
+  static async follow(
+    pool: pg.Pool,
+    sealer: KeySealer,
+    failed: (error: unknown) => void,
+  ): Promise<PayloadSealing> {
+    const sealing = new PayloadSealing(pool, sealer);
+    await sealing.#renew();
+    sealing.#timer = setInterval(() => void sealing.#renew().catch(failed), RENEW_MS).unref();
+    return sealing;
+  }
+
+  get key(): PayloadKey | undefined {
+    return this.#key;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #renew(): Promise<void> {
+    this.#key = await readPayloadKey(this.#pool, this.#sealer);
+  }
+}
+
+/** Has the records of sealed parts open on this thread; until the answered function is called. */
+export function openSealedPayloads(pool: pg.Pool, sealer: KeySealer): () => void {
+  return findPayloadKeysBy(payloadKeyFinder(pool, sealer));
 }

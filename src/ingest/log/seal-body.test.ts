@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
-import { packBody, type RecordSlice } from "./body-layout.ts";
-import { findPayloadKeysBy, openLayout, sealAsBefore } from "./open-layout.ts";
-import { type PayloadKey, SealError, sealBody, sealedUnder } from "./seal-body.ts";
-import type { PartName, StoredBody } from "./stored-part.ts";
+import type { PartName, StoredBody } from "./part-name.ts";
+import {
+  findPayloadKeysBy,
+  openLayout,
+  type PayloadKey,
+  packBody,
+  type RecordSlice,
+  SealError,
+  sealAsBefore,
+  sealBody,
+  sealedUnder,
+} from "./stored-body.ts";
 
 /** Records of a size that is packed and of one that is stored as it came; every third index lies in another part. */
 function packed(count: number, bytes: number): { records: readonly string[]; packed: StoredBody } {

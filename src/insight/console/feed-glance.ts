@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { FeedGlance } from "../../console/answers.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { settingsOfClient } from "../../settings/property-settings.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { IntakeMinute, Rates } from "../../console/answers.ts";
-import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/request-id.ts";
+import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 

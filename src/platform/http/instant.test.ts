@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { microsecondsOf } from "../../ingest/log/request-id.ts";
+import { microsecondsOf } from "../../ingest/log/part-name.ts";
 import { after, lowestIdFrom, readInstant } from "./instant.ts";
 
 const DAY_US = 86_400_000_000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { BucketHints } from "../../service/bucket-hints.ts";
 import { Channel } from "./channel.ts";
 

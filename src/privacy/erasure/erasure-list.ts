@@ -3,8 +3,7 @@ import { open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/p
 import { dirname } from "node:path";
 import type pg from "pg";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
-import { KeyedHash } from "../../ingest/log/keyed-hash.ts";
-import { profileDigest } from "../../ingest/redact/redaction-list.ts";
+import { KeyedHash, profileDigest } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { readRecord } from "#contract/read-record.ts";
 import { identifyingTextsOf, profileIdsOf, profileNamesOf, redactRecord } from "#contract/redact-record.ts";
 import { resourceOf } from "#contract/resource.ts";
-import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
-import type { RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
+import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
+import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import {
   type LogWriterPositions,

@@ -3,7 +3,7 @@ import { ERASED, redactRecord } from "#contract/redact-record.ts";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "../../apply/state/record.ts";
 import { STATE_SCHEMA } from "../../apply/state/state-schema.ts";
-import type { RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
+import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { endLeases, type LogWriterPositions, rewritePart } from "../../retention/rewrite-log.ts";

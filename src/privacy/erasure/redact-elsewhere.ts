@@ -2,8 +2,8 @@ import type pg from "pg";
 import { ERASED } from "#contract/redact-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { type MemberRule, rewriteMembers } from "#contract/rewrite-members.ts";
-import { raisePrivacyVersion } from "../../ingest/redact/privacy-version.ts";
-import type { RecordIdentity } from "../../ingest/redact/redaction-list.ts";
+import type { RecordIdentity } from "../../ingest/redact.ts";
+import { raisePrivacyVersion } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 

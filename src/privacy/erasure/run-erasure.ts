@@ -4,8 +4,8 @@ import { identityOnly, PERSONAL_FIELDS, redactRecord } from "#contract/redact-re
 import { resourceOf } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
-import { type RecordIdentity, RedactionList } from "../../ingest/redact/redaction-list.ts";
+import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
+import { type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { ChangeCursors } from "./change-cursor.ts";
 
 const key = Buffer.alloc(32, 7);

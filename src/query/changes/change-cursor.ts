@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/bucket.ts";
+import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { query } from "../../platform/db/dialect.ts";
 import { apartFromReader } from "../../platform/db/pool.ts";
 import { namedStatement } from "../../platform/db/statement.ts";

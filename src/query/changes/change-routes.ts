@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { authorize, refuseForbidden, verifyBearer } from "../../identity/authorize.ts";
 import { hasScope, type Principal } from "../../identity/permissions.ts";
-import { ALL_BUCKETS } from "../../ingest/log/bucket.ts";
+import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";

@@ -1,6 +1,5 @@
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { ALL_BUCKETS, bucketOf } from "../../ingest/log/bucket.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
+import { ALL_BUCKETS, bucketOf, isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";

@@ -5,7 +5,7 @@ import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../.
 import { adminOf, type ConsoleParts } from "../../console/console-parts.ts";
 import { addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../../platform/http/position.ts";

@@ -4,7 +4,7 @@ import { letterOf, RESOURCES, type ResourceLetter } from "#contract/resource.ts"
 import type { JsonChange, Page, VersionItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addQuestion, pagingOf } from "../../console/console-routes.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/request-id.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { wholePage } from "../bounded-scan.ts";

@@ -4,7 +4,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import type { Page, Payload, RecordAnswer, RequestAnswer, RequestItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../../console/console-routes.ts";
-import { bucketOf } from "../../ingest/log/bucket.ts";
+import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { isUuid, type Position } from "../../platform/http/position.ts";

@@ -1,10 +1,78 @@
+import { hash } from "node:crypto";
+import { readRecord } from "#contract/read-record.ts";
 import { hashProfileNames, identityOnly, profileIdsOf, redactRecord } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { readStatement } from "../../platform/db/statement.ts";
-import type { Queryable } from "../../platform/db/transaction.ts";
-import { KeyedHash } from "../log/keyed-hash.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
 
-const readRedactionList = readStatement(new URL("../log/sql/read-redaction-list.sql", import.meta.url));
+/** SHA-256 works on blocks of so many bytes (FIPS 180-4). */
+const BLOCK_BYTES = 64;
+
+function padded(key: Buffer, pad: number): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES, pad);
+  for (const [at, byte] of key.entries()) block[at] = byte ^ pad;
+  return block;
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104) under one key of at most 64 bytes, for many short texts: node:crypto makes a key object for each, which costs
+ * 40 µs where this takes 3.
+ */
+export class KeyedHash {
+  readonly #inner: Buffer;
+  readonly #outer: Buffer;
+
+  /** `key`: hexadecimal digits. */
+  constructor(key: string) {
+    const bytes = Buffer.from(key, "hex");
+    if (bytes.length > BLOCK_BYTES) throw new RangeError("A key of a keyed hash has at most 64 bytes.");
+    this.#inner = padded(bytes, 0x36);
+    this.#outer = padded(bytes, 0x5c);
+  }
+
+  digest(text: string): Buffer {
+    const inner = hash("sha256", Buffer.concat([this.#inner, Buffer.from(text)]), "buffer");
+    return hash("sha256", Buffer.concat([this.#outer, inner]), "buffer");
+  }
+}
+
+const readVersion = namedStatement(
+  "read-privacy-version",
+  `select version::text as version from bellhop.privacy_version`,
+);
+/** A row if all that is redacted is still as of $1; nobody raises the number before the transaction ends. */
+const holdVersion = namedStatement(
+  "hold-privacy-version",
+  `select from bellhop.privacy_version where version = $1::bigint for share`,
+);
+const raiseVersion = namedStatement(
+  "raise-privacy-version",
+  `update bellhop.privacy_version set version = version + 1`,
+);
+
+/**
+ * The number of all that is to be redacted, which an erasure raises twice: when its subjects are listed, and when they are taken
+ * out of the log and of records, before it looks at what was made of those. Who reads records in one transaction and writes in
+ * another what they say reads this first, and writes only while it holds.
+ */
+export async function readPrivacyVersion(on: Queryable): Promise<string> {
+  const [row] = (await on.query<{ version: string }>(readVersion)).rows;
+  if (row === undefined) throw new Error("bellhop.privacy_version has no row: the migrations did not run.");
+  return row.version;
+}
+
+/** Whether it still is `version`; then it stays so until the caller's transaction ends. */
+export async function holdPrivacyVersion(on: Queryable, version: string): Promise<boolean> {
+  return (await on.query({ ...holdVersion, values: [version] })).rowCount === 1;
+}
+
+/** Waits for whoever holds it. What was read before is not written from here on. */
+export async function raisePrivacyVersion(on: Queryable): Promise<void> {
+  await on.query(raiseVersion);
+}
+
+const readRedactionList = readStatement(new URL("./log/sql/read-redaction-list.sql", import.meta.url));
 
 /** What a hashed name begins with, and how many characters of the hash stand in the record: 128 bits. */
 const HASHED = "hash:";
@@ -169,4 +237,119 @@ export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
   const [row] = rows;
   if (row === undefined) throw new Error("The erasure list could not be read.");
   return new RedactionList(row);
+}
+
+/**
+ * From here on the list is looked at again behind the back of whoever asks for it. A batch that was judged by an older one is
+ * redacted by the applier, which knows every subject whose records have been redacted.
+ */
+const RENEW_AFTER_MS = 500;
+
+/** A thread's copy of what is redacted on arrival: about half a second old under steady traffic, asked for only while it is used. */
+export class RedactionListWatch {
+  readonly #pool: Queryable;
+  readonly #failed: (error: unknown) => void;
+  #list: RedactionList | undefined;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #looking: Promise<RedactionList> | undefined;
+
+  constructor(pool: Queryable, failed: (error: unknown) => void) {
+    this.#pool = pool;
+    this.#failed = failed;
+  }
+
+  /** The list; a promise only where there is none yet, which rejects when the database cannot be asked. */
+  current(): RedactionList | Promise<RedactionList> {
+    if (this.#list === undefined) return this.#look();
+    if (performance.now() - this.#lookedAtMs >= RENEW_AFTER_MS) this.#look().catch(this.#failed);
+    return this.#list;
+  }
+
+  #look(): Promise<RedactionList> {
+    this.#looking ??= this.#read().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #read(): Promise<RedactionList> {
+    this.#lookedAtMs = performance.now();
+    const known = this.#list;
+    if (known !== undefined && (await readPrivacyVersion(this.#pool)) === known.version) return known;
+    this.#list = await loadRedactionList(this.#pool);
+    return this.#list;
+  }
+}
+
+/** Bytes redacted between two turns of the event loop: about a millisecond's work. */
+const REDACTED_BYTES_A_TURN = 65_536;
+
+/** A batch whose records were checked: those to accept, those rejected (none unless lenient), and the bytes they lie in. */
+export type CheckedBatch = Pick<Submission, "body" | "records" | "rejected">;
+
+/** Whether any of a batch's records may have to be redacted: one look-up for each property in a row. */
+function isConcerned({ records, rejected }: CheckedBatch, redactions: RedactionList): boolean {
+  if (redactions.isEmpty) return false;
+  if (rejected.length > 0) return true;
+  let last: SubmittedRecord | undefined;
+  for (const record of records) {
+    const { clientCode, propertyCode } = record;
+    if (last?.clientCode === clientCode && last.propertyCode === propertyCode) continue;
+    if (redactions.concerns(clientCode, propertyCode)) return true;
+    last = record;
+  }
+  return false;
+}
+
+/** A record as it is to be kept. */
+function keptOf(
+  resource: Resource,
+  bytes: Buffer,
+  record: SubmittedRecord | RejectedRecord,
+  redactions: RedactionList,
+): Buffer {
+  if ("violations" in record) return redactions.redactedRejected(resource, bytes) ?? bytes;
+  const { clientCode, propertyCode } = record;
+  if (!redactions.concerns(clientCode, propertyCode)) return bytes;
+  const { key } = readRecord(resource, bytes);
+  return redactions.redacted({ resource, clientCode, propertyCode, key }, bytes) ?? bytes;
+}
+
+/**
+ * Takes out of a batch, before it is kept, what the erasure list names and what client codes are set not to keep
+ * (docs/privacy.md). The batch itself, where that is nothing, as nearly always; else a copy, for which a promise.
+ */
+export function redactBatch(
+  resource: Resource,
+  batch: CheckedBatch,
+  redactions: RedactionList,
+): CheckedBatch | Promise<CheckedBatch> {
+  return isConcerned(batch, redactions) ? redactInTurns(resource, batch, redactions) : batch;
+}
+
+async function redactInTurns(
+  resource: Resource,
+  { body, records, rejected }: CheckedBatch,
+  redactions: RedactionList,
+): Promise<CheckedBatch> {
+  const pieces: Buffer[] = [];
+  let end = 0;
+  let turnAt = REDACTED_BYTES_A_TURN;
+  const placed = async <Kept extends SubmittedRecord | RejectedRecord>(
+    all: readonly Kept[],
+  ): Promise<Kept[]> => {
+    const moved: Kept[] = [];
+    for (const record of all) {
+      const kept = keptOf(resource, body.subarray(record.start, record.end), record, redactions);
+      pieces.push(kept);
+      moved.push({ ...record, start: end, end: end + kept.length });
+      end += kept.length;
+      if (end < turnAt) continue;
+      turnAt = end + REDACTED_BYTES_A_TURN;
+      await new Promise((resume) => setImmediate(resume));
+    }
+    return moved;
+  };
+  const kept = { records: await placed(records), rejected: await placed(rejected) };
+  return { ...kept, body: Buffer.concat(pieces) };
 }
