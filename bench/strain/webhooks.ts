@@ -127,7 +127,6 @@ try {
     clientId: null,
     who: "cli:bench",
     sealer: createSealer(undefined),
-    audit: async () => undefined,
   };
   const well: string[] = [];
   while (well.length < ENDPOINTS - 1) well.push(await newEndpoint(admin, receiver.url));

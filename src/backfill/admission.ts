@@ -4,42 +4,33 @@ import { readStatement } from "../platform/db/statement.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { type Backfill, findBackfill } from "./backfill.ts";
 
-const readWaiting = readStatement(new URL("./sql/read-waiting.sql", import.meta.url));
+const READ_WAITING = readStatement(new URL("./sql/read-waiting.sql", import.meta.url));
 
-/** So long an open backfill is known without being asked for: what is sent to one that was closed is refused that much later. */
+/** How long an open backfill is cached: a batch for one that was closed is refused that much later. */
 const KNOWN_MS = 1_000;
 const KNOWN_MAX = 1_000;
 /**
- * So many records of a backfill may wait to be applied, and so many of its batches, before the next is put off. With a
- * `Retry-After` of a second that is some 500 to 1,500 records a second: about a tenth of what one applier can, by
- * docs/measurements.md. With 2,000 that wait, others felt it (docs/decisions/0023).
+ * Records and batches of a backfill that may wait to be applied. With a `Retry-After` of a second that is 500 to 1,500 records a
+ * second, about a tenth of one applier's rate; 2,000 slowed other clients down (docs/decisions/0023).
  */
 const WAITING_RECORDS_MAX = 500;
 const WAITING_BATCHES_MAX = 16;
-/** Batches of one backfill that one thread takes at a time: what they hold is not known before they are read. */
+/** Batches of one backfill that one thread takes at a time: their size is not known before they are read. */
 const IN_FLIGHT_MAX = 2;
 const RETRY_AFTER_SECONDS = 1;
 
-interface Known {
-  readonly backfill: Backfill;
-  readonly until: number;
-}
-
-/** What a batch of a backfill was let in for; `done` once it is answered. */
+/** An admitted batch; `done` once it is answered. */
 export interface Admitted {
   readonly clientCode: string;
   readonly propertyCode: string;
   done(): void;
 }
 
-/**
- * Lets batches of backfills in, before their body is read: those of an open one of that client, and no more at a time than
- * leaves the others their way. One for each thread.
- */
+/** Admits batches of backfills before their body is read: of an open one of that client, and few enough at a time. One for each thread. */
 export class BackfillAdmission {
   readonly #pool: pg.Pool;
   readonly #now: () => number;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, { readonly backfill: Backfill; readonly until: number }>();
   readonly #inFlight = new Map<string, number>();
 
   constructor(pool: pg.Pool, now: () => number = () => performance.now()) {
@@ -86,19 +77,20 @@ export class BackfillAdmission {
     const known = this.#known.get(backfillId);
     if (known !== undefined && known.backfill.clientId === clientId && this.#now() < known.until)
       return known.backfill;
-    const backfill = await findBackfill(this.#pool, backfillId, clientId);
-    if (backfill === undefined) throw new ServiceError("bellhop.backfill.UnknownBackfill");
+    const found = await findBackfill(this.#pool, backfillId, clientId);
+    if (found === undefined) throw new ServiceError("bellhop.backfill.UnknownBackfill");
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    // Neither its statement nor who signed it is needed here.
-    const light = { ...backfill, statement: null, signatures: [] };
-    this.#known.set(backfillId, { backfill: light, until: this.#now() + KNOWN_MS });
-    return light;
+    // Its statement, which may be long, is not needed here.
+    const backfill = { ...found, statement: null, signatures: [] };
+    this.#known.set(backfillId, { backfill, until: this.#now() + KNOWN_MS });
+    return backfill;
   }
 
   async #isAhead(backfillId: string, bucket: number): Promise<boolean> {
+    const values = [bucket, backfillId, WAITING_BATCHES_MAX];
     const { rows } = await this.#pool.query<{ batches: number; records: number }>({
-      ...readWaiting,
-      values: [bucket, backfillId, WAITING_BATCHES_MAX],
+      ...READ_WAITING,
+      values,
     });
     const { batches = 0, records = 0 } = rows[0] ?? {};
     return batches >= WAITING_BATCHES_MAX || records >= WAITING_RECORDS_MAX;

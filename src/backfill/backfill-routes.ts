@@ -5,9 +5,13 @@ import { authorize, refuseForbidden } from "../identity/authorize.ts";
 import { hasScope, type Principal, writeScopeOf } from "../identity/permissions.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
+import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
+import { type Operation, type Parameter, type PathItem, schemaOf } from "../platform/http/openapi/model.ts";
+import { pathParameter } from "../platform/http/openapi/schema.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
-import { PAGE_PARAMETERS } from "../query/openapi/read-parameters.ts";
-import { PageCursors } from "../query/page-cursors.ts";
+import { PAGE_PARAMETERS, query } from "../query/openapi/read-parameters.ts";
+import { readPaging } from "../query/page-cursors.ts";
 import { mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
 import {
@@ -21,180 +25,295 @@ import {
 } from "./backfill.ts";
 import { abandonBackfill, BackfillRefusal, closeBackfill } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
-import { BACKFILL_LIST_PARAMETERS } from "./openapi.ts";
+import { BACKFILL_EXAMPLES } from "./openapi.ts";
 import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 
 const BASE = "/api/public/v1/backfills";
+/** Any one of these scopes allows a change; opening a backfill needs those of all its resources. */
 const WRITE_SCOPES = RESOURCES.map(writeScopeOf);
-/** As a batch counts as a request for each 100 of its records, so does a question that has to read them again. */
+const READ_SCOPES = ["read", ...WRITE_SCOPES] as const;
+/** A query that has to read records again costs one request for each 100, as a batch does. */
 const RECORDS_PER_REQUEST = 100;
 
-function principalOf(request: FastifyRequest): Principal {
-  return request.principal as Principal;
+/** One request about backfills. */
+interface Asked {
+  readonly context: HttpContext;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly principal: Principal;
+  readonly clientId: string;
+  readonly backfillId: string;
+  /** Throws ServiceError for a query that the route does not take. */
+  parameters(): DefinedParameters;
 }
 
-function idOf(request: FastifyRequest): string {
-  return (request.params as { backfillId: string }).backfillId;
-}
+const find = ({ context, backfillId, clientId }: Asked) =>
+  requireBackfill(context.pool, backfillId, clientId);
 
-function sendJson(reply: FastifyReply, text: string): FastifyReply {
-  return reply.header("cache-control", "no-store").type("application/json; charset=utf-8").send(text);
-}
-
-/** Counts a question as the requests that it comes to, beyond the one that it is. */
-function charge({ rateLimiter, nodes }: HttpContext, principal: Principal, recordsRead: number): void {
+/** Charges a query for the records that it has read, beyond the request that it is. */
+function charge({ context: { rateLimiter, nodes }, principal }: Asked, recordsRead: number): void {
   const more = Math.floor(recordsRead / RECORDS_PER_REQUEST);
   const { clientId, requestRate, requestBurst } = principal;
   if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
 }
 
-async function sendBackfill(
-  context: HttpContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  backfill: Backfill,
-): Promise<FastifyReply> {
-  const progress = await progressOf(context.pool, backfill);
-  charge(context, principalOf(request), progress.recordsRead);
-  return sendJson(reply, JSON.stringify(backfillAnswer(progress)));
+async function describe(asked: Asked, backfill: Backfill) {
+  const progress = await progressOf(asked.context.pool, backfill);
+  charge(asked, progress.recordsRead);
+  return backfillAnswer(progress);
 }
 
-async function open(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const principal = principalOf(request);
+async function open(asked: Asked) {
+  const { context, request, reply, principal, clientId } = asked;
   const manifest = readManifest(await receiveFormBytes(context, request));
   const mayWrite = manifest.resources.every(({ resource }) => hasScope(principal, writeScopeOf(resource)));
   if (!mayWrite || !(await mayRead(context, principal, manifest)))
     return refuseForbidden(reply, "insufficient_scope");
-  const { pool } = context;
-  const backfill = await openBackfill(pool, principal.clientId, manifest);
+  const backfill = await openBackfill(context.pool, clientId, manifest);
   const { backfillId } = backfill;
-  await recordAudit(pool, {
-    who: `client:${principal.clientId}`,
-    what: "open-backfill",
-    clientId: principal.clientId,
-    detail: { backfillId, clientCode: manifest.clientCode, propertyCode: manifest.propertyCode },
-  });
+  const { clientCode, propertyCode } = manifest;
+  const detail = { backfillId, clientCode, propertyCode };
+  await recordAudit(context.pool, { who: `client:${clientId}`, what: "open-backfill", clientId, detail });
   reply.code(201).header("location", `${BASE}/${backfillId}`);
-  return sendBackfill(context, request, reply, backfill);
+  return describe(asked, backfill);
 }
 
-/** Of `{"acceptGaps":true}`; false where there is no body. */
-async function acceptsGaps(context: HttpContext, request: FastifyRequest): Promise<boolean> {
+async function close(asked: Asked) {
+  const { context, request } = asked;
   const { acceptGaps = false } = await receiveForm(context, request, ["acceptGaps"]);
-  if (typeof acceptGaps === "boolean") return acceptGaps;
-  throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
+  if (typeof acceptGaps !== "boolean")
+    throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
+  return describe(asked, await closeBackfill(context.pool, await find(asked), acceptGaps));
 }
 
-async function close(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const { pool } = context;
-  const { clientId } = principalOf(request);
-  const acceptGaps = await acceptsGaps(context, request);
-  const backfill = await requireBackfill(pool, idOf(request), clientId);
-  const closed = await closeBackfill(pool, backfill, acceptGaps, (connection, what, detail) =>
-    recordAudit(connection, { who: `client:${clientId}`, what, clientId, detail }),
-  );
-  return sendBackfill(context, request, reply, closed);
-}
-
-/** Of `{"why":"…"}`; null where there is no body. */
-async function readWhy(context: HttpContext, request: FastifyRequest): Promise<string | null> {
+/** The reason in `{"why":"…"}`; null where there is no body. */
+async function readWhy({ context, request }: Asked): Promise<string | null> {
   const { why = null } = await receiveForm(context, request, ["why"]);
   if (why === null) return null;
   const isText = typeof why === "string" && [...why].length <= WHY_CHARACTERS_MAX;
   if (isText && why.isWellFormed() && !why.includes("\0")) return why;
-  throw new ServiceError("bellhop.http.BadRequest", {
-    message: `why is a text of at most ${WHY_CHARACTERS_MAX} characters.`,
+  const message = `why is a text of at most ${WHY_CHARACTERS_MAX} characters.`;
+  throw new ServiceError("bellhop.http.BadRequest", { message });
+}
+
+/** Abandoning an abandoned backfill answers it as it is. */
+async function abandon(asked: Asked) {
+  const why = await readWhy(asked);
+  const backfill = await find(asked);
+  if (backfill.state === "abandoned") return describe(asked, backfill);
+  const { pool } = asked.context;
+  const abandoned = await abandonBackfill(pool, backfill, why, `client:${asked.clientId}`).catch((cause) => {
+    if (!(cause instanceof BackfillRefusal)) throw cause;
+    throw new ServiceError("bellhop.backfill.NotOpen", { message: cause.message, cause });
+  });
+  return describe(asked, abandoned);
+}
+
+async function list(asked: Asked) {
+  const { context, clientId } = asked;
+  const parameters = asked.parameters();
+  const state = (parameters.textOf("state") as Backfill["state"] | undefined) ?? null;
+  const question = { clientId, path: "backfills", filters: parameters.filters };
+  const { start, limit, cursorOf } = readPaging(context, question, parameters.page, BACKFILL_POSITION);
+  const { items, next } = await listBackfills(context.pool, { clientId, state }, start, limit);
+  return { items: items.map(backfillItem), nextCursor: cursorOf(next) };
+}
+
+async function gaps(asked: Asked) {
+  const { context, clientId, backfillId } = asked;
+  const parameters = asked.parameters();
+  const question = { clientId, path: `backfills/${backfillId}/gaps`, filters: parameters.filters };
+  const { start, limit, cursorOf } = readPaging(context, question, parameters.page, GAP_POSITION);
+  return onBackfill(context.pool, await find(asked), async ({ client, asked: of, tally }) => {
+    const { items, next } = await readGaps(client, of, tally, start, limit);
+    charge(asked, tally.recordsRead);
+    return { items, nextCursor: cursorOf(next) };
   });
 }
 
-/** Abandoning one that is abandoned answers it as it is, as closing does. */
-async function abandon(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const { pool } = context;
-  const { clientId } = principalOf(request);
-  const why = await readWhy(context, request);
-  const backfill = await requireBackfill(pool, idOf(request), clientId);
-  if (backfill.state === "abandoned") return sendBackfill(context, request, reply, backfill);
-  const who = `client:${clientId}`;
-  try {
-    const abandoned = await abandonBackfill(pool, backfill, why, who, (connection, what, detail) =>
-      recordAudit(connection, { who, what, clientId, detail }),
-    );
-    return await sendBackfill(context, request, reply, abandoned);
-  } catch (cause) {
-    if (!(cause instanceof BackfillRefusal)) throw cause;
-    throw new ServiceError("bellhop.backfill.NotOpen", { message: cause.message, cause });
+/** The statement's text, byte for byte. */
+async function statement(asked: Asked): Promise<string> {
+  const { statement: text } = await find(asked);
+  if (text !== null) return text;
+  const message = "This backfill has no statement: it is not closed.";
+  throw new ServiceError("bellhop.backfill.NotFound", { message });
+}
+
+/** A route and its operation in the OpenAPI document. `work` answers the reply it has sent, JSON as text, or an object. */
+interface Route extends Pick<Operation, "operationId" | "summary" | "description" | "requestBody"> {
+  readonly method: "get" | "post";
+  readonly path: string;
+  /** Parameters of the query; a GET without them takes none. */
+  readonly parameters?: readonly Parameter[];
+  readonly answers: Parameters<typeof tokenOperation>[2];
+  work(asked: Asked): Promise<object | string>;
+}
+
+const answerOf = (description: string, schema: string, example: unknown) =>
+  jsonAnswer(description, schema, { answer: example });
+
+function bodyOf(description: string, schema: string, form: unknown, required = false) {
+  return { description, required, content: jsonContent(schema, { form }) };
+}
+
+const NOT_READ = { 413: "PayloadTooLarge", 415: "UnsupportedMediaType" } as const;
+const NOT_FOUND = { 400: "InvalidParameter", 404: "BackfillNotFound" } as const;
+const STATES = ["open", "closed", "abandoned"];
+const ID = pathParameter("backfillId", "The UUID of the backfill.", schemaOf("BackfillId"));
+
+const ROUTES: readonly Route[] = [
+  {
+    method: "get",
+    path: "",
+    operationId: "listBackfills",
+    summary: "List your backfills",
+    description: "Every backfill of this client, newest first.",
+    parameters: [
+      query("state", "Only backfills in this state.", { type: "string", enum: STATES, examples: ["open"] }),
+      ...PAGE_PARAMETERS,
+    ],
+    answers: {
+      200: answerOf("A page of backfills.", "BackfillPage", BACKFILL_EXAMPLES.page),
+      400: "InvalidParameter",
+    },
+    work: list,
+  },
+  {
+    method: "post",
+    path: "",
+    operationId: "openBackfill",
+    summary: "Open a backfill",
+    description:
+      "Says what is coming of one property: each resource with its range of dates and, if it is known, how many different records. Send its batches with the header `Backfill-Id`. The client needs the write scope of every resource that is named.",
+    requestBody: bodyOf("What is coming.", "BackfillManifest", BACKFILL_EXAMPLES.manifest, true),
+    answers: {
+      201: {
+        ...answerOf("The backfill is open.", "Backfill", BACKFILL_EXAMPLES.open),
+        headers: ratedHeadersOf("Cache-Control", "Location"),
+      },
+      400: "InvalidManifest",
+      ...NOT_READ,
+      429: "TooManyBackfills",
+    },
+    work: open,
+  },
+  {
+    method: "get",
+    path: "/{backfillId}",
+    operationId: "getBackfill",
+    summary: "See how far a backfill has come",
+    description:
+      "Worked out now from what there is: batches, outcomes, different records, dates that are covered, and what waits.",
+    answers: { 200: answerOf("The backfill.", "Backfill", BACKFILL_EXAMPLES.open), ...NOT_FOUND },
+    work: async (asked) => describe(asked, await find(asked)),
+  },
+  {
+    method: "get",
+    path: "/{backfillId}/gaps",
+    operationId: "listBackfillGaps",
+    summary: "List what is missing",
+    description:
+      "By resource: first what is short of the manifest, then dates without inventory, then records that were rejected, are held, or were discarded.",
+    parameters: PAGE_PARAMETERS,
+    answers: { 200: answerOf("A page of gaps.", "BackfillGapPage", BACKFILL_EXAMPLES.gaps), ...NOT_FOUND },
+    work: gaps,
+  },
+  {
+    method: "get",
+    path: "/{backfillId}/statement",
+    operationId: "getBackfillStatement",
+    summary: "Read the closing statement",
+    description: "The very bytes that were hashed and signed.",
+    answers: {
+      200: answerOf("The statement.", "BackfillStatement", BACKFILL_EXAMPLES.statement),
+      ...NOT_FOUND,
+    },
+    work: statement,
+  },
+  {
+    method: "post",
+    path: "/{backfillId}/close",
+    operationId: "closeBackfill",
+    summary: "Close a backfill",
+    description:
+      "Writes the closing statement of what has come, hashed and signed by this client; the operator signs it afterwards. A 409 says what is not applied yet (try again after `Retry-After`) or what is missing. Closing one that is closed answers it as it is.",
+    requestBody: bodyOf("How; nothing at all is fine.", "BackfillClosing", { acceptGaps: true }),
+    answers: {
+      200: answerOf("The backfill is closed.", "Backfill", BACKFILL_EXAMPLES.closed),
+      409: "BackfillNotClosed",
+      ...NOT_FOUND,
+      ...NOT_READ,
+    },
+    work: close,
+  },
+  {
+    method: "post",
+    path: "/{backfillId}/abandon",
+    operationId: "abandonBackfill",
+    summary: "Abandon a backfill",
+    description:
+      "Ends an open backfill without a statement. What it brought stays, and what of it is accepted and not applied yet is applied. Abandoning one that is abandoned answers it as it is.",
+    requestBody: bodyOf("Why; nothing at all is fine.", "BackfillAbandoning", {
+      why: "opened for the wrong property",
+    }),
+    answers: {
+      200: answerOf("The backfill is abandoned.", "Backfill", BACKFILL_EXAMPLES.abandoned),
+      409: "BackfillNotAbandoned",
+      ...NOT_FOUND,
+      ...NOT_READ,
+    },
+    work: abandon,
+  },
+];
+
+/** The operations of backfills, for the OpenAPI document. */
+export function backfillOperations(): Record<string, PathItem> {
+  const paths: Record<string, PathItem> = {};
+  for (const { method, path, parameters = [], answers, work: _, requestBody, ...words } of ROUTES) {
+    const all = path === "" ? parameters : [ID, ...parameters];
+    const operation = tokenOperation("Backfills", method === "get" ? READ_SCOPES : WRITE_SCOPES, answers, {
+      ...words,
+      ...(all.length > 0 && { parameters: all }),
+      ...(requestBody && { requestBody }),
+    });
+    paths[BASE + path] = { ...paths[BASE + path], [method]: operation };
+  }
+  return paths;
+}
+
+function register(app: FastifyInstance, context: HttpContext, method: Route["method"]): void {
+  const onRequest = authorize(context, method === "get" ? READ_SCOPES : WRITE_SCOPES);
+  for (const route of ROUTES.filter((one) => one.method === method)) {
+    const url = BASE + route.path.replace("{backfillId}", ":backfillId");
+    app[method](url, { onRequest }, async (request, reply) => {
+      const principal = request.principal as Principal;
+      const { backfillId = "" } = request.params as { backfillId?: string };
+      const { clientId } = principal;
+      const id = backfillId.toLowerCase();
+      const parameters = () => new DefinedParameters(request, route.parameters ?? []);
+      if (method === "get") parameters();
+      const told = await route.work({
+        context,
+        request,
+        reply,
+        principal,
+        clientId,
+        backfillId: id,
+        parameters,
+      });
+      if (told === reply) return reply;
+      reply.header("cache-control", "no-store").type("application/json; charset=utf-8");
+      return reply.send(typeof told === "string" ? told : JSON.stringify(told));
+    });
   }
 }
 
-async function list(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const { clientId } = principalOf(request);
-  const parameters = new DefinedParameters(request, BACKFILL_LIST_PARAMETERS);
-  const state = (parameters.textOf("state") as Backfill["state"] | undefined) ?? null;
-  const cursors = new PageCursors(context, { clientId, path: "backfills", filters: parameters.filters });
-  const start = cursors.read(parameters.textOf("cursor"), BACKFILL_POSITION);
-  const limit = parameters.givenNumber("limit");
-  const page = await listBackfills(context.pool, { clientId, state }, start, limit);
-  const nextCursor = cursors.write(page.next);
-  return sendJson(reply, JSON.stringify({ items: page.items.map(backfillItem), nextCursor }));
-}
-
-async function gaps(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const principal = principalOf(request);
-  const { clientId } = principal;
-  const backfillId = idOf(request).toLowerCase();
-  const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
-  const path = `backfills/${backfillId}/gaps`;
-  const cursors = new PageCursors(context, { clientId, path, filters: parameters.filters });
-  const start = cursors.read(parameters.textOf("cursor"), GAP_POSITION);
-  const limit = parameters.givenNumber("limit");
-  const backfill = await requireBackfill(context.pool, backfillId, clientId);
-  const { page, recordsRead } = await onBackfill(
-    context.pool,
-    backfill,
-    async ({ client, asked, tally }) => ({
-      page: await readGaps(client, asked, tally, start, limit),
-      recordsRead: tally.recordsRead,
-    }),
-  );
-  charge(context, principal, recordsRead);
-  const nextCursor = cursors.write(page.next);
-  return sendJson(reply, JSON.stringify({ items: page.items, nextCursor }));
-}
-
-/** Of an address that takes no parameters. */
-function refuseParameters(request: FastifyRequest): DefinedParameters {
-  return new DefinedParameters(request, []);
-}
-
-async function show(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  refuseParameters(request);
-  const backfill = await requireBackfill(context.pool, idOf(request), principalOf(request).clientId);
-  return sendBackfill(context, request, reply, backfill);
-}
-
-async function statement(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  refuseParameters(request);
-  const backfill = await requireBackfill(context.pool, idOf(request), principalOf(request).clientId);
-  if (backfill.statement === null)
-    throw new ServiceError("bellhop.backfill.NotFound", {
-      message: "This backfill has no statement: it is not closed.",
-    });
-  return sendJson(reply, backfill.statement);
-}
-
-/** Opening, closing and abandoning a backfill, for a client that may send one of its resources. */
+/** Opening, closing and abandoning a backfill, for a client with a write scope. */
 export function registerBackfillChanges(app: FastifyInstance, context: HttpContext): void {
-  const options = { onRequest: authorize(context, WRITE_SCOPES) };
-  app.post(BASE, options, (request, reply) => open(context, request, reply));
-  app.post(`${BASE}/:backfillId/close`, options, (request, reply) => close(context, request, reply));
-  app.post(`${BASE}/:backfillId/abandon`, options, (request, reply) => abandon(context, request, reply));
+  register(app, context, "post");
 }
 
-/** What there is to know of a client's backfills, for whoever may read or send. */
+/** Reading a client's backfills, for a client that may read or write. */
 export function registerBackfillReads(app: FastifyInstance, context: HttpContext): void {
-  const options = { onRequest: authorize(context, ["read", ...WRITE_SCOPES]) };
-  app.get(BASE, options, (request, reply) => list(context, request, reply));
-  app.get(`${BASE}/:backfillId`, options, (request, reply) => show(context, request, reply));
-  app.get(`${BASE}/:backfillId/gaps`, options, (request, reply) => gaps(context, request, reply));
-  app.get(`${BASE}/:backfillId/statement`, options, (request, reply) => statement(context, request, reply));
+  register(app, context, "get");
 }

@@ -2,12 +2,13 @@ import type pg from "pg";
 import { choice, count, type Noun, required, text, verb, withDefault } from "../cli/command.ts";
 import { type Field, fields, moment, table } from "../cli/output.ts";
 import type { Session } from "../cli/session.ts";
-import { recordAudit } from "../identity/audit.ts";
+import type { BackfillGap } from "../console/answers.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import type { Position } from "../platform/http/position.ts";
 import { type Backfill, listBackfills, requireBackfill } from "./backfill.ts";
-import { type Audit, abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
-import { type Gap, readGaps } from "./gaps.ts";
+import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
+import { readGaps } from "./gaps.ts";
 import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
 
 const GAPS_AT_ONCE = 500;
@@ -18,28 +19,19 @@ interface Opened {
   readonly pool: pg.Pool;
   readonly who: string;
   readonly backfill: Backfill;
-  readonly audit: Audit;
 }
 
-/** Opens the database and finds the backfill; what the service would refuse is a failure of the command. */
-async function withBackfill<Result>(
-  session: Session,
-  id: string,
-  work: (opened: Opened) => Promise<Result>,
-): Promise<Result> {
+/** Opens the database and finds the backfill; a ServiceError is a failure of the command. */
+async function withBackfill<Result>(session: Session, id: string, work: (opened: Opened) => Promise<Result>) {
   try {
-    return await session.database(async ({ pool, who }) => {
-      const backfill = await requireBackfill(pool, id, null);
-      const { clientId } = backfill;
-      const audit: Audit = (on, what, detail) => recordAudit(on, { who, what, clientId, detail });
-      return work({ pool, who, backfill, audit });
-    });
+    return await session.database(async ({ pool, who }) =>
+      work({ pool, who, backfill: await requireBackfill(pool, id, null) }),
+    );
   } catch (cause) {
     if (!(cause instanceof ServiceError)) throw cause;
     const isUnknown = cause.code === "bellhop.backfill.NotFound";
-    throw new OperatorError(isUnknown ? `No backfill has the id ${JSON.stringify(id)}.` : cause.message, {
-      cause,
-    });
+    const message = isUnknown ? `No backfill has the id ${JSON.stringify(id)}.` : cause.message;
+    throw new OperatorError(message, { cause });
   }
 }
 
@@ -56,57 +48,42 @@ const list = verb({
     session.database(async ({ pool }) => {
       const filter = { clientId: client ?? null, state: state ?? null };
       const { items, next } = await listBackfills(pool, filter, null, limit);
-      const rows = items.map(
-        ({ backfillId, state: now, manifest, clientId, openedAt, endedAt, signatures }) => [
-          backfillId,
-          now,
-          `${manifest.clientCode}/${manifest.propertyCode}`,
-          clientId,
-          moment(openedAt),
-          moment(endedAt),
-          signatures.map(({ side }) => side).join("+") || "-",
-        ],
-      );
+      const rows = items.map((one) => [
+        one.backfillId,
+        one.state,
+        `${one.manifest.clientCode}/${one.manifest.propertyCode}`,
+        one.clientId,
+        moment(one.openedAt),
+        moment(one.endedAt),
+        one.signatures.map(({ side }) => side).join("+") || "-",
+      ]);
       const heads = ["BACKFILL", "STATE", "PROPERTY", "CLIENT", "OPENED", "ENDED", "SIGNED"];
       const rest = next === null ? [] : [`There are more than ${limit}: raise --limit.`];
-      output.result({ items: items.map(({ statement: _, ...own }) => own) }, [
-        ...table(heads, rows, "No backfills."),
-        ...rest,
-      ]);
+      const lines = [...table(heads, rows, "No backfills."), ...rest];
+      output.result({ items: items.map(({ statement: _, ...own }) => own) }, lines);
     }),
 });
 
-const HEADINGS = [
-  "RESOURCE",
-  "DATES",
-  "EXPECTED",
-  "DISTINCT",
-  "COVERED",
-  "BATCHES",
-  "RECORDS",
-  "APPLIED",
-  "UNCHANGED",
-  "STALE",
-  "DUPLICATE",
-  "QUARANTINED",
-  "DISCARDED",
-  "REJECTED",
-  "PENDING",
-];
+/** The columns of counts, by their names. */
+const COUNTED = [
+  "records",
+  "applied",
+  "unchanged",
+  "stale",
+  "duplicate",
+  "quarantined",
+  "discarded",
+  "rejected",
+  "pending",
+] as const;
+const HEADINGS = ["RESOURCE", "DATES", "EXPECTED", "DISTINCT", "COVERED", "BATCHES"];
 
 function resourceRow(of: ResourceProgress): string[] {
-  const { counts, datesNamed, datesCovered, expectedRecords } = of;
-  return [
-    of.resource,
-    `${of.from} to ${of.to}`,
-    String(expectedRecords ?? "-"),
-    String(of.distinctRecords),
-    datesNamed === null ? "-" : `${datesCovered} of ${datesNamed}`,
-    ...[of.batches, counts.records, counts.applied, counts.unchanged, counts.stale, counts.duplicate].map(
-      String,
-    ),
-    ...[counts.quarantined, counts.discarded, counts.rejected, counts.pending].map(String),
-  ];
+  const { resource, from, to, datesNamed, datesCovered, expectedRecords, distinctRecords, batches } = of;
+  const covered = datesNamed === null ? "-" : `${datesCovered} of ${datesNamed}`;
+  const counts = COUNTED.map((name) => of.counts[name]);
+  const expected = expectedRecords ?? "-";
+  return [resource, `${from} to ${to}`, expected, distinctRecords, covered, batches, ...counts].map(String);
 }
 
 function progressLines(progress: Progress, reproduced: boolean | null): string[] {
@@ -134,7 +111,7 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
       ),
     ]),
     "",
-    ...table(HEADINGS, resources.map(resourceRow)),
+    ...table([...HEADINGS, ...COUNTED.map((name) => name.toUpperCase())], resources.map(resourceRow)),
   ];
 }
 
@@ -156,7 +133,7 @@ const show = verb({
     }),
 });
 
-function gapRow(gap: Gap): string[] {
+function gapRow(gap: BackfillGap): string[] {
   if (gap.kind === "records-short")
     return [gap.resource, "short", `${gap.missing} of ${gap.expected} expected records are missing`, "", ""];
   if (gap.kind === "date-missing") return [gap.resource, "date", gap.date, "", ""];
@@ -172,20 +149,13 @@ const gaps = verb({
   run: ({ id }, { output, session, json }) =>
     withBackfill(session, id, ({ pool, backfill }) =>
       onBackfill(pool, backfill, async ({ client, asked, tally }) => {
-        const found: Gap[] = [];
-        let position: Awaited<ReturnType<typeof readGaps>>["next"] = null;
-        do {
-          const page: Awaited<ReturnType<typeof readGaps>> = await readGaps(
-            client,
-            asked,
-            tally,
-            position,
-            GAPS_AT_ONCE,
-          );
+        const found: BackfillGap[] = [];
+        for (let position: Position | null | undefined; position !== null; ) {
+          const page = await readGaps(client, asked, tally, position ?? null, GAPS_AT_ONCE);
           if (json) for (const gap of page.items) output.line(JSON.stringify(gap));
           else found.push(...page.items);
           position = page.next;
-        } while (position !== null);
+        }
         const heads = ["RESOURCE", "GAP", "KEY", "REQUEST AND INDEX", "REASON"];
         if (!json)
           for (const line of table(heads, found.map(gapRow), "Nothing is missing.")) output.line(line);
@@ -200,8 +170,8 @@ const sign = verb({
   examples: [`backfill sign ${EXAMPLE_ID} --hash 9f86d081884c7d65...`],
   json: '{"signatures"}',
   run: ({ id, hash }, { output, session }) =>
-    withBackfill(session, id, async ({ pool, backfill, who, audit }) => {
-      const { signatures } = await countersignBackfill(pool, backfill, hash, who, audit);
+    withBackfill(session, id, async ({ pool, backfill, who }) => {
+      const { signatures } = await countersignBackfill(pool, backfill, hash, who);
       output.result({ signatures }, "Signed: both sides have signed this statement.");
     }),
 });
@@ -213,8 +183,8 @@ const abandon = verb({
   examples: [`backfill abandon ${EXAMPLE_ID} --why "wrong property"`],
   json: '{"state", "endedAt"}',
   run: ({ id, why }, { output, session }) =>
-    withBackfill(session, id, async ({ pool, backfill, who, audit }) => {
-      const { state, endedAt } = await abandonBackfill(pool, backfill, why ?? null, who, audit);
+    withBackfill(session, id, async ({ pool, backfill, who }) => {
+      const { state, endedAt } = await abandonBackfill(pool, backfill, why ?? null, who);
       output.result({ state, endedAt }, "Abandoned; its records are kept.");
     }),
 });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { recordAudit } from "../identity/audit.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
@@ -12,6 +13,7 @@ import { type Backfill, requireBackfill } from "./backfill.ts";
 import { missingDates, readFailedRecords } from "./gaps.ts";
 import {
   type BackfillQueryContext,
+  inSnapshot,
   lateOf,
   onBackfill,
   queryContextOf,
@@ -21,7 +23,7 @@ import {
 
 /** The form of the text; another form gets another name, and both stay readable. */
 const FORM = "bellhop.backfill/1";
-/** So many failed records of a resource are looked at for whether a later one mended them; any beyond count as open. */
+/** Failed records of a resource that are checked for a later version; any beyond count as open. */
 const FAILED_LOOKED_AT_MAX = 10_000;
 const FAILED_AT_ONCE = 1_000;
 
@@ -35,37 +37,11 @@ interface DateRange {
 interface ResourceStatement
   extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt" | "lastRequestId"> {
   readonly missingDates: readonly DateRange[];
-  /** Rejected, held and discarded records of which no later one of the same key was applied. */
+  /** Rejected, quarantined and discarded records without a later applied record of the same key. */
   readonly openRecords: number;
 }
 
-/** What has come of a backfill, said once and for all. */
-interface Statement {
-  readonly form: string;
-  readonly backfillId: string;
-  readonly clientId: string;
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly note: string | null;
-  readonly openedAt: string;
-  readonly closedAt: string;
-  /** Requests up to this id are counted. */
-  readonly countedTo: string;
-  /** Nothing of what was named is missing. */
-  readonly complete: boolean;
-  readonly gapsAccepted: boolean;
-  readonly resources: readonly ResourceStatement[];
-}
-
-/** A statement, the text of it that is signed, and that text's hash. */
-interface WrittenStatement {
-  readonly statement: Statement;
-  readonly text: string;
-  /** SHA-256 of the text's bytes in UTF-8, in hexadecimal. */
-  readonly hash: string;
-}
-
-/** Dates that follow each other as ranges. */
+/** Consecutive dates as ranges. */
 export function rangesOf(dates: readonly string[]): DateRange[] {
   const ranges: { from: string; to: string }[] = [];
   for (const date of dates) {
@@ -80,30 +56,29 @@ function isComplete({ missingRecords, missingDates: dates, openRecords }: Resour
   return (missingRecords ?? 0) === 0 && dates.length === 0 && openRecords === 0;
 }
 
-async function countOpenRecords(
-  { client, asked }: BackfillQueryContext,
-  of: ResourceProgress,
-): Promise<number> {
+async function countOpenRecords({ client, asked }: BackfillQueryContext, of: ResourceProgress) {
   const { rejected, quarantined, discarded } = of.counts;
   const failed = rejected + quarantined + discarded;
-  if (failed === 0) return 0;
   let looked = 0;
   let mended = 0;
-  let after: { requestId: string; index: number } | null = null;
-  while (looked < FAILED_LOOKED_AT_MAX) {
-    const some: Awaited<ReturnType<typeof readFailedRecords>> = await readFailedRecords(
-      client,
-      { ...asked, resource: of.resource },
-      after,
-      FAILED_AT_ONCE,
-    );
+  let after: Parameters<typeof readFailedRecords>[2] = null;
+  while (failed > 0 && looked < FAILED_LOOKED_AT_MAX) {
+    const some = await readFailedRecords(client, { ...asked, resource: of.resource }, after, FAILED_AT_ONCE);
     looked += some.length;
     mended += some.filter((record) => record.mended).length;
-    const last = some.at(-1);
-    if (last === undefined || some.length < FAILED_AT_ONCE) break;
-    after = { requestId: last.requestId, index: last.index };
+    after = some.at(-1) ?? null;
+    if (some.length < FAILED_AT_ONCE) break;
   }
   return failed - mended;
+}
+
+/** A statement's text, which is signed, its SHA-256 in hexadecimal, and what it says of the resources. */
+interface WrittenStatement {
+  readonly text: string;
+  readonly hash: string;
+  /** Nothing that was announced is missing. */
+  readonly complete: boolean;
+  readonly resources: readonly ResourceStatement[];
 }
 
 /**
@@ -111,43 +86,39 @@ async function countOpenRecords(
  * same text at any later time. `closedAt` is when it was first written.
  */
 async function writeStatement(
-  backfill: Backfill,
+  { backfillId, clientId, openedAt, manifest }: Backfill,
   queryContext: BackfillQueryContext,
   closedAt: string,
-  gapsAccepted: boolean,
+  acceptGaps: boolean,
 ): Promise<WrittenStatement> {
   const { client, asked } = queryContext;
-  const { clientCode, propertyCode, note } = backfill.manifest;
+  const { clientCode, propertyCode, note } = manifest;
   const resources: ResourceStatement[] = [];
   for (const of of await resourcesOf(queryContext)) {
     const { waitingBatches: _w, oldestWaitingAt: _o, lastRequestId: _l, ...told } = of;
-    resources.push({
-      ...told,
-      missingDates: rangesOf(await missingDates(client, asked, of)),
-      openRecords: await countOpenRecords(queryContext, of),
-    });
+    const dates = rangesOf(await missingDates(client, asked, of));
+    resources.push({ ...told, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
   }
   const complete = resources.every(isComplete);
-  const statement: Statement = {
+  const text = JSON.stringify({
     form: FORM,
-    backfillId: backfill.backfillId,
-    clientId: backfill.clientId,
+    backfillId,
+    clientId,
     clientCode,
     propertyCode,
     note,
-    openedAt: backfill.openedAt,
+    openedAt,
     closedAt,
     countedTo: asked.upTo,
     complete,
-    gapsAccepted: gapsAccepted && !complete,
+    gapsAccepted: acceptGaps && !complete,
     resources,
-  };
-  const text = JSON.stringify(statement);
-  return { statement, text, hash: createHash("sha256").update(text).digest("hex") };
+  });
+  return { text, hash: createHash("sha256").update(text).digest("hex"), complete, resources };
 }
 
 /** What is missing, in a sentence for each resource that lacks something. */
-function gapsInWords({ resources }: Statement): string {
+function gapsInWords(resources: readonly ResourceStatement[]): string {
   return resources
     .filter((of) => !isComplete(of))
     .map(({ resource, missingRecords, missingDates: dates, openRecords }) => {
@@ -178,22 +149,20 @@ const NOW = `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"
 
 /** A watermark lies two to three seconds behind the clock. */
 const RETRY_AFTER_SECONDS = 3;
-/** Where no watermark has been settled yet: no flush takes so long, so nothing older than this can still appear. */
+/** Where no watermark is settled yet: no flush takes so long, so nothing older than this can still appear. */
 const SETTLED_BEHIND_MS = 30_000;
 
-/** Written down beside what is done, in the same transaction (src/identity/audit.ts). */
-export type Audit = (
-  connection: Queryable,
+function audit(
+  on: Queryable,
+  who: string,
+  { backfillId, clientId }: Backfill,
   what: string,
   detail: Readonly<Record<string, unknown>>,
-) => Promise<void>;
-
-interface Closing extends WrittenStatement {
-  readonly closedAt: string;
-  readonly countedTo: string;
+): Promise<void> {
+  return recordAudit(on, { who, what, clientId, detail: { backfillId, ...detail } });
 }
 
-/** At or below this id nothing of the property is yet to be applied, and nothing more can appear. */
+/** Up to this id everything of the property is applied, and nothing more can appear. */
 async function settledRequest(
   client: Queryable,
   { bucket }: Backfill,
@@ -206,65 +175,54 @@ async function settledRequest(
   return lowestIdFrom(after(watermark));
 }
 
-async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean): Promise<Closing> {
+async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean) {
   // Before the snapshot, as a watermark has to be.
   const settled = await settledReceipts(pool, backfill);
-  return withTransaction(
-    pool,
-    async (client) => {
-      const { rows } = await client.query<{ now: string }>(NOW);
-      const closedAt = rows[0]?.now ?? "";
-      const countedTo = await settledRequest(client, backfill, settled, closedAt);
-      const { late, waiting } = await lateOf(client, backfill, countedTo);
-      if (late + waiting > 0)
-        throw new ServiceError("bellhop.backfill.NotReady", {
-          message: `${late + waiting} batches of this backfill are not applied yet, or were received within the last seconds. Close it again later.`,
-          retryAfterSeconds: RETRY_AFTER_SECONDS,
-        });
-      const queryContext = await queryContextOf(client, backfill, countedTo);
-      return { ...(await writeStatement(backfill, queryContext, closedAt, acceptGaps)), closedAt, countedTo };
-    },
-    { isolation: "repeatable read", readOnly: true },
-  );
+  return inSnapshot(pool, async (client) => {
+    const { rows } = await client.query<{ now: string }>(NOW);
+    const closedAt = rows[0]?.now ?? "";
+    const countedTo = await settledRequest(client, backfill, settled, closedAt);
+    const { late, waiting } = await lateOf(client, backfill, countedTo);
+    if (late + waiting > 0)
+      throw new ServiceError("bellhop.backfill.NotReady", {
+        message: `${late + waiting} batches of this backfill are not applied yet, or were received within the last seconds. Close it again later.`,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    const queryContext = await queryContextOf(client, backfill, countedTo);
+    return { ...(await writeStatement(backfill, queryContext, closedAt, acceptGaps)), closedAt, countedTo };
+  });
 }
 
 /**
- * Closes a client's backfill: writes its statement, signed by the client. Closing one that is closed answers it as it is. Throws
- * ServiceError: `NotFound`, `NotOpen` (it was abandoned), `NotReady` (409, with Retry-After: something is not applied yet),
- * `HasGaps` (409: something is missing, and `acceptGaps` was not said).
+ * Closes a client's backfill: writes its statement, signed by the client. Closing a closed one answers it as it is. Throws
+ * ServiceError (409): `NotOpen` (it was abandoned), `NotReady` (something is not applied yet), `HasGaps` (without `acceptGaps`).
  */
 export async function closeBackfill(
   pool: pg.Pool,
   backfill: Backfill,
   acceptGaps: boolean,
-  audit: Audit,
 ): Promise<Backfill> {
   const { backfillId, clientId, state } = backfill;
+  const who = `client:${clientId}`;
   if (state === "closed") return backfill;
   if (state === "abandoned")
     throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
-  const { statement, text, hash, closedAt, countedTo } = await prepare(pool, backfill, acceptGaps);
-  if (!statement.complete && !acceptGaps)
+  const { complete, resources, text, hash, closedAt, countedTo } = await prepare(pool, backfill, acceptGaps);
+  if (!complete && !acceptGaps)
     throw new ServiceError("bellhop.backfill.HasGaps", {
-      message: `Something is missing: ${gapsInWords(statement)}. Send it, or close with acceptGaps.`,
+      message: `Something is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,
     });
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      ...closeStatement,
-      values: [backfillId, closedAt, countedTo, text, hash, `client:${clientId}`],
-    });
-    // Another has closed it in the meantime: what that one wrote stands.
-    if (rowCount === 1)
-      await audit(client, "close-backfill", {
-        backfillId,
-        statementHash: hash,
-        complete: statement.complete,
-      });
+    const values = [backfillId, closedAt, countedTo, text, hash, who];
+    const { rowCount } = await client.query({ ...closeStatement, values });
+    const detail = { statementHash: hash, complete };
+    // Where another request has closed it in the meantime, its statement stands.
+    if (rowCount === 1) await audit(client, who, backfill, "close-backfill", detail);
   });
   return requireBackfill(pool, backfillId, clientId);
 }
 
-/** Writes the statement of a closed backfill anew, from what there is now, and answers whether it is the text that was signed. */
+/** Whether the log still gives the statement that was signed. */
 export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<boolean> {
   const { endedAt, statement } = backfill;
   if (endedAt === null || statement === null) return false;
@@ -291,19 +249,15 @@ const abandon = namedStatement(
   where backfill_id = $1 and state = 'o'`,
 );
 
-/** It cannot be signed or abandoned as it is; the message says why, for an operator. */
+/** The backfill cannot be signed or abandoned; the message says why. */
 export class BackfillRefusal extends OperatorError {}
 
-/**
- * The operator's signature below the statement of a closed backfill: of the text whose hash is `hash` and of no other, and only
- * where the log still says the same. Signing it again changes nothing. Throws BackfillRefusal.
- */
+/** Signs the statement with this hash for the operator, if the log still gives it. Signing it again changes nothing. Throws BackfillRefusal. */
 export async function countersignBackfill(
   pool: pg.Pool,
   backfill: Backfill,
   hash: string,
   who: string,
-  audit: Audit,
 ): Promise<Backfill> {
   const { backfillId, state, statementHash } = backfill;
   if (state !== "closed" || statementHash === null)
@@ -316,23 +270,23 @@ export async function countersignBackfill(
     );
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...countersign, values: [backfillId, who, statementHash] });
-    if (rowCount === 1) await audit(client, "sign-backfill", { backfillId, statementHash });
+    if (rowCount === 1) await audit(client, who, backfill, "sign-backfill", { statementHash });
   });
   return requireBackfill(pool, backfillId, null);
 }
 
-/** Ends an open backfill without a statement; what it brought stays. Throws BackfillRefusal for one that is not open. */
+/** Ends an open backfill without a statement; its records stay. Throws BackfillRefusal for one that is not open. */
 export async function abandonBackfill(
   pool: pg.Pool,
-  { backfillId }: Backfill,
+  backfill: Backfill,
   why: string | null,
   who: string,
-  audit: Audit,
 ): Promise<Backfill> {
+  const { backfillId } = backfill;
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...abandon, values: [backfillId, who, why] });
     if (rowCount === 0) throw new BackfillRefusal("Only an open backfill can be abandoned.");
-    await audit(client, "abandon-backfill", { backfillId, why });
+    await audit(client, who, backfill, "abandon-backfill", { why });
   });
   return requireBackfill(pool, backfillId, null);
 }

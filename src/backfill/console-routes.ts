@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
-import { recordAudit } from "../identity/audit.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   BACKFILL_POSITION,
@@ -11,13 +10,7 @@ import {
   listBackfills,
   WHY_CHARACTERS_MAX,
 } from "./backfill.ts";
-import {
-  type Audit,
-  abandonBackfill,
-  BackfillRefusal,
-  countersignBackfill,
-  isReproduced,
-} from "./close-backfill.ts";
+import { abandonBackfill, BackfillRefusal, countersignBackfill, isReproduced } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
 import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 
@@ -49,27 +42,22 @@ async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<Backf
   };
 }
 
-/** What an operator does to a backfill; what cannot be done is a conflict, with the reason. */
+/** An operator's change of a backfill; a refusal is a conflict. */
 async function change(
   parts: ConsoleParts,
   { named, operator }: Told,
-  deed: (backfill: Backfill, who: string, audit: Audit) => Promise<Backfill>,
+  work: (backfill: Backfill, who: string) => Promise<Backfill>,
 ): Promise<BackfillAnswer> {
   const backfill = await requireOne(parts, named);
-  const { who } = adminOf(parts, operator);
-  const { clientId } = backfill;
   try {
-    const changed = await deed(backfill, who, (connection, what, detail) =>
-      recordAudit(connection, { who, what, clientId, detail }),
-    );
-    return await answerOne(parts, changed);
+    return await answerOne(parts, await work(backfill, adminOf(parts, operator).who));
   } catch (cause) {
     if (!(cause instanceof BackfillRefusal)) throw cause;
     throw new ConsoleError("bellhop.console.Conflict", { message: cause.message, cause });
   }
 }
 
-/** Cold starts as sessions: how far they have come, what is missing, and the operator's signature. */
+/** Initial loads as sessions: their progress, what is missing, and the operator's signature. */
 export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["state", "clientId", "limit", "cursor"];
@@ -82,28 +70,21 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   });
   const one = "backfills/:backfillId";
   addQuestion(scope, parts, one, [], async ({ named }) => answerOne(parts, await requireOne(parts, named)));
-  addQuestion(
-    scope,
-    parts,
-    `${one}/gaps`,
-    ["limit", "cursor"],
-    async ({ named, query }): Promise<Page<BackfillGap>> => {
-      const backfill = await requireOne(parts, named);
-      const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
-      return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
-        const { items, next } = await readGaps(client, asked, tally, start, limit);
-        return { items, nextCursor: cursorOf(next) };
-      });
-    },
-  );
+  type Gaps = Promise<Page<BackfillGap>>;
+  addQuestion(scope, parts, `${one}/gaps`, ["limit", "cursor"], async ({ named, query }): Gaps => {
+    const backfill = await requireOne(parts, named);
+    const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
+    return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
+      const { items, next } = await readGaps(client, asked, tally, start, limit);
+      return { items, nextCursor: cursorOf(next) };
+    });
+  });
   addChange(scope, parts, `${one}/sign`, ["hash"], (told) => {
     const hash = told.body.requiredText("hash", HASH_CHARACTERS);
-    return change(parts, told, (backfill, who, audit) =>
-      countersignBackfill(pool, backfill, hash, who, audit),
-    );
+    return change(parts, told, (backfill, who) => countersignBackfill(pool, backfill, hash, who));
   });
   addChange(scope, parts, `${one}/abandon`, ["why"], (told) => {
     const why = told.body.requiredText("why", WHY_CHARACTERS_MAX);
-    return change(parts, told, (backfill, who, audit) => abandonBackfill(pool, backfill, why, who, audit));
+    return change(parts, told, (backfill, who) => abandonBackfill(pool, backfill, why, who));
   });
 }

@@ -1,10 +1,12 @@
 import { isCalendarDate } from "#contract/calendar.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
+import type { BackfillGap } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
+import { firstOf, type ListPage } from "../query/page-cursors.ts";
 import { forEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { ResourceTally, Tally } from "./tally.ts";
@@ -27,19 +29,10 @@ const readMissingDates = namedStatement(
 );
 const readMissingDatesAsOf = readStatement(new URL("./sql/read-missing-dates-as-of.sql", import.meta.url));
 
-/** One gap between what was said to be coming and what has come. */
-export type Gap =
-  | {
-      readonly kind: "records-short";
-      readonly resource: Resource;
-      readonly expected: number;
-      readonly distinct: number;
-      readonly missing: number;
-    }
-  | { readonly kind: "date-missing"; readonly resource: Resource; readonly date: string }
-  | ({ readonly kind: "record-failed"; readonly resource: Resource } & FailedRecord);
+/** A record of a backfill that is not applied; `mended`: a later record of the same key was, so nothing is missing. */
+type FailedRecord = Omit<Extract<BackfillGap, { kind: "record-failed" }>, "kind" | "resource">;
 
-/** What of a list of gaps was told last: the resource's place, the kind's place, and where in that. */
+/** The last gap of a page: the resource's place, the kind's place, and the place in that. */
 export const GAP_POSITION: PositionShape = [
   isIndex,
   (part) => typeof part === "number" && part >= 0 && part < STAGES,
@@ -53,7 +46,7 @@ const DATES = 1;
 const FAILED = 2;
 const STAGES = 3;
 
-/** Whose gaps, as of when. `asOf` is null for now, else a settled request. */
+/** The backfill, and as of when: `asOf` is null for now, else a settled request. */
 export interface GapsAsked {
   readonly backfill: Backfill;
   readonly propertyId: number | null;
@@ -61,7 +54,7 @@ export interface GapsAsked {
   readonly upTo: string;
 }
 
-/** Dates of a resource's range that the property has no record of, whoever sent it; of inventories only, whose key is a date. */
+/** Dates of a resource's range without a record, whoever sent it; of inventories only, whose key is a date. */
 export async function missingDates(
   client: Queryable,
   { backfill, propertyId, asOf }: GapsAsked,
@@ -92,25 +85,31 @@ export async function coverageOf(
   return { datesNamed, datesCovered: datesNamed - (await missingDates(client, asked, named)).length };
 }
 
-function shortOf({ resource, expectedRecords, distinctRecords, missingRecords }: ResourceTally): Gap[] {
+function shortOf({
+  resource,
+  expectedRecords,
+  distinctRecords,
+  missingRecords,
+}: ResourceTally): BackfillGap[] {
   if (expectedRecords === null || missingRecords === null || missingRecords === 0) return [];
   const [expected, distinct, missing] = [expectedRecords, distinctRecords, missingRecords];
   return [{ kind: "records-short", resource, expected, distinct, missing }];
 }
 
-interface Told {
-  readonly gap: Gap;
+interface Found {
+  readonly gap: BackfillGap;
   readonly position: Position;
 }
+
+type Place = readonly [resource: number, stage: number, text: string, index: number];
 
 async function readStage(
   client: Queryable,
   asked: GapsAsked,
   of: ResourceTally,
-  place: number,
-  [, stage, text, index]: readonly [number, number, string, number],
+  [place, stage, text, index]: Place,
   limit: number,
-): Promise<Told[]> {
+): Promise<Found[]> {
   const { resource } = of;
   if (stage === SHORT)
     return text === "" ? shortOf(of).map((gap) => ({ gap, position: [place, DATES, "", -1] })) : [];
@@ -121,53 +120,41 @@ async function readStage(
       position: [place, DATES, date, -1],
     }));
   }
-  const failed = await readFailedRecords(
-    client,
-    { ...asked, resource },
-    text === "" ? null : { requestId: text, index },
-    limit,
-  );
+  const after = text === "" ? null : { requestId: text, index };
+  const failed = await readFailedRecords(client, { ...asked, resource }, after, limit);
   return failed.map((record) => ({
     gap: { kind: "record-failed", resource, ...record },
     position: [place, FAILED, record.requestId, record.index],
   }));
 }
 
-/** The gaps of one page, and where the next goes on: by resource, and of each first what is short, then dates, then failed records. */
+/** The gaps of one page: by resource, and of each first what is short, then dates, then failed records. */
 export async function readGaps(
   client: Queryable,
   asked: GapsAsked,
   tally: Tally,
   start: Position | null,
   limit: number,
-): Promise<{ readonly items: readonly Gap[]; readonly next: Position | null }> {
-  const told: Told[] = [];
-  let [place, stage, text, index] = (start ?? [0, SHORT, "", -1]) as [number, number, string, number];
-  for (
-    let of = tally.resources[place];
-    of !== undefined && told.length <= limit;
-    of = tally.resources[place]
-  ) {
-    const wanted = limit + 1 - told.length;
-    for (const one of await readStage(client, asked, of, place, [place, stage, text, index], wanted))
-      told.push(one);
-    [text, index] = ["", -1];
-    stage += 1;
-    if (stage < STAGES) continue;
-    stage = SHORT;
+): Promise<ListPage<BackfillGap>> {
+  const found: Found[] = [];
+  let [place, stage, text, index] = (start ?? [0, SHORT, "", -1]) as Place;
+  for (; place < tally.resources.length && found.length <= limit; [stage, text, index] = [SHORT, "", -1]) {
+    const of = tally.resources[place] as ResourceTally;
+    for (; stage < STAGES && found.length <= limit; [text, index] = ["", -1]) {
+      const wanted = limit + 1 - found.length;
+      for (const one of await readStage(client, asked, of, [place, stage, text, index], wanted))
+        found.push(one);
+      stage += 1;
+    }
     place += 1;
   }
-  const page = told.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: page.map(({ gap }) => gap),
-    next: told.length > limit && last !== undefined ? last.position : null,
-  };
+  const { items, next } = firstOf(found, limit, ({ position }) => position);
+  return { items: items.map(({ gap }) => gap), next };
 }
 
 /**
- * The next $6 requests of the backfill $2 in the bucket $1, of the resource $3 and up to $4, from the id $5 on, that have a record
- * which was rejected or held.
+ * The next $6 requests of the backfill $2 in the bucket $1, of the resource $3 and up to $4, from the id $5 on, with a rejected or
+ * quarantined record.
  */
 const findFailing = namedStatement(
   "find-failing-requests",
@@ -181,13 +168,14 @@ const findFailing = namedStatement(
   limit $6`,
 );
 const readFailed = readStatement(new URL("./sql/read-failed-records.sql", import.meta.url));
+/**
+ * The places, from 1, of the keys $3 with a version in the property $2 of the bucket $1 that was received after the request of the
+ * same place in $4, up to $5. Written for reservations: forEachResource replaces the table.
+ */
 const findMended = forEachResource(
   namedStatement(
     "find-mended",
-    `-- Which of the keys $3 have a version, in the property $2 of the bucket $1, that was received after the request of the same place in $4, up
-  -- to $5: the places, from 1.
-  -- Written for reservations; the table of the other resources is put in its place.
-  select distinct failed.place::integer as place
+    `select distinct failed.place::integer as place
   from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
   join bellhop_state.reservation_version as version
     on version.bucket = $1::smallint and version.property_id = $2 and version.key = failed.key
@@ -199,19 +187,6 @@ const findMended = forEachResource(
 const REQUESTS_AT_ONCE = 8;
 const ID_LOWEST = "00000000-0000-0000-0000-000000000000";
 
-/** A record of a backfill that is not applied, and will not be by itself. */
-interface FailedRecord {
-  readonly requestId: string;
-  readonly index: number;
-  /** Null where it cannot be read. */
-  readonly key: string | null;
-  readonly outcome: "rejected" | "quarantined" | "discarded";
-  readonly code: string | null;
-  readonly message: string | null;
-  /** A record of the same key that came later was applied: nothing is missing. */
-  readonly mended: boolean;
-}
-
 /** Which of a backfill's failed records: of one resource, as of a request. */
 interface FailedAsked {
   readonly backfill: Pick<Backfill, "backfillId" | "bucket">;
@@ -220,31 +195,18 @@ interface FailedAsked {
   readonly upTo: string;
 }
 
-/** The last record that was looked at. */
-interface FailedPosition {
-  readonly requestId: string;
-  readonly index: number;
-}
-
-interface Row {
-  readonly request_id: string;
-  readonly record_index: number;
-  readonly outcome: FailedRecord["outcome"];
-  readonly key: string | null;
-  readonly code: string | null;
-  readonly message: string | null;
-}
+type FailedRow = Omit<FailedRecord, "mended">;
 
 /** The next failed records in the order of their requests, at most `limit`; fewer only at the end. */
 export async function readFailedRecords(
   client: Queryable,
   asked: FailedAsked,
-  after: FailedPosition | null,
+  after: Pick<FailedRecord, "requestId" | "index"> | null,
   limit: number,
 ): Promise<FailedRecord[]> {
   const { backfill, resource, upTo } = asked;
   const { bucket, backfillId } = backfill;
-  const rows: Row[] = [];
+  const rows: FailedRow[] = [];
   let { requestId, index } = after ?? { requestId: ID_LOWEST, index: -1 };
   while (rows.length < limit) {
     const failing = await client.query<{ request_id: string }>({
@@ -252,14 +214,12 @@ export async function readFailedRecords(
       values: [bucket, backfillId, letterOf(resource), upTo, requestId, REQUESTS_AT_ONCE],
     });
     const requestIds = failing.rows.map(({ request_id }) => request_id);
-    const found = await client.query<Row>({
-      ...readFailed,
-      values: [bucket, requestIds, upTo, requestId, index, limit - rows.length],
-    });
+    const values = [bucket, requestIds, upTo, requestId, index, limit - rows.length];
+    const found = await client.query<FailedRow>({ ...readFailed, values });
     for (const row of found.rows) rows.push(row);
     const last = requestIds.at(-1);
     if (last === undefined || requestIds.length < REQUESTS_AT_ONCE) break;
-    // All of the last one's records were told, or there is no room for more.
+    // All records of the last one were read, or there is no room for more.
     requestId = last;
     index = 2 ** 31 - 1;
   }
@@ -267,55 +227,29 @@ export async function readFailedRecords(
 }
 
 /** Reads the keys of rejected records as they were sent: they may hold anything. */
-async function withKeys(
-  client: Queryable,
-  { backfill, resource }: FailedAsked,
-  rows: readonly Row[],
-): Promise<Row[]> {
+async function withKeys(client: Queryable, { backfill, resource }: FailedAsked, rows: readonly FailedRow[]) {
   const { bucket } = backfill;
   const rejected = rows.filter(({ outcome }) => outcome === "rejected");
-  const keys = new Map<Row, string | null>();
-  let at = 0;
-  const pointers = rejected.map(({ request_id, record_index }) => ({
-    bucket,
-    requestId: request_id,
-    index: record_index,
-  }));
-  for await (const bytes of loadRecords(client, pointers)) {
-    keys.set(rejected[at] as Row, identityOf(resource, bytes).key);
-    at += 1;
-  }
+  const pointers = rejected.map(({ requestId, index }) => ({ bucket, requestId, index }));
+  const keys = new Map<FailedRow | undefined, string | null>();
+  for await (const bytes of loadRecords(client, pointers))
+    keys.set(rejected[keys.size], identityOf(resource, bytes).key);
   return rows.map((row) => ({ ...row, key: row.key ?? keys.get(row) ?? null }));
 }
 
 async function withMended(
   client: Queryable,
   { backfill, propertyId, resource, upTo }: FailedAsked,
-  rows: readonly Row[],
+  rows: readonly FailedRow[],
 ): Promise<FailedRecord[]> {
   // A key with a character that cannot be stored is no key of a version.
   const known = rows.filter(({ key }) => key?.isWellFormed() === true && !key.includes("\0"));
-  const mended = new Set<Row | undefined>();
+  const mended = new Set<FailedRow | undefined>();
   if (known.length > 0 && propertyId !== null) {
-    const found = await client.query<{ place: number }>({
-      ...findMended[letterOf(resource)],
-      values: [
-        backfill.bucket,
-        propertyId,
-        known.map(({ key }) => key),
-        known.map(({ request_id }) => request_id),
-        upTo,
-      ],
-    });
+    const [keys, requestIds] = [known.map(({ key }) => key), known.map(({ requestId }) => requestId)];
+    const values = [backfill.bucket, propertyId, keys, requestIds, upTo];
+    const found = await client.query<{ place: number }>({ ...findMended[letterOf(resource)], values });
     for (const { place } of found.rows) mended.add(known[place - 1]);
   }
-  return rows.map((row) => ({
-    requestId: row.request_id,
-    index: row.record_index,
-    key: row.key,
-    outcome: row.outcome,
-    code: row.code,
-    message: row.message,
-    mended: mended.has(row),
-  }));
+  return rows.map((row) => ({ ...row, mended: mended.has(row) }));
 }

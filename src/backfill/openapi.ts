@@ -1,20 +1,12 @@
 import { toOpenApi } from "#contract/component-schemas.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
-import { jsonAnswer, jsonContent, REFUSALS_OF_TOKEN, refusals } from "../platform/http/openapi/errors.ts";
-import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
-import {
-  type Answer,
-  type Operation,
-  type Parameter,
-  type PathItem,
-  type Schema,
-  schemaOf,
-} from "../platform/http/openapi/model.ts";
+import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import {
   choice,
   count,
   day,
+  exampleOf,
   flag,
   list,
   objectOf,
@@ -24,30 +16,20 @@ import {
   timestamp,
   uuid,
 } from "../platform/http/openapi/schema.ts";
-import { PAGE_PARAMETERS, query } from "../query/openapi/read-parameters.ts";
 import { EXAMPLE_COUNTS, OUTCOME_COUNTS, pageOf, textOrNull } from "../query/openapi/read-schemas.ts";
 import { manifestSchema, WHY_CHARACTERS_MAX } from "./backfill.ts";
 
-const HASH_PATTERN = "^[0-9a-f]{64}$";
 const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 /** The id of every example. */
 const EXAMPLE_BACKFILL_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-const date = (description: string, example: string): Schema => day(description, example);
 const timeOrNull = (description: string, example: string): Schema => orNull(time(description, example));
 const countOrNull = (description: string, example: number): Schema => ({
   ...count(description),
   type: ["integer", "null"],
   examples: [example],
 });
-const hashOrNull: Schema = orNull(
-  text(
-    "SHA-256 of the statement's bytes, in hexadecimal; null until it is closed.",
-    64,
-    EXAMPLE_HASH,
-    HASH_PATTERN,
-  ),
-);
+const hash = (description: string) => text(description, 64, EXAMPLE_HASH, "^[0-9a-f]{64}$");
 const code = (description: string, example: string): Schema => text(description, 128, example);
 const resource: Schema = choice("The kind of the records.", RESOURCES, "inventories");
 
@@ -63,13 +45,13 @@ const ITEM: Readonly<Record<string, Schema>> = {
   note: textOrNull("The note of the manifest.", 4096, "go-live July 2026"),
   openedAt: timestamp("When it was opened."),
   endedAt: timeOrNull("When it was closed or abandoned.", "2026-06-01T10:00:00.000000Z"),
-  statementHash: hashOrNull,
+  statementHash: orNull(hash("SHA-256 of the statement's bytes, in hexadecimal; null until it is closed.")),
 };
 
 const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   resource,
-  from: date("The first date of the manifest.", "2024-07-01"),
-  to: date("The last date of the manifest.", "2026-06-30"),
+  from: day("The first date of the manifest.", "2024-07-01"),
+  to: day("The last date of the manifest.", "2026-06-30"),
   expectedRecords: countOrNull("Different records that the manifest names; null: it names no number.", 730),
   batches: count("Batches that were accepted.", 3),
   counts: OUTCOME_COUNTS,
@@ -97,7 +79,7 @@ const SIGNATURE: Readonly<Record<string, Schema>> = {
   ),
   signedBy: code("Who signed.", "client:cl_4fJ2"),
   signedAt: timestamp("When."),
-  statementHash: { ...hashOrNull, type: "string", description: "The hash of the statement that was signed." },
+  statementHash: hash("The hash of the statement that was signed."),
 };
 
 const FAILED: Readonly<Record<string, Schema>> = {
@@ -135,11 +117,11 @@ const GAP: Readonly<Record<string, Schema>> = {
   expected: count("Of records-short: as the manifest names.", 730),
   distinct: count("Of records-short: as were applied.", 728),
   missing: count("Of records-short: the difference.", 2),
-  date: date("Of date-missing: the date.", "2025-12-31"),
+  date: day("Of date-missing: the date.", "2025-12-31"),
   ...FAILED,
 };
 
-/** A body of which every field may be left out. */
+/** A body whose fields are all optional. */
 function formOf(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", description, properties, additionalProperties: false };
 }
@@ -166,11 +148,11 @@ function manifestResource(): Schema {
 }
 
 const RANGE = objectOf("Dates from one to another, both included.", {
-  from: date("The first.", "2025-12-30"),
-  to: date("The last.", "2025-12-31"),
+  from: day("The first.", "2025-12-30"),
+  to: day("The last.", "2025-12-31"),
 });
 
-/** The schemas of backfills; that of the manifest is the one that it is checked by. */
+/** The schemas of backfills; that of the manifest also validates it. */
 export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   BackfillId: uuid("The UUID of a backfill.", EXAMPLE_BACKFILL_ID),
   BackfillManifest: manifest(),
@@ -223,11 +205,11 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
         ([name]) => name !== "waitingBatches" && name !== "oldestWaitingAt",
       ),
     ),
-    requestsHash: {
-      ...hashOrNull,
-      description:
+    requestsHash: orNull(
+      hash(
         "SHA-256 of the ids of all its requests, ascending, with commas between, in hexadecimal; null: there are none.",
-    },
+      ),
+    ),
     missingDates: list("Of inventories: dates of the manifest without a record.", 3_700, RANGE),
     openRecords: count(
       "Rejected, held and discarded records of which no later one of the same key was applied.",
@@ -235,7 +217,6 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
 };
 
-const PATH = "/api/public/v1/backfills";
 const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 const CLOSED_AT = "2026-06-01T10:00:00.000000Z";
 
@@ -249,16 +230,11 @@ const EXAMPLE_MANIFEST = {
   note: "go-live July 2026",
 };
 
-const EXAMPLE_ITEM = {
+const EXAMPLE_ITEM = exampleOf(ITEM, {
   backfillId: EXAMPLE_BACKFILL_ID,
-  state: "open",
-  clientCode: EXAMPLE_CLIENT,
-  propertyCode: EXAMPLE_PROPERTY,
   note: "go-live July 2026",
   openedAt: OPENED_AT,
-  endedAt: null,
-  statementHash: null,
-};
+});
 
 const EXAMPLE_RESOURCE = {
   resource: "inventories",
@@ -284,17 +260,7 @@ const EXAMPLE_BACKFILL = {
   signatures: [],
 };
 
-const EXAMPLE_CLOSED = {
-  ...EXAMPLE_BACKFILL,
-  state: "closed",
-  endedAt: CLOSED_AT,
-  statementHash: EXAMPLE_HASH,
-  signatures: [
-    { side: "partner", signedBy: "client:cl_4fJ2", signedAt: CLOSED_AT, statementHash: EXAMPLE_HASH },
-  ],
-};
-
-const EXAMPLE_ABANDONED = { ...EXAMPLE_BACKFILL, state: "abandoned", endedAt: CLOSED_AT };
+const EXAMPLE_SIGNATURE = exampleOf(SIGNATURE, { signedAt: CLOSED_AT });
 
 const EXAMPLE_STATEMENT = {
   form: "bellhop.backfill/1",
@@ -318,183 +284,25 @@ const EXAMPLE_STATEMENT = {
   ],
 };
 
-const EXAMPLE_GAPS = [
-  { kind: "records-short", resource: "inventories", expected: 730, distinct: 728, missing: 2 },
-  { kind: "date-missing", resource: "inventories", date: "2025-12-30" },
-];
-
-const ID_PARAMETER: Parameter = {
-  name: "backfillId",
-  in: "path",
-  required: true,
-  description: "The UUID of the backfill.",
-  schema: schemaOf("BackfillId"),
+/** Examples of the answers. */
+export const BACKFILL_EXAMPLES = {
+  manifest: EXAMPLE_MANIFEST,
+  open: EXAMPLE_BACKFILL,
+  closed: {
+    ...EXAMPLE_BACKFILL,
+    state: "closed",
+    endedAt: CLOSED_AT,
+    statementHash: EXAMPLE_HASH,
+    signatures: [EXAMPLE_SIGNATURE],
+  },
+  abandoned: { ...EXAMPLE_BACKFILL, state: "abandoned", endedAt: CLOSED_AT },
+  page: { items: [EXAMPLE_ITEM], nextCursor: null },
+  gaps: {
+    items: [
+      { kind: "records-short", resource: "inventories", expected: 730, distinct: 728, missing: 2 },
+      { kind: "date-missing", resource: "inventories", date: "2025-12-30" },
+    ],
+    nextCursor: null,
+  },
+  statement: EXAMPLE_STATEMENT,
 };
-
-/** The parameters of the list of backfills; they are read by these definitions. */
-export const BACKFILL_LIST_PARAMETERS: readonly Parameter[] = [
-  query("state", "Only backfills in this state.", {
-    type: "string",
-    enum: ["open", "closed", "abandoned"],
-    examples: ["open"],
-  }),
-  ...PAGE_PARAMETERS,
-];
-
-function jsonOf(
-  description: string,
-  schemaName: keyof typeof BACKFILL_SCHEMAS & string,
-  value: unknown,
-): Answer {
-  return jsonAnswer(description, schemaName, { answer: value });
-}
-
-/** Any one of these scopes will do; opening one asks for those of all its resources. */
-const WRITERS = RESOURCES.map((resource) => ({ oauth2: [`${resource}:write`] }));
-const READERS = [{ oauth2: ["read"] }, ...WRITERS];
-
-type Words = Pick<Operation, "operationId" | "summary" | "description">;
-
-function operationOf(
-  words: Words,
-  security: Operation["security"],
-  responses: Operation["responses"],
-  more: Pick<Operation, "parameters" | "requestBody"> = {},
-): Operation {
-  return {
-    ...words,
-    tags: ["Backfills"],
-    security,
-    ...more,
-    responses: { ...REFUSALS_OF_TOKEN, ...responses },
-  };
-}
-
-function bodyOf(description: string, schemaName: string, form: unknown, required = false) {
-  return { description, required, content: jsonContent(schemaName, { form }) };
-}
-
-const FORM_REFUSALS = refusals({ 413: "PayloadTooLarge", 415: "UnsupportedMediaType" });
-
-const openBackfill = operationOf(
-  {
-    operationId: "openBackfill",
-    summary: "Open a backfill",
-    description:
-      "Says what is coming of one property: each resource with its range of dates and, if it is known, how many different records. Send its batches with the header `Backfill-Id`. The client needs the write scope of every resource that is named.",
-  },
-  WRITERS,
-  {
-    201: {
-      ...jsonOf("The backfill is open.", "Backfill", EXAMPLE_BACKFILL),
-      headers: ratedHeadersOf("Cache-Control", "Location"),
-    },
-    ...FORM_REFUSALS,
-    ...refusals({ 400: "InvalidManifest", 429: "TooManyBackfills" }),
-  },
-  { requestBody: bodyOf("What is coming.", "BackfillManifest", EXAMPLE_MANIFEST, true) },
-);
-
-const closeBackfill = operationOf(
-  {
-    operationId: "closeBackfill",
-    summary: "Close a backfill",
-    description:
-      "Writes the closing statement of what has come, hashed and signed by this client; the operator signs it afterwards. A 409 says what is not applied yet (try again after `Retry-After`) or what is missing. Closing one that is closed answers it as it is.",
-  },
-  WRITERS,
-  {
-    200: jsonOf("The backfill is closed.", "Backfill", EXAMPLE_CLOSED),
-    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound", 409: "BackfillNotClosed" }),
-    ...FORM_REFUSALS,
-  },
-  {
-    parameters: [ID_PARAMETER],
-    requestBody: bodyOf("How; nothing at all is fine.", "BackfillClosing", { acceptGaps: true }),
-  },
-);
-
-const abandonBackfill = operationOf(
-  {
-    operationId: "abandonBackfill",
-    summary: "Abandon a backfill",
-    description:
-      "Ends an open backfill without a statement. What it brought stays, and what of it is accepted and not applied yet is applied. Abandoning one that is abandoned answers it as it is.",
-  },
-  WRITERS,
-  {
-    200: jsonOf("The backfill is abandoned.", "Backfill", EXAMPLE_ABANDONED),
-    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound", 409: "BackfillNotAbandoned" }),
-    ...FORM_REFUSALS,
-  },
-  {
-    parameters: [ID_PARAMETER],
-    requestBody: bodyOf("Why; nothing at all is fine.", "BackfillAbandoning", {
-      why: "opened for the wrong property",
-    }),
-  },
-);
-
-const listBackfills = operationOf(
-  {
-    operationId: "listBackfills",
-    summary: "List your backfills",
-    description: "Every backfill of this client, newest first.",
-  },
-  READERS,
-  {
-    200: jsonOf("A page of backfills.", "BackfillPage", { items: [EXAMPLE_ITEM], nextCursor: null }),
-    ...refusals({ 400: "InvalidParameter" }),
-  },
-  { parameters: BACKFILL_LIST_PARAMETERS },
-);
-
-function readOf(words: Words, answer: Answer, parameters: readonly Parameter[] = []): Operation {
-  const responses = {
-    200: answer,
-    ...refusals({ 400: "InvalidParameter", 404: "BackfillNotFound" }),
-  };
-  return operationOf(words, READERS, responses, { parameters: [ID_PARAMETER, ...parameters] });
-}
-
-/** What can be asked and told of backfills. */
-export function backfillOperations(): Record<string, PathItem> {
-  return {
-    [PATH]: { get: listBackfills, post: openBackfill },
-    [`${PATH}/{backfillId}`]: {
-      get: readOf(
-        {
-          operationId: "getBackfill",
-          summary: "See how far a backfill has come",
-          description:
-            "Worked out now from what there is: batches, outcomes, different records, dates that are covered, and what waits.",
-        },
-        jsonOf("The backfill.", "Backfill", EXAMPLE_BACKFILL),
-      ),
-    },
-    [`${PATH}/{backfillId}/gaps`]: {
-      get: readOf(
-        {
-          operationId: "listBackfillGaps",
-          summary: "List what is missing",
-          description:
-            "By resource: first what is short of the manifest, then dates without inventory, then records that were rejected, are held, or were discarded.",
-        },
-        jsonOf("A page of gaps.", "BackfillGapPage", { items: EXAMPLE_GAPS, nextCursor: null }),
-        PAGE_PARAMETERS,
-      ),
-    },
-    [`${PATH}/{backfillId}/statement`]: {
-      get: readOf(
-        {
-          operationId: "getBackfillStatement",
-          summary: "Read the closing statement",
-          description: "The very bytes that were hashed and signed.",
-        },
-        jsonOf("The statement.", "BackfillStatement", EXAMPLE_STATEMENT),
-      ),
-    },
-    [`${PATH}/{backfillId}/close`]: { post: closeBackfill },
-    [`${PATH}/{backfillId}/abandon`]: { post: abandonBackfill },
-  };
-}

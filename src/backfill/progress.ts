@@ -7,7 +7,7 @@ import { coverageOf, type GapsAsked } from "./gaps.ts";
 import { type ResourceTally, type Tally, tallyOf, UP_TO_NOW } from "./tally.ts";
 
 /** Batches of the backfill $2 in the bucket $1 after the request $3, and those up to it that are not applied. */
-const readLate = namedStatement(
+const READ_LATE = namedStatement(
   "read-late",
   `select
     count(*) filter (where batch.request_id > $3::uuid)::integer as late,
@@ -17,14 +17,13 @@ const readLate = namedStatement(
   where batch.bucket = $1::smallint and batch.backfill_id = $2::uuid`,
 );
 
-/** What has come of one resource, and of how many of the dates that were named. */
+/** What has arrived of one resource, and of inventories how many of the announced dates have a record. */
 export interface ResourceProgress extends ResourceTally {
-  /** Of inventories: the dates of the range, and how many of them the property has a record of. */
   readonly datesNamed: number | null;
   readonly datesCovered: number | null;
 }
 
-/** How far a backfill has come: of one that is closed, what its statement counts. */
+/** The progress of a backfill: of one that is closed, what its statement counts. */
 export interface Progress {
   readonly backfill: Backfill;
   readonly resources: readonly ResourceProgress[];
@@ -35,30 +34,31 @@ export interface Progress {
   readonly recordsRead: number;
 }
 
-/** What a question about a backfill is answered by: one snapshot. */
+/** One snapshot that queries about a backfill are answered from. */
 export interface BackfillQueryContext {
   readonly client: Queryable;
   readonly asked: GapsAsked;
   readonly tally: Tally;
 }
 
-/** Answers a question about a backfill from one snapshot: of one that is closed, as of what its statement counts. */
+/** Runs a read-only query in one snapshot. */
+export function inSnapshot<Answer>(
+  pool: pg.Pool,
+  ask: (client: Queryable) => Promise<Answer>,
+): Promise<Answer> {
+  return withTransaction(pool, ask, { isolation: "repeatable read", readOnly: true });
+}
+
+/** Answers a query about a backfill: of one that is closed, as of what its statement counts. */
 export function onBackfill<Answer>(
   pool: pg.Pool,
   backfill: Backfill,
   ask: (queryContext: BackfillQueryContext) => Promise<Answer>,
 ): Promise<Answer> {
-  return withTransaction(
-    pool,
-    async (client) => ask(await queryContextOf(client, backfill, backfill.countedTo)),
-    {
-      isolation: "repeatable read",
-      readOnly: true,
-    },
-  );
+  return inSnapshot(pool, async (client) => ask(await queryContextOf(client, backfill, backfill.countedTo)));
 }
 
-/** What a question is answered by in the caller's snapshot; `asOf` is null for now, else a settled request. */
+/** The context of a query in the caller's snapshot; `asOf` is null for now, else a settled request. */
 export async function queryContextOf(
   client: Queryable,
   backfill: Backfill,
@@ -70,31 +70,22 @@ export async function queryContextOf(
   return { client, asked, tally: await tallyOf(client, backfill, asked.propertyId, asked.upTo) };
 }
 
-/** What has come by resource, with the dates that are covered. */
-export async function resourcesOf({
-  client,
-  asked,
-  tally,
-}: BackfillQueryContext): Promise<ResourceProgress[]> {
+/** What has arrived by resource, with the dates that are covered. */
+export async function resourcesOf(queryContext: BackfillQueryContext): Promise<ResourceProgress[]> {
+  const { client, asked, tally } = queryContext;
   const resources: ResourceProgress[] = [];
   for (const of of tally.resources) resources.push({ ...of, ...(await coverageOf(client, asked, of)) });
   return resources;
 }
 
 /** How many batches of a backfill came after a request, and how many of those before it are not applied. */
-export async function lateOf(
-  client: Queryable,
-  { backfillId, bucket }: Backfill,
-  upTo: string,
-): Promise<{ readonly late: number; readonly waiting: number }> {
-  const { rows } = await client.query<{ late: number; waiting: number }>({
-    ...readLate,
-    values: [bucket, backfillId, upTo],
-  });
+export async function lateOf(client: Queryable, { backfillId, bucket }: Backfill, upTo: string) {
+  const values = [bucket, backfillId, upTo];
+  const { rows } = await client.query<{ late: number; waiting: number }>({ ...READ_LATE, values });
   return rows[0] ?? { late: 0, waiting: 0 };
 }
 
-/** How far a backfill has come, worked out now from what there is. */
+/** The progress of a backfill, computed now. */
 export function progressOf(pool: pg.Pool, backfill: Backfill): Promise<Progress> {
   return onBackfill(pool, backfill, async (queryContext) => {
     const resources = await resourcesOf(queryContext);
@@ -116,20 +107,8 @@ export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, s
   return { backfillId, state, clientCode, propertyCode, note, openedAt, endedAt, statementHash };
 }
 
-/** A backfill with how far it has come, as partners and operators are told of it. */
-export function backfillAnswer({
-  backfill,
-  resources,
-  waitingBatches,
-  oldestWaitingAt,
-  lateBatches,
-}: Progress) {
-  return {
-    ...backfillItem(backfill),
-    resources: resources.map(({ lastRequestId: _, requestsHash: __, ...told }) => told),
-    waitingBatches,
-    oldestWaitingAt,
-    lateBatches,
-    signatures: backfill.signatures,
-  };
+/** A backfill with its progress, as partners and operators see it. */
+export function backfillAnswer({ backfill, resources, recordsRead: _, ...sums }: Progress) {
+  const told = resources.map(({ lastRequestId: _id, requestsHash: _hash, ...own }) => own);
+  return { ...backfillItem(backfill), resources: told, ...sums, signatures: backfill.signatures };
 }

@@ -85,6 +85,22 @@ export function table(
   );
 }
 
+/** A table of the fields of items, in the order of the headings. */
+export function itemTable<Item extends object>(
+  headings: readonly string[],
+  keys: readonly (keyof Item)[],
+  items: readonly Item[],
+  empty?: string,
+): string[] {
+  const rows = items.map((item) => keys.map((key) => cellOf(item[key])));
+  return table(headings, rows, empty);
+}
+
+function cellOf(value: unknown): string {
+  if (value instanceof Date) return moment(value);
+  return value === null ? "-" : String(value);
+}
+
 export type Field = readonly [name: string, value: string];
 
 /** Named values, one a line, the values below each other. */

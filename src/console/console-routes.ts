@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../identity/operators.ts";
 import { readFor } from "../platform/db/pool.ts";
-import type { Position, PositionShape } from "../platform/http/position.ts";
+import type { PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
-import { PageCursors } from "../query/page-cursors.ts";
+import { type Paging, readPaging } from "../query/page-cursors.ts";
 import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
+
+export type { Paging };
 
 export const CONSOLE_API = "/console/api";
 
@@ -33,13 +35,6 @@ export interface Told {
   readonly reply: FastifyReply;
 }
 
-/** What a list's cursor is of: the address, and the question apart from its pages. */
-export interface Paging {
-  readonly limit: number;
-  readonly start: Position | null;
-  cursorOf(next: Position | null): string | null;
-}
-
 /** How an operator's question is paged; `limitMax`: a page has never more, whatever was asked for. */
 export function pagingOf(
   { context }: ConsoleParts,
@@ -48,12 +43,8 @@ export function pagingOf(
   shape: PositionShape,
   limitMax = 1_000,
 ): Paging {
-  const cursors = new PageCursors(context, { clientId: "console", path, filters: query.question() });
-  return {
-    limit: Math.min(query.limit(), limitMax),
-    start: cursors.read(query.cursor(), shape),
-    cursorOf: (next) => cursors.write(next),
-  };
+  const page = { limit: Math.min(query.limit(), limitMax), cursor: query.cursor() };
+  return readPaging(context, { clientId: "console", path, filters: query.question() }, page, shape);
 }
 
 /** Adds a question: GET, with a session, a few at a time. */

@@ -18,7 +18,7 @@ import type { Position, PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
 import { type ReadingTime, readingFor } from "../platform/http/reader.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
-import { PageCursors } from "../query/page-cursors.ts";
+import { readPaging } from "../query/page-cursors.ts";
 import { findProperty, mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
 import { settingsOf } from "../settings/property-settings.ts";
@@ -238,12 +238,12 @@ async function answer(
   const principal = request.principal as Principal;
   const parameters = new InsightParameters(request, definitions);
   const { codes, filters } = parameters;
-  const cursors = new PageCursors(context, { clientId: principal.clientId, path: name, filters });
-  const start = cursors.read(parameters.textOf("cursor"), route.position);
+  const question = { clientId: principal.clientId, path: name, filters };
+  const { start, cursorOf } = readPaging(context, question, parameters.page, route.position);
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const { by, clock, asOf } = parameters.question;
   const { result, watermark, settingsVersion } = await ask(pool, route, parameters, start);
-  const nextCursor = cursors.write(result.next);
+  const nextCursor = cursorOf(result.next);
   const isOfPast = route.looksBack === true || asOf !== null;
   const whole = {
     ...result.beside,

@@ -1,4 +1,5 @@
-import { BACKFILL_SCHEMAS, backfillOperations } from "../backfill/openapi.ts";
+import { backfillOperations } from "../backfill/backfill-routes.ts";
+import { BACKFILL_SCHEMAS } from "../backfill/openapi.ts";
 import {
   CERTIFICATION_OPERATIONS,
   CERTIFICATION_SCHEMAS,
@@ -17,7 +18,8 @@ import type { DocumentOptions } from "../platform/http/openapi/options.ts";
 import { CHANGE_SCHEMAS, changeOperations } from "../query/openapi/change-operations.ts";
 import { readOperations } from "../query/openapi/read-operations.ts";
 import { READ_SCHEMAS } from "../query/openapi/read-schemas.ts";
-import { WEBHOOK_SCHEMAS, webhookOperations } from "../webhooks/openapi.ts";
+import { WEBHOOK_SCHEMAS } from "../webhooks/openapi.ts";
+import { webhookOperations } from "../webhooks/webhook-routes.ts";
 import { introduction, TAGS } from "./guide.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
 

@@ -53,6 +53,11 @@ export class DefinedParameters {
     return this.filtersWithout("limit", "cursor");
   }
 
+  /** Which page is asked for. */
+  get page() {
+    return { limit: this.givenNumber("limit"), cursor: this.textOf("cursor") };
+  }
+
   textOf(name: string): string | undefined {
     return this.#values.get(name) as string | undefined;
   }

@@ -72,31 +72,51 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** The cursors of one list's pages: positions as JSON, sealed for their question. */
-export class PageCursors {
-  readonly #sealed: SealedCursors;
+/** Items of one page, and the position of the next; null at the end. */
+export interface ListPage<Item> {
+  readonly items: readonly Item[];
+  readonly next: Position | null;
+}
 
-  constructor({ cursorKey }: Pick<HttpContext, "cursorKey">, question: Question) {
-    this.#sealed = new SealedCursors(cursorKey, question);
-  }
+/** The first `limit` items of a list that was read with one more. */
+export function firstOf<Item>(
+  found: readonly Item[],
+  limit: number,
+  positionOf: (item: Item) => Position,
+): ListPage<Item> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? positionOf(last) : null };
+}
 
-  /** The cursor of the page that begins behind a position; null where there is none. */
-  write(next: Position | null): string | null {
+/** Which page a request asks for, and the cursor of the next one. */
+export interface Paging {
+  readonly limit: number;
+  readonly start: Position | null;
+  cursorOf(next: Position | null): string | null;
+}
+
+/**
+ * Reads the page that a question asks for; cursors are positions as JSON, encrypted for their question. Throws ServiceError
+ * `bellhop.http.InvalidParameter` for a cursor of another question or another list.
+ */
+export function readPaging(
+  { cursorKey }: Pick<HttpContext, "cursorKey">,
+  question: Question,
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
+  shape: PositionShape,
+): Paging {
+  const sealed = new SealedCursors(cursorKey, question);
+  const cursorOf = (next: Position | null) => {
     if (next === null) return null;
     const text = Buffer.from(JSON.stringify(next));
     const padding = STEP_BYTES - (text.length % STEP_BYTES);
-    return this.#sealed.seal(Buffer.concat([text, Buffer.alloc(padding, BLANK)]));
-  }
-
-  /**
-   * Reads a cursor back; null when there is none. Throws ServiceError `bellhop.http.InvalidParameter` for one that is not ours,
-   * is of another question, or does not have the shape of this list's positions.
-   */
-  read(cursor: string | undefined, shape: PositionShape): Position | null {
-    if (cursor === undefined) return null;
-    const bytes = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : this.#sealed.open(cursor);
-    const position = bytes === undefined ? undefined : parse(bytes);
-    if (Array.isArray(position) && hasShape(position as Position, shape)) return position as Position;
-    throw invalidParameter("cursor takes the nextCursor of an answer to this same query.");
-  }
+    return sealed.seal(Buffer.concat([text, Buffer.alloc(padding, BLANK)]));
+  };
+  if (cursor === undefined) return { limit, start: null, cursorOf };
+  const bytes = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : sealed.open(cursor);
+  const start = bytes === undefined ? undefined : parse(bytes);
+  if (Array.isArray(start) && hasShape(start as Position, shape))
+    return { limit, start: start as Position, cursorOf };
+  throw invalidParameter("cursor takes the nextCursor of an answer to this same query.");
 }

@@ -5,7 +5,7 @@ import type { Principal } from "../identity/permissions.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
 import { createWait, type WaitAsked } from "../ingest/wait-until-applied.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { isUuid, type Position } from "../platform/http/position.ts";
+import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 import { registerChangeRoutes } from "./changes/change-routes.ts";
@@ -21,7 +21,7 @@ import {
   recordListParameters,
 } from "./openapi/read-parameters.ts";
 import type { Outcome } from "./outcome.ts";
-import { PageCursors } from "./page-cursors.ts";
+import { type Paging, readPaging } from "./page-cursors.ts";
 import {
   bothCodes,
   findProperty,
@@ -40,23 +40,24 @@ const KEY_PARAMETER = {
   groups: "groupCode",
 } as const satisfies Record<Resource, string>;
 
-/** What one request for a list comes to, once it was read: whose property, where to start, and how to list it. */
+/** A request for a list of a property's records. */
 interface Asked {
   readonly codes: PropertyCodes;
-  readonly cursors: PageCursors;
+  readonly paging: Paging;
   readonly list: (property: Property) => Items;
-  /** The resource where it is asked for what is not current: of that something may be known no more. */
+  /** The resource where the list has versions that are not current: retention may have removed some. */
   readonly past: ResourceLetter | undefined;
 }
 
-function cursorsOf(
+function pagingOf(
   context: HttpContext,
   request: FastifyRequest,
-  parameters: DefinedParameters,
-): PageCursors {
+  { filters, page }: DefinedParameters,
+  shape: PositionShape,
+  path = request.routeOptions.url ?? "",
+): Paging {
   const { clientId } = request.principal as Principal;
-  const path = request.routeOptions.url ?? "";
-  return new PageCursors(context, { clientId, path, filters: parameters.filters });
+  return readPaging(context, { clientId, path, filters }, page, shape);
 }
 
 function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
@@ -71,13 +72,11 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
     asOf: parameters.instantOf("asOf"),
   };
   checkOrder(filter.from, filter.to);
-  const limit = parameters.givenNumber("limit");
-  const cursors = cursorsOf(context, request, parameters);
-  const start = cursors.read(parameters.textOf("cursor"), recordPositionShape(filter));
+  const paging = pagingOf(context, request, parameters, recordPositionShape(filter));
   return {
     codes: parameters.codes,
-    cursors,
-    list: (property) => listRecords(context.pool, property, filter, start, limit),
+    paging,
+    list: (property) => listRecords(context.pool, property, filter, paging.start, paging.limit),
     past: filter.asOf === undefined ? undefined : filter.resource,
   };
 }
@@ -85,14 +84,12 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
 function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
   const parameters = new DefinedParameters(request, historyParameters(resource));
   const key = parameters.givenText(KEY_PARAMETER[resource]);
-  const limit = parameters.givenNumber("limit");
-  const cursors = cursorsOf(context, request, parameters);
-  const start = cursors.read(parameters.textOf("cursor"), HISTORY_POSITION);
+  const paging = pagingOf(context, request, parameters, HISTORY_POSITION);
   const letter = letterOf(resource);
   return {
     codes: parameters.codes,
-    cursors,
-    list: (property) => listHistory(context.pool, property, letter, key, start, limit),
+    paging,
+    list: (property) => listHistory(context.pool, property, letter, key, paging.start, paging.limit),
     past: letter,
   };
 }
@@ -103,16 +100,20 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
 }
 
 async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
-  const { codes, cursors, list, past } = asked;
+  const { codes, paging, list, past } = asked;
   const principal = request.principal as Principal;
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
   const since = past === undefined ? null : await readKnownFrom(context.pool, codes.clientCode, past);
-  const knownFrom = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
+  const beside = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
   return sendPage(reply, property === undefined ? nothing() : list(property), {
     head: '{"items":[',
-    tail: (next) => `],"nextCursor":${JSON.stringify(cursors.write(next))}${knownFrom}}`,
+    tail: tailOf(paging, beside),
   });
+}
+
+function tailOf({ cursorOf }: Paging, beside = "") {
+  return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursorOf(next))}${beside}}`;
 }
 
 /** `GET` of each resource: its current records or those of an instant, and the history of one. */
@@ -128,10 +129,6 @@ function registerRecordRoutes(app: FastifyInstance, context: HttpContext): void 
   }
 }
 
-function tailOf(cursors: PageCursors) {
-  return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursors.write(next))}}`;
-}
-
 async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
   const principal = request.principal as Principal;
   const parameters = new DefinedParameters(request, REQUEST_LIST_PARAMETERS);
@@ -145,15 +142,13 @@ async function answerList(context: HttpContext, request: FastifyRequest, reply: 
       codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
   };
   checkOrder(parameters.textOf("from"), parameters.textOf("to"));
-  const limit = parameters.givenNumber("limit");
   const { clientId } = principal;
-  const cursors = new PageCursors(context, { clientId, path: "requests", filters: parameters.filters });
-  const start = cursors.read(parameters.textOf("cursor"), REQUEST_POSITION);
+  const paging = pagingOf(context, request, parameters, REQUEST_POSITION, "requests");
   if (codes !== undefined && !(await mayRead(context, principal, codes)))
     return refuseForbidden(reply, "insufficient_scope");
-  return sendPage(reply, listRequests(context.pool, clientId, filter, start, limit), {
+  return sendPage(reply, listRequests(context.pool, clientId, filter, paging.start, paging.limit), {
     head: '{"items":[',
-    tail: tailOf(cursors),
+    tail: tailOf(paging),
   });
 }
 
@@ -166,10 +161,8 @@ async function answerOne(
   const { clientId } = request.principal as Principal;
   const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
   const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
-  const limit = parameters.givenNumber("limit");
   const path = `requests/${requestId}`;
-  const cursors = new PageCursors(context, { clientId, path, filters: parameters.filters });
-  const start = cursors.read(parameters.textOf("cursor"), REQUEST_RECORDS_POSITION);
+  const paging = pagingOf(context, request, parameters, REQUEST_RECORDS_POSITION, path);
   const ask = async () =>
     isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
   let found = await ask();
@@ -182,9 +175,10 @@ async function answerOne(
   });
   if (applied !== null) reply.header("preference-applied", applied);
   const summary = JSON.stringify(found.summary);
+  const { start, limit } = paging;
   return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
     head: `${summary.slice(0, -1)},"records":[`,
-    tail: tailOf(cursors),
+    tail: tailOf(paging),
   });
 }
 
@@ -198,7 +192,7 @@ function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void
   );
 }
 
-/** Everything a partner can read back, with the scope `read`: what became of its requests, its records, and what changes. */
+/** What a partner can read, with the scope `read`: its requests, its records and the change feed. */
 export function registerReadRoutes(app: FastifyInstance, context: HttpContext): void {
   registerRequestRoutes(app, context);
   registerRecordRoutes(app, context);

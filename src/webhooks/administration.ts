@@ -1,56 +1,79 @@
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { namedStatement } from "../platform/db/statement.ts";
+import { recordAudit } from "../identity/audit.ts";
+import { namedStatement, type Statement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
   checkText,
-  createEndpoint,
   type EndpointInput,
   type EndpointSettings,
   type EndpointSummary,
   findEndpoint,
-  pauseEndpoint,
+  PAUSE_ENDPOINT,
   readEndpointSettings,
-  removeEndpoint,
-  resumeEndpoint,
-  updateEndpoint,
 } from "./endpoint.ts";
 import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
-import { type RotatedWebhookSecret, rotateWebhookSecret, type SecretSealer } from "./secrets.ts";
+import { putFirstSecret, rotateWebhookSecret, type SecretSealer } from "./secrets.ts";
 
-/** What decides what client $1 may be told. */
+/** The rights that decide what client $1 may be notified of. */
 const READ_CLIENT = namedStatement(
   "read-webhook-client",
   `select scopes, revoked_at is not null as "isRevoked" from bellhop.client where client_id = $1`,
 );
+/** A new endpoint, unless its client has $9 already; it is notified of changes after the positions $10. */
+const INSERT = namedStatement(
+  "insert-webhook-endpoint",
+  `insert into bellhop.webhook_endpoint
+    (endpoint_id, kind, client_id, url, description, events, resource, client_code, property_code, positions, shard)
+  select $1, 'w', $2, $3, $4, $5, $6, $7, $8, $10, get_byte(uuid_send($1::uuid), 15) % 16
+  where (select count(*) from bellhop.webhook_endpoint as other where other.client_id = $2 and other.kind = 'w') < $9`,
+);
+/** Changes the settings of endpoint $1; with $8 it is notified of changes after those positions. */
+const UPDATE = namedStatement(
+  "update-webhook-endpoint",
+  `update bellhop.webhook_endpoint
+  set url = $2, description = $3, events = $4, resource = $5, client_code = $6, property_code = $7, positions = coalesce($8, positions)
+  where endpoint_id = $1`,
+);
+/** Resumes endpoint $1 as if no attempt had failed: its waiting messages are due now. */
+const RESUME = namedStatement(
+  "resume-webhook-endpoint",
+  `with due as (
+    update bellhop.webhook_message set next_try_at = clock_timestamp()
+    where endpoint_id = $1 and dead_at is null and next_try_at > clock_timestamp()
+  )
+  update bellhop.webhook_endpoint
+  set paused_at = null, paused_by = null, pause_reason = null, failures = 0, failing_since = null, not_before = null,
+    dropped = 0, dropped_since = null
+  where endpoint_id = $1`,
+);
+/** Removes endpoint $1 with its secrets, its messages, its dead letters and its delivery log. */
+const REMOVE = namedStatement(
+  "remove-webhook-endpoint",
+  `delete from bellhop.webhook_endpoint where endpoint_id = $1`,
+);
 
-/** What an audit has of a change (src/identity/audit.ts writes it). */
-export interface WebhookAuditEntry {
-  readonly who: string;
-  readonly what: string;
-  readonly clientId: string;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
+/** Each may keep a few connections busy; a partner that fans out further does so behind one of them. */
+const ENDPOINTS_OF_CLIENT_MAX = 10;
+const REASON_CHARACTERS_MAX = 200;
 
-/** Somebody who manages endpoints: a partner its own, an operator those of all. */
+/** Who manages endpoints: a partner its own, an operator those of all clients. */
 export interface WebhookAdmin {
   readonly pool: pg.Pool;
   readonly sealer: SecretSealer;
   readonly rules: AddressRules;
-  /** Whose endpoints there are for them; null for everybody's. */
+  /** The client whose endpoints are visible; null: all. */
   readonly clientId: string | null;
   /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
   readonly who: string;
-  readonly audit: (on: Queryable, entry: WebhookAuditEntry) => Promise<void>;
 }
 
 async function checkClient(on: Queryable, clientId: string, { events }: EndpointSettings): Promise<void> {
-  const { rows } = await on.query<{ scopes: string[]; isRevoked: boolean }>({
-    ...READ_CLIENT,
-    values: [clientId],
-  });
+  const values = [clientId];
+  const { rows } = await on.query<{ scopes: string[]; isRevoked: boolean }>({ ...READ_CLIENT, values });
   const [client] = rows;
   if (client === undefined || client.isRevoked)
     throw new WebhookNotFound("There is no client with this id that could be told anything.");
@@ -58,12 +81,15 @@ async function checkClient(on: Queryable, clientId: string, { events }: Endpoint
     throw new WebhookInputError("changes.available is for clients with the scope read.");
 }
 
-/**
- * Registers an endpoint of a client. The secret is shown here and never again. Throws WebhookInputError, and WebhookNotFound
- * where there is no such client.
- */
+/** The settings in the order of the statements' parameters. */
+function valuesOf(settings: EndpointSettings): readonly unknown[] {
+  const { url, description, events, resource, clientCode, propertyCode } = settings;
+  return [url, description, events, resource, clientCode, propertyCode];
+}
+
+/** Registers an endpoint of a client. The secret is answered here only. Throws WebhookInputError and WebhookNotFound. */
 export async function addWebhook(
-  { pool, sealer, rules, who, audit }: WebhookAdmin,
+  { pool, sealer, rules, who }: WebhookAdmin,
   clientId: string,
   input: EndpointInput,
 ): Promise<{ readonly endpoint: EndpointSummary; readonly secret: string }> {
@@ -71,15 +97,22 @@ export async function addWebhook(
   return withTransaction(pool, async (on) => {
     await checkClient(on, clientId, settings);
     const positions = positionsText(await readEnds(on));
-    const { endpointId, secret } = await createEndpoint(on, sealer, clientId, settings, positions);
-    await audit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });
+    const endpointId = randomUUID();
+    const values = [endpointId, clientId, ...valuesOf(settings), ENDPOINTS_OF_CLIENT_MAX, positions];
+    const { rowCount } = await on.query({ ...INSERT, values });
+    if (rowCount !== 1)
+      throw new WebhookInputError(
+        `A client has at most ${ENDPOINTS_OF_CLIENT_MAX} endpoints: remove one first.`,
+      );
+    const secret = await putFirstSecret(on, sealer, endpointId);
+    await recordAudit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });
     return { endpoint: await findEndpoint(on, clientId, endpointId), secret };
   });
 }
 
 /** A change of one endpoint and its audit entry, in one transaction. Throws WebhookNotFound. */
 function change<Result>(
-  { pool, clientId, who, audit }: WebhookAdmin,
+  { pool, clientId, who }: WebhookAdmin,
   endpointId: string,
   what: string,
   work: (on: Queryable, endpoint: EndpointSummary) => Promise<Result>,
@@ -88,85 +121,81 @@ function change<Result>(
   return withTransaction(pool, async (on) => {
     const endpoint = await findEndpoint(on, clientId, endpointId);
     const result = await work(on, endpoint);
-    await audit(on, { who, what, clientId: endpoint.clientId, detail: { endpointId, ...detail } });
+    const entry = { who, what, clientId: endpoint.clientId, detail: { endpointId, ...detail } };
+    await recordAudit(on, entry);
     return result;
   });
 }
 
-/** Whether other changes are to be told from now on: those that were passed by are not told any more. */
-function asksForOthers(before: EndpointSettings, after: EndpointSettings): boolean {
-  const asked = ({ events, resource, clientCode, propertyCode }: EndpointSettings) =>
-    JSON.stringify([events.includes("changes.available"), resource, clientCode, propertyCode]);
-  return asked(before) !== asked(after);
+/** Runs one statement on an endpoint and reads it again. */
+async function run(
+  on: Queryable,
+  statement: Statement,
+  { clientId, endpointId }: EndpointSummary,
+  values: readonly unknown[] = [],
+): Promise<EndpointSummary> {
+  await on.query({ ...statement, values: [endpointId, ...values] });
+  return findEndpoint(on, clientId, endpointId);
 }
 
-/** Changes what is named of an endpoint's settings. Throws WebhookInputError, also for one that stands for a ReplyTo origin. */
+/** Which changes an endpoint asks for. With another selection it starts at the end of the feed. */
+const selectionOf = ({ events, resource, clientCode, propertyCode }: Omit<EndpointSettings, "url">) =>
+  JSON.stringify([events.includes("changes.available"), resource, clientCode, propertyCode]);
+
+/** Changes the named settings. Throws WebhookInputError, also for an endpoint that stands for a ReplyTo origin. */
 export function changeWebhook(
   admin: WebhookAdmin,
   endpointId: string,
   input: Partial<EndpointInput>,
 ): Promise<EndpointSummary> {
   const work = async (on: Queryable, endpoint: EndpointSummary) => {
-    if (endpoint.kind === "r")
+    if (endpoint.kind === "reply-to")
       throw new WebhookInputError(
         "This endpoint stands for an origin of ReplyTo headers: its operator lists those.",
       );
     const settings = readEndpointSettings({ ...endpoint, ...input }, admin.rules);
     await checkClient(on, endpoint.clientId, settings);
-    const positions = asksForOthers(endpoint, settings) ? positionsText(await readEnds(on)) : null;
-    await updateEndpoint(on, endpoint.endpointId, settings, positions);
-    return findEndpoint(on, endpoint.clientId, endpoint.endpointId);
+    const isSame = selectionOf(endpoint) === selectionOf(settings);
+    const positions = isSame ? null : positionsText(await readEnds(on));
+    return run(on, UPDATE, endpoint, [...valuesOf(settings), positions]);
   };
   return change(admin, endpointId, "update-webhook", work, input);
 }
 
-const REASON_CHARACTERS_MAX = 200;
-
-/** Has nothing sent to an endpoint until it is resumed. */
+/** Pauses an endpoint: its messages wait until it is resumed. */
 export function pauseWebhook(
   admin: WebhookAdmin,
   endpointId: string,
   reason: string,
 ): Promise<EndpointSummary> {
   checkText("reason", reason, REASON_CHARACTERS_MAX);
-  const work = async (on: Queryable, endpoint: EndpointSummary) => {
-    await pauseEndpoint(on, endpoint.endpointId, admin.who, reason);
-    return findEndpoint(on, endpoint.clientId, endpoint.endpointId);
-  };
+  const work = (on: Queryable, endpoint: EndpointSummary) =>
+    run(on, PAUSE_ENDPOINT, endpoint, [admin.who, reason]);
   return change(admin, endpointId, "pause-webhook", work, { reason });
 }
 
-/** Has an endpoint tried again at once with everything that waits for it. */
+/** Resumes an endpoint, whether it was paused or only failing: everything that waits for it is due. */
 export function resumeWebhook(admin: WebhookAdmin, endpointId: string): Promise<EndpointSummary> {
-  return change(admin, endpointId, "resume-webhook", async (on, endpoint) => {
-    await resumeEndpoint(on, endpoint.endpointId);
-    return findEndpoint(on, endpoint.clientId, endpoint.endpointId);
-  });
+  return change(admin, endpointId, "resume-webhook", (on, endpoint) => run(on, RESUME, endpoint));
 }
 
-/** Gives an endpoint a new secret, which is shown here and never again. Throws WebhookInputError. */
-export function rotateWebhook(
-  admin: WebhookAdmin,
-  endpointId: string,
-  overlapSeconds: number | undefined,
-): Promise<RotatedWebhookSecret> {
+/** Gives an endpoint a new secret, which is answered here only. Throws WebhookInputError. */
+export function rotateWebhook(admin: WebhookAdmin, endpointId: string, overlapSeconds: number | undefined) {
   return change(admin, endpointId, "rotate-webhook-secret", (on, endpoint) =>
     rotateWebhookSecret(on, admin.sealer, endpoint.endpointId, overlapSeconds),
   );
 }
 
 /** Removes an endpoint with everything that waits for it. */
-export function removeWebhook(admin: WebhookAdmin, endpointId: string): Promise<void> {
-  return change(admin, endpointId, "remove-webhook", (on, endpoint) =>
-    removeEndpoint(on, endpoint.endpointId),
+export async function removeWebhook(admin: WebhookAdmin, endpointId: string): Promise<void> {
+  await change(admin, endpointId, "remove-webhook", (on, endpoint) =>
+    on.query({ ...REMOVE, values: [endpoint.endpointId] }),
   );
 }
 
 /** Queues a test for an endpoint, paused or not; answers the id of its message. */
 export function testWebhook(admin: WebhookAdmin, endpointId: string): Promise<string> {
-  return change(admin, endpointId, "test-webhook", (on, endpoint) =>
-    enqueueTest(on, endpoint.endpointId, new Date()),
-  );
+  return change(admin, endpointId, "test-webhook", (on, endpoint) => enqueueTest(on, endpoint.endpointId));
 }
 
 /** Queues dead letters of an endpoint again, one or (null) all; answers how many. Throws WebhookNotFound. */
@@ -175,11 +204,7 @@ export function redriveWebhook(
   endpointId: string,
   messageId: string | null,
 ): Promise<number> {
-  return change(
-    admin,
-    endpointId,
-    "redrive-webhook",
-    (on, endpoint) => redriveDeadLetters(on, endpoint.endpointId, messageId),
-    { messageId },
-  );
+  const work = (on: Queryable, endpoint: EndpointSummary) =>
+    redriveDeadLetters(on, endpoint.endpointId, messageId);
+  return change(admin, endpointId, "redrive-webhook", work, { messageId });
 }

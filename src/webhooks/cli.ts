@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { count, duration, type Noun, required, text, texts, verb, withDefault } from "../cli/command.ts";
-import { type Field, fields, moment, table } from "../cli/output.ts";
+import { type Field, fields, itemTable, moment } from "../cli/output.ts";
 import type { Session } from "../cli/session.ts";
-import { recordAudit } from "../identity/audit.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { AddressRules } from "./address-rules.ts";
 import {
@@ -15,8 +14,8 @@ import {
   testWebhook,
   type WebhookAdmin,
 } from "./administration.ts";
-import { type EndpointSummary, findEndpoint, listEndpoints, stateOf } from "./endpoint.ts";
-import { type Attempt, listAttempts, listDeadLetters } from "./queue.ts";
+import { type EndpointSummary, findEndpoint, listEndpoints } from "./endpoint.ts";
+import { listAttempts, listDeadLetters } from "./queue.ts";
 
 const ATTEMPTS_SHOWN = 50;
 const POLL_MS = 100;
@@ -28,24 +27,11 @@ const ENDPOINT = { endpointId: required(text("ENDPOINT_ID", "the endpoint's id (
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
 /** An operator administers the endpoints of all clients. */
-function withWebhooks<Result>(
-  session: Session,
-  work: (admin: WebhookAdmin) => Promise<Result>,
-): Promise<Result> {
-  return session.database(({ config, pool, sealer, who }) =>
-    work({
-      pool,
-      who,
-      clientId: null,
-      audit: recordAudit,
-      sealer,
-      rules: new AddressRules(config.webhookAllowedNetworks),
-    }),
-  );
-}
-
-function endpointJson(endpoint: EndpointSummary): Record<string, unknown> {
-  return { ...endpoint, kind: endpoint.kind === "r" ? "reply-to" : "webhook", state: stateOf(endpoint) };
+function withWebhooks<Result>(session: Session, work: (admin: WebhookAdmin) => Promise<Result>) {
+  return session.database(({ config, pool, sealer, who }) => {
+    const rules = new AddressRules(config.webhookAllowedNetworks);
+    return work({ pool, who, clientId: null, sealer, rules });
+  });
 }
 
 function endpointFields(endpoint: EndpointSummary): Field[] {
@@ -56,12 +42,12 @@ function endpointFields(endpoint: EndpointSummary): Field[] {
   return [
     ["endpoint id", endpoint.endpointId],
     ["client", `${endpoint.clientName} (${endpoint.clientId})`],
-    ["url", endpoint.kind === "r" ? `${endpoint.url} (from ReplyTo)` : endpoint.url],
+    ["url", endpoint.kind === "reply-to" ? `${endpoint.url} (from ReplyTo)` : endpoint.url],
     ["description", endpoint.description || "-"],
     ["events", endpoint.events.join(" ")],
     ["resource", resource ?? "all"],
     ["properties", clientCode === null ? "all granted" : `${clientCode}/${propertyCode ?? "*"}`],
-    ["state", stateOf(endpoint)],
+    ["state", endpoint.state],
     ["waiting", `${endpoint.waiting} (oldest ${moment(endpoint.waitingSince)})`],
     ["dead letters", String(endpoint.deadLetters)],
     ...(pausedAt === null ? [] : [["paused", paused] as const]),
@@ -90,7 +76,7 @@ const create = verb({
     withWebhooks(session, async (admin) => {
       const asked = { url, events: event, resource, clientCode: client, propertyCode: property, description };
       const { endpoint, secret } = await addWebhook(admin, clientId, asked);
-      output.result({ ...endpointJson(endpoint), secret }, [
+      output.result({ ...endpoint, secret }, [
         "Endpoint created. The secret is shown once. Store it, and send it over a secure channel.\n",
         ...fields([["secret", secret], ...endpointFields(endpoint)]),
       ]);
@@ -104,18 +90,18 @@ const list = verb({
   json: `{"items": [${ENDPOINT_JSON}]}`,
   run: ({ clientId }, { output, session }) =>
     session.database(async ({ pool }) => {
-      const endpoints = await listEndpoints(pool, clientId ?? null);
-      const rows = endpoints.map((endpoint) => [
-        endpoint.endpointId,
-        stateOf(endpoint),
-        String(endpoint.waiting),
-        String(endpoint.deadLetters),
-        moment(endpoint.lastTryAt),
-        endpoint.clientName,
-        endpoint.url,
-      ]);
+      const items = await listEndpoints(pool, clientId ?? null);
       const heads = ["ENDPOINT ID", "STATE", "WAITING", "DEAD", "LAST ATTEMPT", "CLIENT", "URL"];
-      output.result({ items: endpoints.map(endpointJson) }, table(heads, rows, "No webhook endpoints."));
+      const keys = [
+        "endpointId",
+        "state",
+        "waiting",
+        "deadLetters",
+        "lastTryAt",
+        "clientName",
+        "url",
+      ] as const;
+      output.result({ items }, itemTable(heads, keys, items, "No webhook endpoints."));
     }),
 });
 
@@ -128,29 +114,23 @@ const show = verb({
     session.database(async ({ pool }) => {
       const endpoint = await findEndpoint(pool, null, endpointId);
       const attempts = await listAttempts(pool, endpointId, ATTEMPTS_SHOWN);
-      const rows = attempts.map(({ attemptedAt, event, messageId, attempt, durationMs, status, failure }) => [
-        moment(attemptedAt),
-        event,
-        messageId,
-        String(attempt),
-        String(durationMs),
-        status === null ? "-" : String(status),
-        failure ?? "-",
-      ]);
       const heads = ["TIME", "EVENT", "MESSAGE", "ATTEMPT", "MS", "STATUS", "FAILURE"];
-      output.result({ ...endpointJson(endpoint), attempts }, [
-        ...fields(endpointFields(endpoint)),
-        ...(rows.length === 0 ? [] : ["", ...table(heads, rows)]),
-      ]);
+      const keys = [
+        "attemptedAt",
+        "event",
+        "messageId",
+        "attempt",
+        "durationMs",
+        "status",
+        "failure",
+      ] as const;
+      const log = attempts.length === 0 ? [] : ["", ...itemTable(heads, keys, attempts)];
+      output.result({ ...endpoint, attempts }, [...fields(endpointFields(endpoint)), ...log]);
     }),
 });
 
 /** The first attempt of a message; undefined where none came in time. */
-async function firstAttempt(
-  on: Queryable,
-  endpointId: string,
-  messageId: string,
-): Promise<Attempt | undefined> {
+async function firstAttempt(on: Queryable, endpointId: string, messageId: string) {
   for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += POLL_MS) {
     const [attempt] = await listAttempts(on, endpointId, 1, messageId);
     if (attempt !== undefined) return attempt;
@@ -190,7 +170,7 @@ const pause = verb({
   run: ({ endpointId, reason }, { output, session }) =>
     withWebhooks(session, async (admin) => {
       const endpoint = await pauseWebhook(admin, endpointId, reason);
-      output.result(endpointJson(endpoint), "Paused: messages for this endpoint wait until it is resumed.");
+      output.result(endpoint, "Paused: messages for this endpoint wait until it is resumed.");
     }),
 });
 
@@ -202,7 +182,7 @@ const resume = verb({
   run: ({ endpointId }, { output, session }) =>
     withWebhooks(session, async (admin) => {
       const endpoint = await resumeWebhook(admin, endpointId);
-      output.result(endpointJson(endpoint), `Resumed: ${endpoint.waiting} messages are due now.`);
+      output.result(endpoint, `Resumed: ${endpoint.waiting} messages are due now.`);
     }),
 });
 
@@ -236,17 +216,11 @@ const deadLetters = verb({
       await findEndpoint(pool, null, endpointId);
       const all = await listDeadLetters(pool, endpointId);
       const items = all.slice(0, limit);
-      const rows = items.map(({ messageId, event, cause, createdAt, deadAt, lastFailure }) => [
-        messageId,
-        event,
-        moment(createdAt),
-        moment(deadAt),
-        lastFailure ?? "-",
-        cause,
-      ]);
       const heads = ["MESSAGE", "EVENT", "CREATED", "GIVEN UP", "LAST FAILURE", "CAUSE"];
+      const keys = ["messageId", "event", "createdAt", "deadAt", "lastFailure", "cause"] as const;
       const rest = all.length > limit ? [`${all.length - limit} more: raise --limit.`] : [];
-      output.result({ items }, [...table(heads, rows, "This endpoint has no dead letters."), ...rest]);
+      const lines = itemTable(heads, keys, items, "This endpoint has no dead letters.");
+      output.result({ items }, [...lines, ...rest]);
     }),
 });
 

@@ -11,69 +11,63 @@ import { permittedAddresses, type ResolveHost, SendFailure } from "./endpoint-ad
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
 import { readLiveSecrets, type SecretSealer, signedHeaders } from "./secrets.ts";
 
-/** One try, from the question for the address to the answer. */
+/** One attempt, from the DNS query to the answer. */
 const TRY_MS_MAX = 15_000;
-/** Of an answer's body so much is kept, for people; no more than that is read. */
+/** The part of an answer's body that is read and kept, for people. */
 const ANSWER_BYTES_MAX = 512;
 const ANSWER_HEADER_BYTES_MAX = 8_192;
+const USER_AGENT = "Bellhop-Webhooks/1";
 
-/** One try of a message, as it goes out. */
+/** One attempt of a message, as it is sent. */
 interface OutgoingTry {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What came of a try. */
 interface TryResult {
   /** Of the answer; null when there was none. */
   readonly status: number | null;
-  /** Why it was no delivery, in a word; null for a 2xx. */
+  /** Why it was no delivery, in one word; null for a 2xx. */
   readonly failure: string | null;
-  /** What the receiver asked for by Retry-After; else 0. */
+  /** The receiver's Retry-After; else 0. */
   readonly retryAfterSeconds: number;
   /** The beginning of the answer's body, without control characters. */
   readonly answer: string;
 }
 
+const NO_ANSWER = { status: null, retryAfterSeconds: 0, answer: "" };
+
 export interface SendParts {
   readonly rules: AddressRules;
   readonly resolve: ResolveHost;
-  /** Ends every try when the node stops. */
+  /** Ends every attempt when the node stops. */
   readonly stopping: AbortSignal;
   readonly tryMsMax?: number;
 }
 
-const USER_AGENT = "Bellhop-Webhooks/1";
-
 /**
- * POSTs a message once, on a connection of its own, to an address that was looked at. Redirects are answers like any other
- * that is not 2xx: whoever followed one would be led where the rules do not look. Never rejects.
+ * POSTs a message once, on a connection of its own, to an address that was checked. A redirect is a failure: to follow it would
+ * bypass the check. Never rejects.
  */
 export async function sendMessage(outgoing: OutgoingTry, parts: SendParts): Promise<TryResult> {
   const late = AbortSignal.timeout(parts.tryMsMax ?? TRY_MS_MAX);
   const signal = AbortSignal.any([late, parts.stopping]);
-  const answered = { status: null, retryAfterSeconds: 0, answer: "" };
   try {
     const url = new URL(outgoing.url);
     const addresses = await permittedAddresses(url, parts.rules, parts.resolve, signal);
     const { response, answer } = await post(url, addresses, outgoing, signal);
     const status = response.statusCode ?? 0;
     const isGood = status >= 200 && status < 300;
-    return {
-      status,
-      answer,
-      failure: isGood ? null : status >= 300 && status < 400 ? "Redirected" : "NotAccepted",
-      retryAfterSeconds: secondsAskedFor(response.headers["retry-after"]),
-    };
+    const failure = isGood ? null : status >= 300 && status < 400 ? "Redirected" : "NotAccepted";
+    return { status, answer, failure, retryAfterSeconds: secondsAskedFor(response.headers["retry-after"]) };
   } catch (error) {
-    if (parts.stopping.aborted) return { ...answered, failure: "Stopped" };
-    if (late.aborted) return { ...answered, failure: "TimedOut" };
-    return { ...answered, failure: reasonOf(error) };
+    const failure = parts.stopping.aborted ? "Stopped" : late.aborted ? "TimedOut" : reasonOf(error);
+    return { ...NO_ANSWER, failure };
   }
 }
 
-/** A word for what went wrong on the way: Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …) where it has one. */
+/** One word for a failed connection: Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …) where it has one. */
 function reasonOf(error: unknown): string {
   if (error instanceof SendFailure) return error.reason;
   const causes = error instanceof AggregateError ? error.errors : [error];
@@ -92,12 +86,7 @@ function lookupOf(addresses: readonly string[]): NonNullable<RequestOptions["loo
   };
 }
 
-function post(
-  url: URL,
-  addresses: readonly string[],
-  { headers, body }: OutgoingTry,
-  signal: AbortSignal,
-): Promise<{ readonly response: IncomingMessage; readonly answer: string }> {
+function post(url: URL, addresses: readonly string[], { headers, body }: OutgoingTry, signal: AbortSignal) {
   const { promise, resolve, reject } = Promise.withResolvers<{ response: IncomingMessage; answer: string }>();
   const sending = (url.protocol === "https:" ? request : requestInTheClear)(url, {
     method: "POST",
@@ -126,7 +115,7 @@ function post(
       bytes += chunk.length;
       if (bytes >= ANSWER_BYTES_MAX) finish();
     });
-    // The status is what counts: an answer whose body breaks off has been given.
+    // The status decides: an answer whose body breaks off is an answer.
     response.on("end", finish).on("error", finish).on("close", finish);
   });
   sending.end(body);
@@ -134,10 +123,8 @@ function post(
 }
 
 function textOf(bytes: Buffer): string {
-  return bytes
-    .toString("utf8")
-    .replace(/[\p{Cc}\p{Cf}\ufffd]+/gu, " ")
-    .trim();
+  const text = bytes.toString("utf8");
+  return text.replace(/[\p{Cc}\p{Cf}\ufffd]+/gu, " ").trim();
 }
 
 /** Seconds of a Retry-After header (RFC 9110 section 10.2.3), which may be a date. */
@@ -148,41 +135,24 @@ function secondsAskedFor(header: string | undefined): number {
   return Number.isNaN(at) ? 0 : Math.max(0, (at - Date.now()) / 1_000);
 }
 
-const MINUTE = 60;
-const HOUR = 3_600;
-
 /**
- * Seconds to wait after each failed try of a message, before chance is added. The first two are over before anybody has
- * noticed an ordinary restart; the later ones reach over a weekend's night. After the last one the message is a dead letter:
- * 11 tries in some 46 hours.
+ * Seconds to wait after each failed attempt of a message, before jitter: short enough for a restart, long enough for a weekend.
+ * After the last one the message is a dead letter: 11 attempts in some 46 hours.
  */
-const TRY_AGAIN_SECONDS = [
-  5,
-  30,
-  2 * MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  14 * HOUR,
-] as const;
-
-/** Spread by a fifth either way, so that what failed together does not come back together. */
+const TRY_AGAIN_SECONDS = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 50_400] as const;
+/** Jitter of a fifth either way, so that what failed together does not come back together. */
 const SPREAD = 0.2;
-/** What a receiver may ask for by Retry-After. */
-const ASKED_SECONDS_MAX = HOUR;
-
-/** Of an endpoint, beside those of its messages: after so many failures in a row it is tried only now and then. */
+/** The longest Retry-After that is honoured. */
+const ASKED_SECONDS_MAX = 3_600;
+/** After this many failures in a row an endpoint rests, besides the waits of its messages. */
 const ENDPOINT_FAILURES_FREE = 2;
 const ENDPOINT_WAIT_SECONDS = [5, 10, 20, 40, 60] as const;
 
-/** When and how often things are tried. Tests have shorter plans. */
+/** When and how often messages are tried. Tests have shorter plans. */
 export interface RetryPlan {
   readonly messageSeconds: readonly number[];
   readonly endpointSeconds: readonly number[];
-  /** An endpoint none of whose tries was good for so long is paused. */
+  /** An endpoint whose attempts have all failed for this long is paused. */
   readonly pauseAfterSeconds: number;
 }
 
@@ -190,10 +160,9 @@ export function standardPlan(pauseAfterSeconds: number): RetryPlan {
   return { messageSeconds: TRY_AGAIN_SECONDS, endpointSeconds: ENDPOINT_WAIT_SECONDS, pauseAfterSeconds };
 }
 
-/**
- * Seconds until a message is tried again after its `attempts`-th try failed; undefined when that was the last.
- * `askedSeconds` is what the receiver asked for (Retry-After): never sooner than that, an hour at most.
- */
+const spread = (seconds: number, chance: number) => seconds * (1 - SPREAD + 2 * SPREAD * chance);
+
+/** Seconds until the next attempt after the `attempts`-th failed, not before Retry-After; undefined when that was the last. */
 export function secondsUntilNextTry(
   { messageSeconds }: RetryPlan,
   attempts: number,
@@ -202,13 +171,12 @@ export function secondsUntilNextTry(
 ): number | undefined {
   const planned = messageSeconds[attempts - 1];
   if (planned === undefined) return undefined;
-  const spread = planned * (1 - SPREAD + 2 * SPREAD * chance);
-  return Math.max(spread, Math.min(askedSeconds, ASKED_SECONDS_MAX));
+  return Math.max(spread(planned, chance), Math.min(askedSeconds, ASKED_SECONDS_MAX));
 }
 
 /**
- * Seconds for which an endpoint is left alone after `failures` failed tries in a row; 0 for the first ones, which may be the
- * fault of one message. Otherwise each of ten thousand waiting messages would knock on a dead receiver by its own plan.
+ * Seconds for which an endpoint rests after `failures` failed attempts in a row; 0 for the first ones, which may be one message's
+ * fault. Without a rest each of ten thousand waiting messages would try a dead receiver.
  */
 export function secondsEndpointRests(
   { endpointSeconds }: RetryPlan,
@@ -216,11 +184,10 @@ export function secondsEndpointRests(
   chance: number,
 ): number {
   const place = Math.min(failures - ENDPOINT_FAILURES_FREE, endpointSeconds.length) - 1;
-  const planned = endpointSeconds[place];
-  return planned === undefined ? 0 : planned * (1 - SPREAD + 2 * SPREAD * chance);
+  return spread(endpointSeconds[place] ?? 0, chance);
 }
 
-/** The span that the request $1 was accepted in, where it was traced. An index scan of the log's request ids. */
+/** The span in which the request $1 was accepted, where it was traced. */
 const READ_CONTEXT = namedStatement(
   "read-trace-context",
   `select encode(trace_context, 'hex') as trace_context from bellhop.accept_log where request_id = $1 and trace_context is not null limit 1`,
@@ -236,10 +203,9 @@ const LOAD = namedStatement(
   join bellhop.webhook_endpoint as endpoint on endpoint.endpoint_id = message.endpoint_id
   where message.message_id = $1 and message.dead_at is null`,
 );
-const SETTLE_DELIVERED = readStatement(new URL("./sql/settle-delivered.sql", import.meta.url));
-const SETTLE_FAILED = readStatement(new URL("./sql/settle-failed.sql", import.meta.url));
+const SETTLE = readStatement(new URL("./sql/settle-message.sql", import.meta.url));
 
-/** A receiver says by it that it wants no more (Standard Webhooks 1.0). */
+/** The receiver wants no more messages (Standard Webhooks 1.0). */
 const GONE = 410;
 
 /** A message that is to be tried now. */
@@ -247,7 +213,7 @@ export interface DueMessage {
   readonly messageId: string;
   readonly endpointId: string;
   readonly clientId: string;
-  /** Failed tries of the endpoint since its last good one. */
+  /** Failed attempts of the endpoint since its last delivery. */
   readonly failures: number;
 }
 
@@ -260,18 +226,18 @@ export interface DeliveryParts {
   readonly tracer?: Tracer | undefined;
 }
 
-/** What is told of a try. */
+/** The outcome of an attempt, for metrics and logs. */
 export interface Tried {
   readonly endpointId: string;
   readonly messageId: string;
   readonly event: string;
   /** Null for a delivery. */
   readonly failure: string | null;
-  /** From when the message was queued to the end of this try. */
+  /** From when the message was queued to the end of this attempt. */
   readonly ageSeconds: number;
-  /** The message was given up with this try. */
+  /** The message was given up with this attempt. */
   readonly isDead: boolean;
-  /** The endpoint is paused by itself. */
+  /** The endpoint was paused automatically. */
   readonly isPaused: boolean;
 }
 
@@ -289,23 +255,14 @@ interface LoadedMessage {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * Begins the span of a try: within the request that the message tells of, if that was traced, else a trace of its own. Undefined
- * where it is not sampled. Rejects when the database cannot be asked.
- */
-async function beginSpan(
-  { pool, tracer }: DeliveryParts,
-  { event, cause }: LoadedMessage,
-): Promise<Span | undefined> {
+/** Begins the span of an attempt: within the message's request, if that was traced, else a trace of its own. */
+async function beginSpan({ pool, tracer }: DeliveryParts, { event, cause }: LoadedMessage) {
   if (tracer === undefined) return undefined;
-  const request = event === "request.applied" && UUID.test(cause) ? await contextOf(pool, cause) : undefined;
   const of = [`deliver ${event}`, { kind: SpanKind.CLIENT }] as const;
+  if (event !== "request.applied" || !UUID.test(cause)) return tracer.begin(...of);
+  const { rows } = await pool.query<{ trace_context: string }>({ ...READ_CONTEXT, values: [cause] });
+  const request = unpackTraceContext(rows[0]?.trace_context);
   return request === undefined ? tracer.begin(...of) : tracer.beginWithin(request, ...of);
-}
-
-async function contextOf(pool: pg.Pool, requestId: string) {
-  const { rows } = await pool.query<{ trace_context: string }>({ ...READ_CONTEXT, values: [requestId] });
-  return unpackTraceContext(rows[0]?.trace_context);
 }
 
 function endSpan(span: Span, { status, failure }: TryResult, due: DueMessage, attempt: number): void {
@@ -322,28 +279,27 @@ function endSpan(span: Span, { status, failure }: TryResult, due: DueMessage, at
 
 async function send(
   { pool, sealer, send: parts }: DeliveryParts,
-  due: DueMessage,
+  { endpointId, messageId }: DueMessage,
   { url, body, nowSeconds }: LoadedMessage,
   span: Span | undefined,
 ): Promise<TryResult> {
   let secrets: readonly string[];
   try {
-    secrets = await readLiveSecrets(pool, sealer, due.endpointId);
+    secrets = await readLiveSecrets(pool, sealer, endpointId);
   } catch (error) {
-    // The database did not answer, or (no SQLSTATE, no socket's code) the secret does not open with this node's key.
+    // With a code (SQLSTATE, socket) the database did not answer; without one this node's key does not decrypt the secret.
     if (error instanceof Error && "code" in error) throw error;
-    return { status: null, failure: "SecretNotReadable", retryAfterSeconds: 0, answer: "" };
+    return { ...NO_ANSWER, failure: "SecretNotReadable" };
   }
-  const signed = { id: webhookIdOf(due.messageId), timestampSeconds: Math.floor(nowSeconds), body };
-  // Not signed: whoever passes a message on may trace it, too.
+  const signed = { id: webhookIdOf(messageId), timestampSeconds: Math.floor(nowSeconds), body };
+  // Not signed: a proxy may continue the trace.
   const traced = span === undefined ? {} : { traceparent: traceparentOf(span.spanContext()) };
-  const headers = { ...signedHeaders(signed, secrets), ...traced };
-  return await sendMessage({ url, body, headers }, parts);
+  return await sendMessage({ url, body, headers: { ...signedHeaders(signed, secrets), ...traced } }, parts);
 }
 
 /**
- * Tries a message once and writes down what came of it. Undefined when it was gone before, or when the node stops: then it is
- * due as before, for another node. Rejects when the database cannot be asked; a delivery is then repeated, with the same id.
+ * Tries a message once and records the outcome. Undefined when it was gone before, or when the node stops: then it stays due.
+ * Rejects when the database cannot be reached; a delivery is then repeated, with the same id.
  */
 export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promise<Tried | undefined> {
   const { pool, plan } = parts;
@@ -357,37 +313,15 @@ export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promis
   const durationMs = Math.round(performance.now() - startedAt);
   const attempt = message.attempts + 1;
   if (span !== undefined) endSpan(span, result, due, attempt);
-  const { event, url } = message;
+  const { event, url, privacyVersion } = message;
   const { status, failure, answer, retryAfterSeconds } = result;
-  // Receivers may answer with what they were told: the answer is noted only if nothing of that was erased meanwhile.
-  const noted = [
-    messageId,
-    endpointId,
-    attempt,
-    event,
-    url,
-    durationMs,
-    status,
-    answer,
-    message.privacyVersion,
-  ];
-  const tried = {
-    endpointId,
-    messageId,
-    event,
-    failure,
-    ageSeconds: message.ageSeconds + durationMs / 1_000,
-  };
-  if (failure === null) {
-    await pool.query({ ...SETTLE_DELIVERED, values: noted });
-    return { ...tried, isDead: false, isPaused: false };
-  }
   const nextSeconds = secondsUntilNextTry(plan, attempt, retryAfterSeconds, Math.random()) ?? null;
   const restSeconds = secondsEndpointRests(plan, due.failures + 1, Math.random());
+  const logged = [attempt, event, url, durationMs, status, answer, privacyVersion, failure];
   const bounds = [nextSeconds, restSeconds, plan.pauseAfterSeconds, event === TEST_EVENT, status === GONE];
-  const { rows } = await pool.query<{ isPaused: boolean }>({
-    ...SETTLE_FAILED,
-    values: [...noted, failure, ...bounds],
-  });
-  return { ...tried, isDead: nextSeconds === null, isPaused: rows[0]?.isPaused ?? false };
+  const values = [messageId, endpointId, ...logged, ...bounds];
+  const { rows } = await pool.query<{ isPaused: boolean }>({ ...SETTLE, values });
+  const isDead = failure !== null && nextSeconds === null;
+  const ageSeconds = message.ageSeconds + durationMs / 1_000;
+  return { endpointId, messageId, event, failure, ageSeconds, isDead, isPaused: rows[0]?.isPaused ?? false };
 }

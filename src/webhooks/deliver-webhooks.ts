@@ -21,13 +21,10 @@ import { ChangeNoticer } from "./notice-changes.ts";
 import { ShardLeases } from "./queue.ts";
 import type { SecretSealer } from "./secrets.ts";
 
-/** So soon again at most, however often it is woken: what wakes it comes in bursts. */
+/** The least pause between two runs: what wakes a loop comes in bursts. */
 const GAP_MS = 20;
 
-/**
- * Does its work again and again: `everyMs` after the last time, or as soon as it is woken. What fails is told and tried again
- * like the rest.
- */
+/** Repeats its work: `everyMs` after the last run, or as soon as it is woken. A failure is reported and tried again. */
 class Repeat {
   readonly #work: () => Promise<void>;
   readonly #everyMs: number;
@@ -41,9 +38,6 @@ class Repeat {
     this.#work = work;
     this.#everyMs = everyMs;
     this.#failed = failed;
-  }
-
-  start(): void {
     this.#plan(0);
   }
 
@@ -52,7 +46,7 @@ class Repeat {
     else this.#isWanted = true;
   }
 
-  /** Lets what runs end, and nothing follow. */
+  /** Lets the current run end, and nothing follow. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -69,11 +63,9 @@ class Repeat {
 
   async #run(): Promise<void> {
     this.#isWanted = false;
-    try {
-      await this.#work();
-    } catch (error) {
+    await this.#work().catch((error: unknown) => {
       if (!this.#stopped) this.#failed(error);
-    }
+    });
     this.#running = undefined;
     this.#plan(this.#isWanted ? GAP_MS : this.#everyMs);
   }
@@ -82,30 +74,30 @@ class Repeat {
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
 
-/** How often what is due is looked for; what this node queues itself is tried at once. */
+/** How often due messages are looked for; what this node queues itself is tried at once. */
 const LOOK_MS = 500;
 const TEND_MS = 1_000;
 const TIDY_MS = 60_000;
 
-/** Tries under way at once, each with one socket and one message in memory. */
+/** Attempts under way at once, each with one socket and one message in memory. */
 const AT_ONCE_MAX = 256;
-/** Of them of endpoints that fail: the others find room however many of those there are. */
+/** Of them for failing endpoints: however many of those there are, the others find room. */
 const FAILING_AT_ONCE_MAX = 64;
 const OF_CLIENT_AT_ONCE_MAX = 16;
 const OF_ENDPOINT_AT_ONCE_MAX = 4;
 
-/** What is kept for each endpoint. */
+/** Kept for each endpoint. */
 const TRIES_KEPT = 500;
 const DEAD_LETTERS_KEPT = 1_000;
 const DEAD_LETTER_DAYS = 30;
 
-/** What a node that is told to stop gives tries that are under way; those that are cut off are made again elsewhere. */
+/** How long a stopping node waits for attempts under way; those that it aborts are repeated elsewhere. */
 const STOP_MS = 1_000;
 
 interface DelivererOptions extends Omit<DeliveryParts, "send"> {
   readonly clientConfig: pg.ClientConfig;
   readonly send: Omit<DeliveryParts["send"], "stopping">;
-  /** What the change feed's cursors are sealed with. */
+  /** What the change feed's cursors are encrypted with. */
   readonly cursorSeal: () => Promise<CursorSeal>;
   /** Names the node, for people. */
   readonly owner: string;
@@ -122,8 +114,8 @@ interface UnderWay extends DueMessage {
 const shardOf = (endpointId: string) => Number.parseInt(endpointId.slice(-1), 16);
 
 /**
- * Notices what endpoints are to be told and tells them, for this node's part of the endpoints. Every endpoint has tries and
- * plans of its own, so that one which is slow or gone takes nothing from the others.
+ * Queues and delivers messages for this node's shards of the endpoints. Every endpoint has limits and waits of its own, so that a
+ * slow or dead one does not delay the others.
  */
 export class WebhookDeliverer {
   readonly #options: DelivererOptions;
@@ -132,13 +124,7 @@ export class WebhookDeliverer {
   readonly #leases: ShardLeases;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, UnderWay>();
-  readonly #loops: {
-    readonly tend: Repeat;
-    readonly notice: Repeat;
-    readonly changes: Repeat;
-    readonly deliver: Repeat;
-    readonly tidy: Repeat;
-  };
+  #loops: Readonly<Record<"tend" | "notice" | "changes" | "deliver" | "tidy", Repeat>> | undefined;
 
   constructor(options: DelivererOptions) {
     const { clientConfig, owner, events, pool, sealer, plan, tracer, send } = options;
@@ -146,23 +132,32 @@ export class WebhookDeliverer {
     this.#delivery = { pool, sealer, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
     this.#noticer = new ChangeNoticer(pool, options.cursorSeal);
     this.#leases = new ShardLeases(clientConfig, owner, events.failed);
-    const repeat = (work: () => Promise<void>, everyMs: number) => new Repeat(work, everyMs, events.failed);
-    this.#loops = {
-      tend: repeat(() => this.#tend(), TEND_MS),
-      notice: repeat(() => this.#notice(), LOOK_MS),
-      changes: repeat(() => this.#noticeChanges(), LOOK_MS),
-      deliver: repeat(() => this.#deliver(), LOOK_MS),
-      tidy: repeat(() => this.#tidy(), TIDY_MS),
-    };
   }
 
   start(): void {
-    for (const loop of Object.values(this.#loops)) loop.start();
+    const { failed } = this.#options.events;
+    const ofShards = (work: (shards: readonly number[]) => Promise<void>, everyMs: number) =>
+      new Repeat(
+        async () => {
+          const { shards } = this.#leases;
+          if (shards.length > 0) await work(shards);
+        },
+        everyMs,
+        failed,
+      );
+    this.#loops = {
+      tend: new Repeat(() => this.#tend(), TEND_MS, failed),
+      notice: ofShards((shards) => this.#notice(shards), LOOK_MS),
+      // Apart from the above: reading one endpoint's changes must not delay `request.applied`.
+      changes: ofShards((shards) => this.#noticeChanges(shards), LOOK_MS),
+      deliver: ofShards((shards) => this.#deliver(shards), LOOK_MS),
+      tidy: ofShards((shards) => this.#tidy(shards), TIDY_MS),
+    };
   }
 
-  /** Lets tries end that are about to, cuts the others off, and leaves the endpoints to other nodes. */
+  /** Lets attempts end that are about to, aborts the others, and leaves the endpoints to other nodes. */
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#loops).map((loop) => loop.stop()));
+    await Promise.all(Object.values(this.#loops ?? {}).map((loop) => loop.stop()));
     const cutOff = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await Promise.all([...this.#underWay.values()].map(({ done }) => done));
     clearTimeout(cutOff);
@@ -171,51 +166,39 @@ export class WebhookDeliverer {
 
   async #tend(): Promise<void> {
     const former = this.#leases.shards.length;
-    await this.#leases.tend((shard) =>
-      [...this.#underWay.values()].some((one) => shardOf(one.endpointId) === shard),
-    );
-    if (this.#leases.shards.length > former) {
-      this.#loops.notice.wake();
-      this.#loops.deliver.wake();
-      this.#loops.tidy.wake();
-    }
+    const isBusy = (shard: number) =>
+      [...this.#underWay.values()].some((one) => shardOf(one.endpointId) === shard);
+    await this.#leases.tend(isBusy);
+    if (this.#leases.shards.length <= former) return;
+    this.#loops?.notice.wake();
+    this.#loops?.deliver.wake();
+    this.#loops?.tidy.wake();
   }
 
-  async #notice(): Promise<void> {
-    const { shards } = this.#leases;
-    if (shards.length === 0) return;
+  async #notice(shards: readonly number[]): Promise<void> {
     const { found, queued } = await noticeApplied(this.#options.pool, this.#options.sealer, shards);
-    if (found) this.#loops.notice.wake();
-    if (queued) this.#loops.deliver.wake();
+    if (found) this.#loops?.notice.wake();
+    if (queued) this.#loops?.deliver.wake();
   }
 
-  /** By itself: what one endpoint's changes take to read keeps nobody from hearing of applied requests. */
-  async #noticeChanges(): Promise<void> {
-    const { shards } = this.#leases;
-    if (shards.length > 0 && (await this.#noticer.notice(shards))) this.#loops.deliver.wake();
+  async #noticeChanges(shards: readonly number[]): Promise<void> {
+    if (await this.#noticer.notice(shards)) this.#loops?.deliver.wake();
   }
 
-  async #deliver(): Promise<void> {
-    const { shards } = this.#leases;
-    const room = AT_ONCE_MAX - this.#underWay.size;
-    if (shards.length === 0 || room <= 0) return;
+  async #deliver(shards: readonly number[]): Promise<void> {
+    if (this.#underWay.size >= AT_ONCE_MAX) return;
     const values = [shards, [...this.#underWay.keys()], OF_ENDPOINT_AT_ONCE_MAX, AT_ONCE_MAX];
     const { rows } = await this.#options.pool.query<DueMessage>({ ...FIND_DUE, values });
     for (const due of rows) if (this.#hasRoomFor(due)) this.#begin(due);
   }
 
   #hasRoomFor({ endpointId, clientId, failures }: DueMessage): boolean {
-    let ofEndpoint = 0;
-    let ofClient = 0;
-    let failing = 0;
-    for (const other of this.#underWay.values()) {
-      if (other.endpointId === endpointId) ofEndpoint += 1;
-      if (other.clientId === clientId) ofClient += 1;
-      if (other.failures > 0) failing += 1;
-    }
-    if (this.#underWay.size >= AT_ONCE_MAX || ofClient >= OF_CLIENT_AT_ONCE_MAX) return false;
-    if (failures > 0) return ofEndpoint === 0 && failing < FAILING_AT_ONCE_MAX;
-    return ofEndpoint < OF_ENDPOINT_AT_ONCE_MAX;
+    const others = [...this.#underWay.values()];
+    const ofClient = others.filter((other) => other.clientId === clientId).length;
+    if (others.length >= AT_ONCE_MAX || ofClient >= OF_CLIENT_AT_ONCE_MAX) return false;
+    const ofEndpoint = others.filter((other) => other.endpointId === endpointId).length;
+    if (failures === 0) return ofEndpoint < OF_ENDPOINT_AT_ONCE_MAX;
+    return ofEndpoint === 0 && others.filter((other) => other.failures > 0).length < FAILING_AT_ONCE_MAX;
   }
 
   #begin(due: DueMessage): void {
@@ -224,27 +207,25 @@ export class WebhookDeliverer {
       .then((tried) => {
         if (tried === undefined) return;
         events.tried(tried);
-        if (tried.event === "changes.available" && (tried.failure === null || tried.isDead))
-          this.#loops.changes.wake();
+        const isOver = tried.failure === null || tried.isDead;
+        if (tried.event === "changes.available" && isOver) this.#loops?.changes.wake();
       })
-      // It is still queued: it is tried again when the database answers.
+      // The message is still queued: it is tried again when the database answers.
       .catch(events.failed)
       .finally(() => {
         this.#underWay.delete(due.messageId);
-        this.#loops.deliver.wake();
+        this.#loops?.deliver.wake();
       });
     this.#underWay.set(due.messageId, { ...due, done });
   }
 
-  async #tidy(): Promise<void> {
-    const { shards } = this.#leases;
-    if (shards.length === 0) return;
+  async #tidy(shards: readonly number[]): Promise<void> {
     const values = [shards, TRIES_KEPT, DEAD_LETTERS_KEPT, DEAD_LETTER_DAYS];
     await this.#options.pool.query({ ...TIDY, values });
   }
 }
 
-/** Connections for what is noticed, loaded and settled; each statement takes some milliseconds. */
+/** Each statement takes some milliseconds. */
 const POOL_SIZE = 4;
 const HOUR_SECONDS = 3_600;
 
@@ -254,7 +235,7 @@ export interface DelivererParts {
   readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
   readonly sealer: SecretSealer;
-  /** What cursors are sealed with. */
+  /** What cursors are encrypted with. */
   readonly cursorKey: () => Promise<Buffer>;
 }
 
@@ -264,14 +245,8 @@ export interface RunningDeliverer {
 }
 
 /** Starts to deliver webhooks for this node's part of the endpoints. */
-export function startDeliverer({
-  config,
-  log,
-  tracer,
-  clientConfig,
-  sealer,
-  cursorKey,
-}: DelivererParts): RunningDeliverer {
+export function startDeliverer(parts: DelivererParts): RunningDeliverer {
+  const { config, log, tracer, clientConfig, sealer, cursorKey } = parts;
   const metrics = createMetrics();
   const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);

@@ -3,38 +3,30 @@ import { isIP } from "node:net";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { AddressRules } from "./address-rules.ts";
 
-/** What was asked of webhooks cannot be; the message tells who asked why, and what can. */
+/** A setting or argument that cannot be; the message says why, and what can. */
 export class WebhookInputError extends OperatorError {}
 
-/** There is no such endpoint or message, or it is not the asker's. */
+/** There is no such endpoint or message, or it is another client's. */
 export class WebhookNotFound extends OperatorError {}
 
 const URL_CHARACTERS_MAX = 2_048;
-/** Below it are services that an HTTP request has no business with, such as mail. */
+/** Below it are services for which an HTTP request is harmful, such as mail. */
 const PORT_FREE_FROM = 1_024;
 
-/** What `localhost` and every name below it are (RFC 6761 section 6.3). */
-const LOOPBACK = ["127.0.0.1", "::1"];
-
-/** The addresses of a name that nobody has to be asked about; undefined for all others. */
+/** The addresses of `localhost` and every name below it (RFC 6761 section 6.3); undefined for all other names. */
 function knownAddresses(hostname: string): readonly string[] | undefined {
-  return /(^|\.)localhost\.?$/i.test(hostname) ? LOOPBACK : undefined;
+  return /(^|\.)localhost\.?$/i.test(hostname) ? ["127.0.0.1", "::1"] : undefined;
 }
 
-/** The IP address that a URL names as its host; undefined where it is a name. IPv6 without its brackets. */
+/** The IP address in a URL's host, IPv6 without its brackets; undefined where the host is a name. */
 function addressInHost(hostname: string): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-function schemeOf({ protocol }: URL): "http" | "https" {
-  return protocol === "http:" ? "http" : "https";
-}
+const schemeOf = ({ protocol }: URL) => (protocol === "http:" ? "http" : "https");
 
-/**
- * Reads the address of an endpoint. What a name resolves to is looked at with every delivery, because it can change; an
- * address that is written out is judged at once. Throws WebhookInputError, which says what it takes.
- */
+/** Reads the address of an endpoint. A name is resolved and checked with every delivery. Throws WebhookInputError. */
 export function readEndpointUrl(text: string, rules: AddressRules): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
   if (url === null || !/^https?:\/\/[^\s]+$/i.test(text) || !/^https?:$/.test(url.protocol))
@@ -62,13 +54,10 @@ export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<rea
 
 const ASK_MS = 2_000;
 const ASK_TRIES = 2;
-/** A name may have any number of addresses; more are not looked at. */
+/** More addresses of one name are not considered. */
 const ADDRESSES_MAX = 16;
 
-/**
- * Asks the name servers, not the operating system: that would ask by one of four threads that everything else of this process
- * shares, and wait on it for as long as a name server says nothing. The hosts file is not read; `localhost` is what it is (RFC 6761).
- */
+/** Asks the name servers: the operating system's lookup would block one of the process's four threads. The hosts file is not read. */
 export const resolveByDns: ResolveHost = async (hostname, signal) => {
   const known = knownAddresses(hostname);
   if (known !== undefined) return known;
@@ -85,7 +74,7 @@ export const resolveByDns: ResolveHost = async (hostname, signal) => {
   }
 };
 
-/** A try that never reached its receiver; `reason` is one word for the delivery log. */
+/** An attempt that never reached its receiver; `reason` is one word for the delivery log. */
 export class SendFailure extends Error {
   readonly reason: string;
 
@@ -95,10 +84,7 @@ export class SendFailure extends Error {
   }
 }
 
-/**
- * The addresses of a URL's host that may be connected to, asked for once: who connects uses these and asks nobody again, so
- * that a name cannot lead elsewhere the second time. Throws SendFailure.
- */
+/** The permitted addresses of a URL's host. The connection uses these, so that a second DNS answer cannot redirect it. Throws SendFailure. */
 export async function permittedAddresses(
   url: URL,
   rules: AddressRules,
@@ -106,12 +92,10 @@ export async function permittedAddresses(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const written = addressInHost(url.hostname);
-  const found =
-    written === undefined
-      ? await resolve(url.hostname, signal).catch((cause: unknown) => {
-          throw new SendFailure("NameNotResolved", { cause });
-        })
-      : [written];
+  const resolved = written === undefined ? resolve(url.hostname, signal) : [written];
+  const found = await Promise.resolve(resolved).catch((cause: unknown) => {
+    throw new SendFailure("NameNotResolved", { cause });
+  });
   if (found.length === 0) throw new SendFailure("NameNotResolved");
   const permitted = found.slice(0, ADDRESSES_MAX).filter((address) => rules.permits(address, schemeOf(url)));
   if (permitted.length === 0) throw new SendFailure("AddressRefused");

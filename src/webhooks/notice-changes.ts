@@ -1,28 +1,31 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { letterOf, type Resource } from "#contract/resource.ts";
+import { letterOf } from "#contract/resource.ts";
 import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import type { Positions } from "../query/changes/change-cursor.ts";
-import { ChangeCursors, type CursorSeal, readChangeEnds } from "../query/changes/change-cursor.ts";
+import {
+  ChangeCursors,
+  type CursorSeal,
+  type Positions,
+  readChangeEnds,
+} from "../query/changes/change-cursor.ts";
 import {
   bucketsOf,
   type ChangeFilter,
   type ChangePage,
   changeObjects,
-  type GrantedProperties,
   readChanges,
 } from "../query/changes/read-changes.ts";
-import { pauseEndpoint } from "./endpoint.ts";
+import { type EndpointSettings, PAUSE_ENDPOINT } from "./endpoint.ts";
 import { enqueueMessages } from "./queue.ts";
 
 const FIND_ENDPOINTS = readStatement(new URL("./sql/find-change-endpoints.sql", import.meta.url));
 /**
- * Moves the positions of endpoint $1 from $2 to $3, unless somebody has moved them since, or asks for other changes ($4 to $6)
- * than were looked for. Of several nodes at the same place one goes on: the others wait for its row, and find it moved.
+ * Moves the positions of endpoint $1 from $2 to $3, unless they or its selection ($4 to $6) have changed since. Of several nodes one
+ * succeeds: the others wait for its row and find it moved.
  */
 const MOVE_POSITIONS = namedStatement(
   "move-webhook-positions",
@@ -33,20 +36,19 @@ const MOVE_POSITIONS = namedStatement(
 
 const EVENT = "changes.available";
 const CHANGES_MAX = 100;
-/** Of one message, unless its first change alone is longer: what a receiver reads and a node holds for each try. */
+/** The size of one message, unless its first change alone is longer. */
 const BODY_BYTES_MAX = 262_144;
-/** A record longer than this is left out of its change, to be read by its key: one of 64 MiB may have been accepted. */
+/** A longer record is left out of its change and read by its key: one of 64 MiB may have been accepted. */
 const RECORD_BYTES_MAX = 262_144;
-/** Where nothing of the endpoint's own was found, its positions are written down only so often. */
+/** How often positions are stored where nothing for the endpoint was found. */
 const WRITE_MS = 30_000;
+const PAUSE_REASON =
+  "The change feed does not go on from where this endpoint was: read the records anew, then resume it.";
 
-/** What decides which changes an endpoint is told of, and how far it has been told. */
-interface ChangeEndpoint {
+/** An endpoint's selection of changes and its position in the feed. */
+interface ChangeEndpoint extends Pick<EndpointSettings, "resource" | "clientCode" | "propertyCode"> {
   readonly endpointId: string;
   readonly clientId: string;
-  readonly resource: Resource | null;
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
   readonly positions: string | null;
   /** From before anything is read for it. */
   readonly privacyVersion: string;
@@ -60,28 +62,22 @@ interface Known {
   readonly writtenAt: number;
 }
 
-function grantedOf({ grants }: ChangeEndpoint): GrantedProperties {
+function filterOf({ resource, clientCode, propertyCode, grants }: ChangeEndpoint): ChangeFilter {
   const granted = new Map<string, Set<string>>();
-  for (const { clientCode, propertyCode } of grants)
-    granted.set(clientCode, (granted.get(clientCode) ?? new Set()).add(propertyCode));
-  return granted;
-}
-
-function filterOf(endpoint: ChangeEndpoint): ChangeFilter {
-  const { resource, clientCode, propertyCode } = endpoint;
+  for (const grant of grants)
+    granted.set(grant.clientCode, (granted.get(grant.clientCode) ?? new Set()).add(grant.propertyCode));
   return {
-    granted: grantedOf(endpoint),
+    granted,
     resources: resource === null ? undefined : [letterOf(resource)],
     clientCode: clientCode ?? undefined,
     propertyCode: propertyCode ?? undefined,
   };
 }
 
-/** The filters as the change feed's own question has them, so that a message's cursors are good there. */
+/** The filters as a query of the change feed has them, so that a message's cursors are valid there. */
 function filtersOf({ clientCode, propertyCode, resource }: ChangeEndpoint): string {
-  return JSON.stringify(
-    Object.entries({ clientCode, propertyCode, resource }).filter(([, value]) => value !== null),
-  );
+  const filters = Object.entries({ clientCode, propertyCode, resource });
+  return JSON.stringify(filters.filter(([, value]) => value !== null));
 }
 
 /** A change without its record, where that is too long for a message. */
@@ -92,24 +88,23 @@ function withoutLongRecord(change: Buffer): Buffer {
   return Buffer.concat([change.subarray(0, at), Buffer.from(',"record":null,"recordOmitted":true}')]);
 }
 
-/** Answers whether the endpoint was still as it was read: false when another node has moved it, or its owner has changed it. */
+/** Answers whether the endpoint was still as it was read: false when another node or its owner has changed it. */
 async function movePositions(on: Queryable, endpoint: ChangeEndpoint, to: string | null): Promise<boolean> {
   const { endpointId, positions, resource, clientCode, propertyCode } = endpoint;
   const values = [endpointId, positions, to, resource, clientCode, propertyCode];
   return (await on.query({ ...MOVE_POSITIONS, values })).rowCount === 1;
 }
 
-/** What one message holds: changes from the first on, up to the bound, and where the reader then stands. */
-async function takeChanges(
-  on: Queryable,
-  page: ChangePage,
-): Promise<{
-  readonly changes: readonly Buffer[];
+/** The changes of one message, as JSON texts, and where the reader then stands. */
+interface Taken {
+  readonly changes: readonly string[];
   readonly positions: Positions;
   readonly caughtUp: boolean;
-}> {
-  const changes: Buffer[] = [];
-  // Behind the change that is looked at, and behind the last that was taken: what is no longer kept lies between them.
+}
+
+async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
+  const changes: string[] = [];
+  // After the change that is looked at, and after the last one taken: what is no longer kept lies between them.
   let reached: Positions = page.before;
   let positions: Positions = page.before;
   let bytes = 0;
@@ -121,28 +116,27 @@ async function takeChanges(
     if (changes.length > 0 && bytes + change.length > BODY_BYTES_MAX)
       return { changes, positions, caughtUp: false };
     positions = reached;
-    changes.push(change);
+    changes.push(change.toString("utf8"));
     bytes += change.length + 1;
   }
   return { changes, positions: page.positions, caughtUp: page.caughtUp };
 }
 
 /**
- * Makes messages of changes for endpoints that want to hear of them, one at a time for each: the next one is made when the one before was
- * taken or given up, so an endpoint's queue is its position in the feed, and what it is told is in order.
+ * Queues messages of changes, one at a time for each endpoint: the next is made when the one before was delivered or given up. So an
+ * endpoint's queue is its position in the feed, and its messages are in order.
  */
 export class ChangeNoticer {
   readonly #pool: pg.Pool;
   readonly #cursorSeal: () => Promise<CursorSeal>;
   readonly #known = new Map<string, Known>();
 
-  /** `cursorSeal`: what the change feed's cursors are written by. */
   constructor(pool: pg.Pool, cursorSeal: () => Promise<CursorSeal>) {
     this.#pool = pool;
     this.#cursorSeal = cursorSeal;
   }
 
-  /** Looks once for every endpoint of these shards. Answers whether messages were queued. */
+  /** Reads the feed once for every endpoint of these shards. Answers whether messages were queued. */
   async notice(shards: readonly number[]): Promise<boolean> {
     const { rows } = await this.#pool.query<ChangeEndpoint>({ ...FIND_ENDPOINTS, values: [shards] });
     const ids = new Set(rows.map(({ endpointId }) => endpointId));
@@ -152,24 +146,22 @@ export class ChangeNoticer {
     let queued = false;
     for (const endpoint of rows) {
       const positions = this.#positionsOf(endpoint);
-      const isBehind =
-        positions === undefined ||
-        bucketsOf(filterOf(endpoint)).some(
-          (bucket) => (ends.get(bucket) ?? 0) !== (positions.get(bucket) ?? 0),
-        );
-      if (isBehind && (await this.#noticeFor(endpoint, positions ?? ends))) queued = true;
+      const isAtEnd = (bucket: number) => (ends.get(bucket) ?? 0) === (positions?.get(bucket) ?? 0);
+      if (positions !== undefined && bucketsOf(filterOf(endpoint)).every(isAtEnd)) continue;
+      if (await this.#noticeFor(endpoint, positions ?? ends)) queued = true;
     }
     return queued;
   }
 
-  /** Undefined where it has not been told anything: it begins now. */
+  /** Undefined where the endpoint has no position: it begins at the end of the feed. */
   #positionsOf({ endpointId, positions }: ChangeEndpoint): Positions | undefined {
     const known = this.#known.get(endpointId);
     if (known !== undefined && known.stored === positions) return known.positions;
-    return positions === null ? undefined : readPositions(positions);
+    return positions === null ? undefined : new Map(JSON.parse(positions) as [number, number][]);
   }
 
   async #noticeFor(endpoint: ChangeEndpoint, from: Positions): Promise<boolean> {
+    const { endpointId, positions: stored } = endpoint;
     let page: ChangePage;
     try {
       page = await readChanges(this.#pool, from, filterOf(endpoint), CHANGES_MAX);
@@ -179,20 +171,15 @@ export class ChangeNoticer {
       return false;
     }
     if (page.changes.length > 0) return this.#queue(endpoint, page);
-    const known = this.#known.get(endpoint.endpointId);
-    const writtenAt = known?.stored === endpoint.positions ? known.writtenAt : 0;
-    if (endpoint.positions === null || performance.now() - writtenAt > WRITE_MS)
+    const known = this.#known.get(endpointId);
+    const writtenAt = known?.stored === stored ? known.writtenAt : 0;
+    if (stored === null || performance.now() - writtenAt > WRITE_MS)
       await this.#move(this.#pool, endpoint, page.positions);
-    else
-      this.#known.set(endpoint.endpointId, {
-        stored: endpoint.positions,
-        positions: page.positions,
-        writtenAt,
-      });
+    else this.#known.set(endpointId, { stored, positions: page.positions, writtenAt });
     return false;
   }
 
-  /** The message and the position behind it, in one transaction: none is made twice or left out. */
+  /** Stores the message and the position after it in one transaction: none is made twice or left out. */
   async #queue(endpoint: ChangeEndpoint, page: ChangePage): Promise<boolean> {
     const { endpointId, clientId } = endpoint;
     const { changes, positions, caughtUp } = await takeChanges(this.#pool, page);
@@ -203,51 +190,46 @@ export class ChangeNoticer {
     }
     const cursors = new ChangeCursors(await this.#cursorSeal(), { clientId, filters: filtersOf(endpoint) });
     const from = cursors.write(page.before);
-    const head = JSON.stringify({
-      type: EVENT,
-      timestamp: new Date().toISOString(),
-      data: { from, to: cursors.write(positions), caughtUp },
-    });
-    const body = `${head.slice(0, -2)},"changes":[${Buffer.concat(changes.flatMap((change, at) => (at === 0 ? [change] : [Buffer.from(","), change]))).toString("utf8")}]}}`;
+    const data = { from, to: cursors.write(positions), caughtUp };
+    const head = JSON.stringify({ type: EVENT, timestamp: new Date().toISOString(), data });
+    const body = `${head.slice(0, -2)},"changes":[${changes.join(",")}]}}`;
     return withTransaction(this.#pool, async (on) => {
-      // An erasure may have taken out meanwhile what was read: it is read again.
+      // An erasure may have changed what was read, or another node may have moved the endpoint: both are read again.
       if (!(await holdPrivacyVersion(on, endpoint.privacyVersion))) return false;
-      // Another node may have had the endpoint meanwhile.
       if (!(await this.#move(on, endpoint, positions))) return false;
-      await enqueueMessages(on, [
-        { messageId: randomUUID(), endpointId, event: EVENT, cause: from, url: null, body },
-      ]);
+      const message = {
+        messageId: randomUUID(),
+        endpointId,
+        event: EVENT,
+        cause: from,
+        url: null,
+        body,
+      } as const;
+      await enqueueMessages(on, [message]);
       return true;
     });
   }
 
-  async #move(on: Queryable, endpoint: ChangeEndpoint, to: Positions): Promise<boolean> {
+  async #move(on: Queryable, endpoint: ChangeEndpoint, positions: Positions): Promise<boolean> {
     const { endpointId } = endpoint;
-    const text = positionsText(to);
-    if (!(await movePositions(on, endpoint, text))) {
-      this.#known.delete(endpointId);
-      return false;
-    }
-    this.#known.set(endpointId, { stored: text, positions: to, writtenAt: performance.now() });
-    return true;
+    const stored = positionsText(positions);
+    const isMoved = await movePositions(on, endpoint, stored);
+    if (isMoved) this.#known.set(endpointId, { stored, positions, writtenAt: performance.now() });
+    else this.#known.delete(endpointId);
+    return isMoved;
   }
 
-  /** The database is not as far as the endpoint was told: it was restored, or is another. Nothing can be told in order then. */
+  /** The feed ends before the endpoint's position: the database was restored, or is another. */
   async #pauseBeyond(endpoint: ChangeEndpoint): Promise<void> {
+    const values = [endpoint.endpointId, "service", PAUSE_REASON];
     await withTransaction(this.#pool, async (on) => {
-      if (await movePositions(on, endpoint, null))
-        await pauseEndpoint(
-          on,
-          endpoint.endpointId,
-          "service",
-          "The change feed does not go on from where this endpoint was: read the records anew, then resume it.",
-        );
+      if (await movePositions(on, endpoint, null)) await on.query({ ...PAUSE_ENDPOINT, values });
     });
     this.#known.delete(endpoint.endpointId);
   }
 }
 
-/** Where the change feed ends now: who begins here is told of what comes next. */
+/** Where the change feed ends now: an endpoint that begins here is notified of what comes next. */
 export function readEnds(on: Queryable): Promise<Positions> {
   return readChangeEnds(on, ALL_BUCKETS);
 }
@@ -255,8 +237,4 @@ export function readEnds(on: Queryable): Promise<Positions> {
 /** Positions as they are stored with an endpoint. */
 export function positionsText(positions: Positions): string {
   return JSON.stringify([...positions]);
-}
-
-function readPositions(text: string): Positions {
-  return new Map(JSON.parse(text) as [number, number][]);
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
+import type { DeadLetterItem, WebhookAttemptItem } from "../console/answers.ts";
 import { endWithClient } from "../platform/db/connection.ts";
 import { countPresent, enterPresence } from "../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { Row } from "./endpoint.ts";
 import { WebhookNotFound } from "./endpoint-address.ts";
 import { bodyOf, messageIdOf, type NewMessage, TEST_EVENT } from "./message.ts";
 
 const ENQUEUE = readStatement(new URL("./sql/enqueue-messages.sql", import.meta.url));
-/** What was given up of endpoint $1, the newest first, at most $2. */
+/** The dead letters of endpoint $1, the newest first, at most $2. */
 const LIST_DEAD = namedStatement(
   "list-dead-letters",
   `select message_id as "messageId", endpoint_id as "endpointId", event, cause, created_at as "createdAt",
@@ -18,14 +20,14 @@ const LIST_DEAD = namedStatement(
   order by dead_at desc, message_id
   limit $2`,
 );
-/** Has the dead letters of endpoint $1 (or only $2) tried anew, from the beginning of their plan. */
+/** Queues the dead letters of endpoint $1 (or only $2) again, from the first attempt. */
 const REDRIVE = namedStatement(
   "redrive-dead-letters",
   `update bellhop.webhook_message
   set dead_at = null, attempts = 0, next_try_at = clock_timestamp()
   where endpoint_id = $1 and dead_at is not null and ($2::uuid is null or message_id = $2)`,
 );
-/** The newest $2 tries of endpoint $1 (or of its message $3), the newest first. */
+/** The newest $2 attempts of endpoint $1 (or of its message $3), the newest first. */
 const LIST_ATTEMPTS = namedStatement(
   "list-webhook-attempts",
   `select attempt_id as "attemptId", message_id as "messageId", event, url, attempt, attempted_at as "attemptedAt",
@@ -36,90 +38,57 @@ const LIST_ATTEMPTS = namedStatement(
   limit $2`,
 );
 
-/**
- * Messages that may wait for one endpoint: some 10 MB of outcomes. Of a client that sends a batch a second it is three hours in
- * which its receiver is away; whoever comes back later lists its requests instead.
- */
+/** Messages that may wait for one endpoint: some 10 MB, or three hours of a client that sends a batch a second. */
 const WAITING_MAX = 10_000;
 const DEAD_LETTERS_LISTED_MAX = 1_000;
 
 /**
- * Queues messages, each id once. What finds its endpoint's queue full is dropped and counted there, so that its owner knows
- * from when on to ask for requests. Part of the caller's transaction.
+ * Queues messages, each id once, in the caller's transaction. A message that finds its endpoint's queue full is dropped and
+ * counted there, so that the owner knows from when on to list requests.
  */
 export async function enqueueMessages(on: Queryable, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return;
-  const rows = messages.map(({ messageId, endpointId, event, cause, url, body }) => ({
-    message_id: messageId,
-    endpoint_id: endpointId,
-    event,
-    cause,
-    url,
-    body,
-  }));
+  const rows = messages.map(({ messageId: message_id, endpointId: endpoint_id, ...rest }) => {
+    return { message_id, endpoint_id, ...rest };
+  });
   await on.query({ ...ENQUEUE, values: [JSON.stringify(rows), WAITING_MAX] });
 }
 
 /** Queues a `webhook.test` for an endpoint, also while it is paused; answers the message's id. */
-export async function enqueueTest(on: Queryable, endpointId: string, now: Date): Promise<string> {
+export async function enqueueTest(on: Queryable, endpointId: string): Promise<string> {
   const messageId = randomUUID();
   const data = { endpointId, text: "This is a test: nothing has happened." };
-  const body = bodyOf(TEST_EVENT, now.toISOString(), data);
+  const body = bodyOf(TEST_EVENT, new Date().toISOString(), data);
   await enqueueMessages(on, [{ messageId, endpointId, event: TEST_EVENT, cause: "", url: null, body }]);
   return messageId;
 }
 
-/** A message that was given up, without what it says. */
-export interface DeadLetter {
-  readonly messageId: string;
-  readonly endpointId: string;
-  readonly event: string;
-  readonly cause: string;
-  readonly createdAt: Date;
-  readonly deadAt: Date;
-  readonly attempts: number;
-  readonly lastFailure: string | null;
-}
+/** A message that was given up, without its body. */
+export type DeadLetter = Row<DeadLetterItem> & { readonly endpointId: string };
 
 /** The dead letters of an endpoint, the newest first, at most 1,000. */
 export async function listDeadLetters(on: Queryable, endpointId: string): Promise<DeadLetter[]> {
   return (await on.query<DeadLetter>({ ...LIST_DEAD, values: [endpointId, DEAD_LETTERS_LISTED_MAX] })).rows;
 }
 
-/**
- * Queues dead letters of an endpoint again, with the ids they had: all (null) or one. Answers how many. Throws
- * WebhookNotFound when the one is not there.
- */
+/** Queues dead letters again, all (null) or one, under the ids they had; answers how many. Throws WebhookNotFound for one unknown. */
 export async function redriveDeadLetters(
   on: Queryable,
   endpointId: string,
   messageId: string | null,
 ): Promise<number> {
   const known = messageId === null ? null : messageIdOf(messageId);
-  const rowCount =
-    known === undefined ? 0 : ((await on.query({ ...REDRIVE, values: [endpointId, known] })).rowCount ?? 0);
+  const { rowCount } =
+    known === undefined ? { rowCount: 0 } : await on.query({ ...REDRIVE, values: [endpointId, known] });
   if (messageId !== null && rowCount === 0)
     throw new WebhookNotFound("There is no dead letter with this id: it was delivered, or never given up.");
-  return rowCount;
+  return rowCount ?? 0;
 }
 
-/** One try, as the delivery log has it. */
-export interface Attempt {
-  readonly attemptId: number;
-  readonly messageId: string;
-  readonly event: string;
-  readonly url: string;
-  /** Which try of the message it was, from 1. */
-  readonly attempt: number;
-  readonly attemptedAt: Date;
-  readonly durationMs: number;
-  readonly status: number | null;
-  readonly failure: string | null;
-  /** The beginning of the answer's body: for operators alone. */
-  readonly answer: string;
-}
+/** One attempt, as the delivery log has it. The beginning of the answer's body is for operators alone. */
+export type Attempt = Row<WebhookAttemptItem>;
 
-/** The newest tries of an endpoint, or of one of its messages, the newest first. */
+/** The newest attempts of an endpoint, or of one of its messages, the newest first. */
 export async function listAttempts(
   on: Queryable,
   endpointId: string,
@@ -147,23 +116,18 @@ const GIVE_UP = namedStatement(
   where shard = any ($1::smallint[]) and backend_pid = pg_backend_pid()`,
 );
 
-/** Endpoints are divided by the last digit of their id, buckets by what is left of them. */
+/** Endpoints are divided by the last digit of their id, buckets by their remainder. */
 export const SHARDS = 16;
 /**
- * A lease ends with its holder's backend, which a killed process takes with it at once. Of a node that hangs, or that the
- * network has forgotten, it ends after this time: longer than a busy machine keeps a loop from its turn, and below the time
- * of one try.
+ * A lease ends with its holder's backend, at once when the process is killed. Of a node that hangs it ends after this time:
+ * longer than a busy machine delays a loop, and below the time of one attempt.
  */
 const LEASE_SECONDS = 10;
 const ANSWER_MS_MAX = 5_000;
 
-interface ShardRow {
-  readonly shard: number;
-}
-
 /**
- * Which shards of webhooks this node delivers for: its part of all, by leases that it renews once a second on a session of
- * its own. While it cannot, it has none.
+ * The shards that this node delivers for: its share of all, by leases that it renews once a second on a session of its own.
+ * While it cannot renew them, it has none.
  */
 export class ShardLeases {
   readonly #clientConfig: pg.ClientConfig;
@@ -179,24 +143,26 @@ export class ShardLeases {
     this.#failed = failed;
   }
 
-  /** Those that new work may be begun for. */
+  /** The shards for which new work may begin. */
   get shards(): readonly number[] {
     return this.#held.filter((shard) => !this.#leaving.has(shard));
   }
 
-  /** Renews what is held, takes what is free, and gives up what others are to have once nothing of it is under way. */
+  /** Renews what is held, takes what is free, and gives up what exceeds the share once none of it is under way. */
   async tend(isBusy: (shard: number) => boolean): Promise<void> {
     try {
       const client = this.#client ?? (await this.#connect());
-      const renewed = await client.query<ShardRow>({ ...RENEW, values: [LEASE_SECONDS] });
-      const held = renewed.rows.map(({ shard }) => shard).sort((left, right) => left - right);
+      const shardsOf = async (statement: typeof RENEW, values: unknown[]) =>
+        (await client.query<{ shard: number }>({ ...statement, values })).rows.map(({ shard }) => shard);
+      const held = (await shardsOf(RENEW, [LEASE_SECONDS])).sort((left, right) => left - right);
       const nodes = Math.max(1, (await countPresent(client)).get("deliver") ?? 1);
       const share = Math.ceil(SHARDS / nodes);
       this.#leaving = new Set(held.slice(share));
       const idle = [...this.#leaving].filter((shard) => !isBusy(shard));
       if (idle.length > 0) await client.query({ ...GIVE_UP, values: [idle] });
       const kept = held.filter((shard) => !idle.includes(shard));
-      const taken = kept.length < share ? await this.#take(client, share - kept.length) : [];
+      const free = share - kept.length;
+      const taken = free > 0 ? await shardsOf(TAKE, [this.#owner, LEASE_SECONDS, free]) : [];
       this.#held = [...kept, ...taken];
     } catch (error) {
       await this.#drop();
@@ -204,7 +170,7 @@ export class ShardLeases {
     }
   }
 
-  /** Gives everything up, so that another node has it at once. */
+  /** Gives everything up, so that another node can take it at once. */
   async close(): Promise<void> {
     const held = this.#held;
     this.#held = [];
@@ -212,17 +178,9 @@ export class ShardLeases {
     await this.#drop();
   }
 
-  async #take(client: pg.Client, most: number): Promise<number[]> {
-    const { rows } = await client.query<ShardRow>({ ...TAKE, values: [this.#owner, LEASE_SECONDS, most] });
-    return rows.map(({ shard }) => shard);
-  }
-
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client({
-      ...this.#clientConfig,
-      application_name: "bellhop webhooks",
-      query_timeout: ANSWER_MS_MAX,
-    });
+    const options = { application_name: "bellhop webhooks", query_timeout: ANSWER_MS_MAX };
+    const client = new pg.Client({ ...this.#clientConfig, ...options });
     client.on("error", this.#failed);
     client.on("end", () => {
       if (this.#client !== client) return;

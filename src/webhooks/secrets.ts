@@ -12,17 +12,14 @@ export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
-/** What a message is signed by: its id, the second of this try, and the body as it is sent. */
+/** The signed content: the message's id, the second of this attempt, and the body as it is sent. */
 interface SignedContent {
   readonly id: string;
   readonly timestampSeconds: number;
   readonly body: string;
 }
 
-/**
- * The headers of one try (Standard Webhooks 1.0): `webhook-signature` has one signature a live secret, with a space between them, so
- * that a receiver that has the old or the new one finds its own.
- */
+/** The headers of one attempt (Standard Webhooks 1.0), with one signature for each live secret. */
 export function signedHeaders(
   { id, timestampSeconds, body }: SignedContent,
   secrets: readonly string[],
@@ -39,22 +36,22 @@ export function signedHeaders(
   };
 }
 
-/** The secrets of endpoint $1 that are live, the newest first. */
+/** The live secrets of endpoint $1, the newest first. */
 const LIST = namedStatement(
   "list-webhook-secrets",
-  `select slot, sealed, created_at as "createdAt", expires_at as "expiresAt"
+  `select slot, sealed
   from bellhop.webhook_secret
   where endpoint_id = $1 and (expires_at is null or expires_at > clock_timestamp())
   order by created_at desc, slot desc`,
 );
-/** Puts the sealed secret $3 into slot $2 of endpoint $1, in the place of what was there. */
+/** Puts the encrypted secret $3 into slot $2 of endpoint $1, replacing what was there. */
 const PUT = namedStatement(
   "put-webhook-secret",
   `insert into bellhop.webhook_secret (endpoint_id, slot, sealed) values ($1, $2, $3)
   on conflict (endpoint_id, slot) do update
   set sealed = excluded.sealed, created_at = clock_timestamp(), expires_at = null`,
 );
-/** Has the secret in slot $2 of endpoint $1 end in $3 seconds, or when it would have anyway. */
+/** Lets the secret in slot $2 of endpoint $1 expire in $3 seconds, or sooner if it would have anyway. */
 const EXPIRE = namedStatement(
   "expire-webhook-secret",
   `update bellhop.webhook_secret
@@ -63,7 +60,7 @@ const EXPIRE = namedStatement(
   returning expires_at as "expiresAt"`,
 );
 
-/** Wraps secrets for the database and opens them again; `name` is bound in (src/identity/seal.ts has it). */
+/** Encrypts secrets for the database and decrypts them; `name` is authenticated (src/identity/seal.ts). */
 export interface SecretSealer {
   seal(name: string, plain: Buffer): string;
   open(name: string, sealed: string): Buffer;
@@ -72,13 +69,6 @@ export interface SecretSealer {
 /** A receiver has a day to put the new secret in place. */
 const OVERLAP_SECONDS = 86_400;
 const OVERLAP_SECONDS_MAX = 30 * 86_400;
-
-interface SecretRow {
-  readonly slot: number;
-  readonly sealed: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-}
 
 const nameOf = (endpointId: string, slot: number) => `webhook secret ${endpointId}/${slot}`;
 
@@ -94,27 +84,29 @@ export function putFirstSecret(on: Queryable, sealer: SecretSealer, endpointId: 
   return put(on, sealer, endpointId, 1);
 }
 
+async function liveSecrets(on: Queryable, endpointId: string) {
+  return (await on.query<{ slot: number; sealed: string }>({ ...LIST, values: [endpointId] })).rows;
+}
+
 /** The secrets that messages of an endpoint are signed with now, the newest first. */
 export async function readLiveSecrets(
   on: Queryable,
   sealer: SecretSealer,
   endpointId: string,
 ): Promise<string[]> {
-  const { rows } = await on.query<SecretRow>({ ...LIST, values: [endpointId] });
-  return rows.map(({ slot, sealed }) => sealer.open(nameOf(endpointId, slot), sealed).toString());
+  const live = await liveSecrets(on, endpointId);
+  return live.map(({ slot, sealed }) => sealer.open(nameOf(endpointId, slot), sealed).toString());
 }
 
-/** What a rotation left behind. */
+/** A new secret, which is answered here only, and until when messages are signed with the former one too (null: there was none). */
 export interface RotatedWebhookSecret {
-  /** Shown here and never again. */
   readonly secret: string;
-  /** Until then messages are signed with the former secret too; null where there was none. */
   readonly previousExpiresAt: Date | null;
 }
 
 /**
- * Gives an endpoint a new secret. Messages are signed with it and, for `overlapSeconds` (a day, at most 30; 0 when it leaked),
- * with the former one. Part of the caller's transaction. Throws WebhookInputError.
+ * Gives an endpoint a new secret. For `overlapSeconds` (a day; 0 to 30 days) messages are signed with the former one too. Part of
+ * the caller's transaction. Throws WebhookInputError.
  */
 export async function rotateWebhookSecret(
   on: Queryable,
@@ -124,8 +116,7 @@ export async function rotateWebhookSecret(
 ): Promise<RotatedWebhookSecret> {
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
     throw new WebhookInputError("The overlap is 0 seconds to 30 days.");
-  const { rows } = await on.query<SecretRow>({ ...LIST, values: [endpointId] });
-  const [newest] = rows;
+  const [newest] = await liveSecrets(on, endpointId);
   const secret = await put(on, sealer, endpointId, newest?.slot === 1 ? 2 : 1);
   if (newest === undefined) return { secret, previousExpiresAt: null };
   const values = [endpointId, newest.slot, overlapSeconds];

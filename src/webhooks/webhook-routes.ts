@@ -1,10 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { recordAudit } from "../identity/audit.ts";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { receiveForm } from "../identity/receive-form.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
+import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
+import type { Operation, PathItem, Schema } from "../platform/http/openapi/model.ts";
+import { pathParameter } from "../platform/http/openapi/schema.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
+import { whole } from "../query/openapi/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
@@ -18,262 +22,340 @@ import {
   testWebhook,
   type WebhookAdmin,
 } from "./administration.ts";
-import {
-  type EndpointInput,
-  type EndpointSummary,
-  findEndpoint,
-  listEndpoints,
-  stateOf,
-} from "./endpoint.ts";
+import { type EndpointInput, type EndpointSummary, findEndpoint, listEndpoints } from "./endpoint.ts";
 import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { webhookIdOf } from "./message.ts";
-import { WEBHOOK_LIMIT } from "./openapi.ts";
-import { type Attempt, type DeadLetter, listAttempts, listDeadLetters } from "./queue.ts";
+import { WEBHOOK_EXAMPLES, WEBHOOK_SCHEMAS, type WebhookSchema } from "./openapi.ts";
+import { listAttempts, listDeadLetters } from "./queue.ts";
 import type { SecretSealer } from "./secrets.ts";
 
-/** An endpoint as its owner is told of it. */
-function webhookAnswer(endpoint: EndpointSummary) {
-  const { endpointId, kind, url, description, events, resource, clientCode, propertyCode } = endpoint;
-  const { pausedAt, pausedBy, pauseReason, failures, failingSince, waiting, waitingSince } = endpoint;
-  const { deadLetters, dropped, droppedSince, lastTryAt, lastStatus, lastFailure, createdAt } = endpoint;
-  return {
-    endpointId,
-    kind: kind === "r" ? ("reply-to" as const) : ("webhook" as const),
-    url,
-    description,
-    events,
-    resource,
-    clientCode,
-    propertyCode,
-    state: stateOf(endpoint),
-    // Who among the operators paused it is theirs to know.
-    pausedBy:
-      pausedBy === null
-        ? null
-        : pausedBy.startsWith("client:")
-          ? "client"
-          : pausedBy === "service"
-            ? "service"
-            : "operator",
-    pausedAt,
-    pauseReason,
-    failures,
-    failingSince,
-    waiting,
-    waitingSince,
-    deadLetters,
-    dropped,
-    droppedSince,
-    lastTryAt,
-    lastStatus,
-    lastFailure,
-    createdAt,
-  };
-}
-
-/** A try as the owner of its endpoint is told of it: without what was answered, which is for operators. */
-function attemptAnswer({ messageId, event, attempt, attemptedAt, durationMs, status, failure }: Attempt) {
-  return { webhookId: webhookIdOf(messageId), event, attempt, attemptedAt, durationMs, status, failure };
-}
-
-function deadLetterAnswer({ messageId, event, cause, createdAt, deadAt, attempts, lastFailure }: DeadLetter) {
-  return { webhookId: webhookIdOf(messageId), event, cause, createdAt, deadAt, attempts, lastFailure };
-}
-
+const SCOPE = "webhooks";
 const BASE = "/api/public/v1/webhooks";
-const ENDPOINT = `${BASE}/:endpointId`;
-const SETTINGS = ["url", "description", "events", "resource", "clientCode", "propertyCode"] as const;
-const LISTED_MAX = 500;
+const ATTEMPTS_LISTED_MAX = 500;
 
-export interface WebhookRouteParts {
-  readonly sealer: SecretSealer;
-  readonly rules: AddressRules;
-}
+const ENDPOINT_PARAMETER = pathParameter("endpointId", "The endpoint's id.", {
+  type: "string",
+  format: "uuid",
+  maxLength: 36,
+  examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
+});
+const LIMIT = whole("limit", "How many at most.", 1, 1000, 100);
 
-/** One request about webhooks: who asks, of which endpoint, and what the body says. */
+type Form = Readonly<Record<string, unknown>>;
+
+/** One request about webhooks, read. */
 interface Asked {
   readonly admin: WebhookAdmin;
   readonly clientId: string;
   readonly endpointId: string;
-  readonly form: Readonly<Record<string, unknown>>;
+  readonly form: Form;
   readonly limit: number;
   readonly reply: FastifyReply;
 }
 
-function asServiceError(error: unknown): unknown {
-  if (error instanceof WebhookNotFound)
-    return new ServiceError("bellhop.webhook.NotFound", { message: error.message });
-  if (error instanceof WebhookInputError)
-    return new ServiceError("bellhop.webhook.InvalidWebhook", { message: error.message });
-  return error;
-}
-
-function textOf(form: Asked["form"], name: string): string | undefined {
+function textOf(form: Form, name: string): string | undefined {
   const value = form[name];
   if (value !== undefined && typeof value !== "string") throw new WebhookInputError(`${name} is text.`);
   return value;
 }
 
-function textsOf(form: Asked["form"], name: string): readonly string[] | undefined {
+function textsOf(form: Form, name: string): unknown {
   const value = form[name];
-  if (value === undefined) return undefined;
-  if (!Array.isArray(value) || value.some((entry) => typeof entry !== "string"))
-    throw new WebhookInputError(`${name} is a list of texts.`);
-  return value as string[];
+  const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string");
+  if (value !== undefined && !isList) throw new WebhookInputError(`${name} is a list of texts.`);
+  return value;
 }
 
-function codeOf(form: Asked["form"], name: string): string | null | undefined {
-  return form[name] === null ? null : textOf(form, name);
-}
+const codeOf = (form: Form, name: string) => (form[name] === null ? null : textOf(form, name));
+
+const SETTINGS = {
+  url: textOf,
+  events: textsOf,
+  description: textOf,
+  resource: codeOf,
+  clientCode: codeOf,
+  propertyCode: codeOf,
+};
 
 /** The settings that a body names. */
-function settingsOf(form: Asked["form"]): Partial<EndpointInput> {
-  const [url, events] = [textOf(form, "url"), textsOf(form, "events")];
-  const optional = {
-    description: textOf(form, "description"),
-    resource: codeOf(form, "resource"),
-    clientCode: codeOf(form, "clientCode"),
-    propertyCode: codeOf(form, "propertyCode"),
-  };
-  const named = Object.entries({ url, events, ...optional }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(named);
+function settingsOf(form: Form): Partial<EndpointInput> {
+  const read = Object.entries(SETTINGS).map(([name, readValue]) => [name, readValue(form, name)] as const);
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
+
+/** An endpoint as its owner sees it: which operator paused it is not disclosed. */
+function ownerView(endpoint: EndpointSummary) {
+  const { pausedBy } = endpoint;
+  const side = pausedBy?.startsWith("client:") ? "client" : pausedBy === "service" ? "service" : "operator";
+  return { ...endpoint, pausedBy: pausedBy === null ? null : side };
+}
+
+const withWebhookId = <Item extends { messageId: string }>(item: Item) => ({
+  ...item,
+  webhookId: webhookIdOf(item.messageId),
+});
 
 async function create({ admin, clientId, form, reply }: Asked) {
   const { url, events, ...more } = settingsOf(form);
   if (url === undefined || events === undefined) throw new WebhookInputError("url and events are needed.");
   const { endpoint, secret } = await addWebhook(admin, clientId, { url, events, ...more });
-  reply.code(201).header("location", `${BASE}/${endpoint.endpointId}`);
-  return { ...webhookAnswer(endpoint), secret };
+  reply.header("location", `${BASE}/${endpoint.endpointId}`);
+  return { ...ownerView(endpoint), secret };
 }
 
-async function test({ admin, endpointId, reply }: Asked) {
-  const messageId = await testWebhook(admin, endpointId);
-  reply.code(202);
-  return { webhookId: webhookIdOf(messageId) };
-}
-
-async function rotateSecret({ admin, endpointId, form }: Asked) {
-  const { overlapSeconds } = form;
+function rotateSecret({ admin, endpointId, form: { overlapSeconds } }: Asked) {
   if (overlapSeconds !== undefined && typeof overlapSeconds !== "number")
     throw new WebhookInputError("overlapSeconds is a number of seconds.");
-  const { secret, previousExpiresAt } = await rotateWebhook(admin, endpointId, overlapSeconds);
-  return { secret, previousExpiresAt };
+  return rotateWebhook(admin, endpointId, overlapSeconds);
 }
 
 async function attempts({ admin, clientId, endpointId, limit }: Asked) {
   await findEndpoint(admin.pool, clientId, endpointId);
-  const items = await listAttempts(admin.pool, endpointId, Math.min(limit, LISTED_MAX));
-  return { items: items.map(attemptAnswer) };
+  const items = await listAttempts(admin.pool, endpointId, Math.min(limit, ATTEMPTS_LISTED_MAX));
+  return { items: items.map(withWebhookId) };
 }
 
 async function deadLetters({ admin, clientId, endpointId, limit }: Asked) {
   await findEndpoint(admin.pool, clientId, endpointId);
   const items = await listDeadLetters(admin.pool, endpointId);
-  return { items: items.slice(0, limit).map(deadLetterAnswer) };
+  return { items: items.slice(0, limit).map(withWebhookId) };
 }
 
-type Work = (asked: Asked) => Promise<unknown>;
+/** A route: its operation in the OpenAPI document, the schemas of its body and its answer, and its work. */
+interface Route extends Pick<Operation, "operationId" | "summary" | "description"> {
+  readonly path: string;
+  /** The schema of the answer: of what `work` answers, its fields are sent. */
+  readonly answer: WebhookSchema;
+  readonly answered: string;
+  readonly status?: 201 | 202;
+  /** The schema of the body of a POST. */
+  readonly takes?: WebhookSchema;
+  readonly isLimited?: boolean;
+  work(asked: Asked): Promise<object>;
+}
 
-/** What is asked of webhooks: method, address, the fields that its body takes, and what is done. */
-const ROUTES: readonly (readonly ["GET" | "POST", string, readonly string[], Work])[] = [
-  [
-    "GET",
-    BASE,
-    [],
-    async ({ admin, clientId }) => ({
-      items: (await listEndpoints(admin.pool, clientId)).map(webhookAnswer),
+const CHANGED = { answer: "WebhookEndpoint", answered: "The endpoint as it is now." } as const;
+
+const ROUTES: readonly Route[] = [
+  {
+    path: "",
+    operationId: "listWebhooks",
+    summary: "List your webhook endpoints",
+    description:
+      "Every endpoint of this client and how it stands, those that `ReplyTo` headers brought among them.",
+    answer: "WebhookList",
+    answered: "Your endpoints.",
+    work: async ({ admin, clientId }) => ({
+      items: (await listEndpoints(admin.pool, clientId)).map(ownerView),
     }),
-  ],
-  ["POST", BASE, SETTINGS, create],
-  [
-    "GET",
-    ENDPOINT,
-    [],
-    async ({ admin, clientId, endpointId }) =>
-      webhookAnswer(await findEndpoint(admin.pool, clientId, endpointId)),
-  ],
-  [
-    "POST",
-    `${ENDPOINT}/update`,
-    SETTINGS,
-    async ({ admin, endpointId, form }) =>
-      webhookAnswer(await changeWebhook(admin, endpointId, settingsOf(form))),
-  ],
-  [
-    "POST",
-    `${ENDPOINT}/pause`,
-    ["reason"],
-    async ({ admin, endpointId, form }) =>
-      webhookAnswer(await pauseWebhook(admin, endpointId, textOf(form, "reason") ?? "")),
-  ],
-  [
-    "POST",
-    `${ENDPOINT}/resume`,
-    [],
-    async ({ admin, endpointId }) => webhookAnswer(await resumeWebhook(admin, endpointId)),
-  ],
-  [
-    "POST",
-    `${ENDPOINT}/remove`,
-    [],
-    async ({ admin, endpointId }) => {
+  },
+  {
+    path: "",
+    operationId: "createWebhook",
+    summary: "Register a webhook endpoint",
+    description:
+      "From now on the address is told what happens, signed as Standard Webhooks says. The secret is in this answer and nowhere else. A client has ten endpoints at most.",
+    status: 201,
+    answer: "NewWebhookEndpoint",
+    answered: "It is registered.",
+    takes: "WebhookForm",
+    work: create,
+  },
+  {
+    path: "/{endpointId}",
+    operationId: "getWebhook",
+    summary: "See how a webhook endpoint stands",
+    description: "Its settings, what waits for it, and what came of the last try.",
+    answer: "WebhookEndpoint",
+    answered: "The endpoint.",
+    work: async ({ admin, clientId, endpointId }) =>
+      ownerView(await findEndpoint(admin.pool, clientId, endpointId)),
+  },
+  {
+    path: "/{endpointId}/update",
+    operationId: "updateWebhook",
+    summary: "Change a webhook endpoint",
+    description: "What the body names is changed, the rest stays.",
+    ...CHANGED,
+    takes: "WebhookChanges",
+    work: async ({ admin, endpointId, form }) =>
+      ownerView(await changeWebhook(admin, endpointId, settingsOf(form))),
+  },
+  {
+    path: "/{endpointId}/pause",
+    operationId: "pauseWebhook",
+    summary: "Pause a webhook endpoint",
+    description: "Nothing but tests is sent to it until it is resumed; up to 10,000 messages wait meanwhile.",
+    ...CHANGED,
+    takes: "WebhookPause",
+    work: async ({ admin, endpointId, form }) =>
+      ownerView(await pauseWebhook(admin, endpointId, textOf(form, "reason") ?? "")),
+  },
+  {
+    path: "/{endpointId}/resume",
+    operationId: "resumeWebhook",
+    summary: "Resume a webhook endpoint",
+    description: "All that waits for it is tried now, whether it was paused or only failing.",
+    ...CHANGED,
+    takes: "WebhookNothing",
+    work: async ({ admin, endpointId }) => ownerView(await resumeWebhook(admin, endpointId)),
+  },
+  {
+    path: "/{endpointId}/remove",
+    operationId: "removeWebhook",
+    summary: "Remove a webhook endpoint",
+    description: "With all that waits for it, its dead letters and its delivery log.",
+    answer: "WebhookRemoved",
+    answered: "It is removed.",
+    takes: "WebhookNothing",
+    async work({ admin, endpointId }) {
       await removeWebhook(admin, endpointId);
       return { endpointId, removed: true };
     },
-  ],
-  ["POST", `${ENDPOINT}/test`, [], test],
-  ["POST", `${ENDPOINT}/rotate-secret`, ["overlapSeconds"], rotateSecret],
-  ["GET", `${ENDPOINT}/attempts`, [], attempts],
-  ["GET", `${ENDPOINT}/dead-letters`, [], deadLetters],
-  [
-    "POST",
-    `${ENDPOINT}/redrive`,
-    ["webhookId"],
-    async ({ admin, endpointId, form }) => ({
+  },
+  {
+    path: "/{endpointId}/test",
+    operationId: "testWebhook",
+    summary: "Test a webhook endpoint",
+    description:
+      "Sends a `webhook.test`, once, also to an endpoint that is paused. The delivery log tells what came of it.",
+    status: 202,
+    answer: "WebhookTest",
+    answered: "The test is queued.",
+    takes: "WebhookNothing",
+    work: async ({ admin, endpointId }) => ({ webhookId: webhookIdOf(await testWebhook(admin, endpointId)) }),
+  },
+  {
+    path: "/{endpointId}/rotate-secret",
+    operationId: "rotateWebhookSecret",
+    summary: "Change the secret of a webhook endpoint",
+    description:
+      "Messages are signed with both for a day, or as long as you say; 0 when the former one leaked.",
+    answer: "WebhookSecret",
+    answered: "The new secret.",
+    takes: "WebhookRotation",
+    work: async (asked) => rotateSecret(asked),
+  },
+  {
+    path: "/{endpointId}/redrive",
+    operationId: "redriveWebhook",
+    summary: "Try dead letters again",
+    description: "One message, or all that were given up. They keep their `webhook-id`.",
+    answer: "WebhookRedriven",
+    answered: "They are queued.",
+    takes: "WebhookRedrive",
+    work: async ({ admin, endpointId, form }) => ({
       redriven: await redriveWebhook(admin, endpointId, textOf(form, "webhookId") ?? null),
     }),
-  ],
+  },
+  {
+    path: "/{endpointId}/attempts",
+    operationId: "listWebhookAttempts",
+    summary: "Read the delivery log of a webhook endpoint",
+    description: "Its newest tries; 500 are kept.",
+    answer: "WebhookAttemptList",
+    answered: "The newest tries.",
+    isLimited: true,
+    work: attempts,
+  },
+  {
+    path: "/{endpointId}/dead-letters",
+    operationId: "listWebhookDeadLetters",
+    summary: "List the dead letters of a webhook endpoint",
+    description:
+      "Messages that were given up after 11 tries in some 46 hours. The newest 1,000 are kept, for 30 days.",
+    answer: "WebhookDeadLetterList",
+    answered: "The newest dead letters.",
+    isLimited: true,
+    work: deadLetters,
+  },
 ];
 
-/** What a client registers to be told: its endpoints, for tokens with the scope `webhooks`. */
+function operationOf({
+  path,
+  status,
+  answer,
+  answered,
+  takes,
+  isLimited,
+  work: _,
+  ...words
+}: Route): Operation {
+  const isOfEndpoint = path !== "";
+  const shown = (name: WebhookSchema) => ({ example: WEBHOOK_EXAMPLES[name] });
+  const headers = ratedHeadersOf("Cache-Control", ...(status === 201 ? (["Location"] as const) : []));
+  const content = takes === undefined ? undefined : jsonContent(takes, shown(takes));
+  const answers = {
+    [status ?? 200]: jsonAnswer(answered, answer, shown(answer), headers),
+    400: "InvalidParameter",
+    ...(isOfEndpoint ? { 404: "WebhookNotFound" as const } : {}),
+    ...(takes === undefined
+      ? {}
+      : ({ 413: "PayloadTooLarge", 415: "UnsupportedMediaType", 422: "InvalidWebhook" } as const)),
+  } as const;
+  return tokenOperation("Webhooks", [SCOPE], answers, {
+    ...words,
+    parameters: [...(isOfEndpoint ? [ENDPOINT_PARAMETER] : []), ...(isLimited ? [LIMIT] : [])],
+    ...(content && { requestBody: { description: "What to do.", required: status === 201, content } }),
+  });
+}
+
+/** What a client can do with its webhooks, for the OpenAPI document. */
+export function webhookOperations(): Record<string, PathItem> {
+  const paths: Record<string, PathItem> = {};
+  for (const route of ROUTES) {
+    const path = BASE + route.path;
+    paths[path] = { ...paths[path], [route.takes === undefined ? "get" : "post"]: operationOf(route) };
+  }
+  return paths;
+}
+
+/** The fields that a schema names, in its order; of a list, of each item. */
+function fieldsBy(name: WebhookSchema, value: object): object {
+  const { properties = {} } = WEBHOOK_SCHEMAS[name] as Schema;
+  const named = Object.entries(properties).map(([field, { items }]) => {
+    const own = (value as Record<string, unknown>)[field];
+    const itemName = items?.$ref?.split("/").at(-1) as WebhookSchema | undefined;
+    return [field, itemName === undefined ? own : (own as object[]).map((item) => fieldsBy(itemName, item))];
+  });
+  return Object.fromEntries(named);
+}
+
+function asServiceError(error: unknown): unknown {
+  const { message } = error as Error;
+  if (error instanceof WebhookNotFound) return new ServiceError("bellhop.webhook.NotFound", { message });
+  if (error instanceof WebhookInputError)
+    return new ServiceError("bellhop.webhook.InvalidWebhook", { message });
+  return error;
+}
+
+/** Registers the routes of a client's webhooks, for tokens with the scope `webhooks`. */
 export function registerWebhookRoutes(
   app: FastifyInstance,
   context: HttpContext,
-  { sealer, rules }: WebhookRouteParts,
+  parts: { readonly sealer: SecretSealer; readonly rules: AddressRules },
 ): void {
-  const onRequest = authorize(context, "webhooks");
-  for (const [method, url, fields, work] of ROUTES) {
-    const isList = url.endsWith("attempts") || url.endsWith("dead-letters");
+  const onRequest = authorize(context, SCOPE);
+  const { pool } = context;
+  for (const { path, status, answer, takes, isLimited, work } of ROUTES) {
+    const fields = takes === undefined ? [] : Object.keys(WEBHOOK_SCHEMAS[takes].properties ?? {});
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const { clientId } = request.principal as Principal;
-      const parameters = new DefinedParameters(request, isList ? [WEBHOOK_LIMIT] : []);
-      const form = method === "POST" ? await receiveForm(context, request, fields) : {};
-      const admin: WebhookAdmin = {
-        pool: context.pool,
-        sealer,
-        rules,
-        clientId,
-        who: `client:${clientId}`,
-        audit: recordAudit,
-      };
-      const endpointId = (request.params as { endpointId?: string }).endpointId ?? "";
-      const asked: Asked = {
-        admin,
-        clientId,
-        endpointId,
-        form,
-        limit: isList ? parameters.givenNumber("limit") : 0,
-        reply,
-      };
-      const answer = await work(asked).catch((error: unknown) => {
+      const parameters = new DefinedParameters(request, isLimited ? [LIMIT] : []);
+      const form = takes === undefined ? {} : await receiveForm(context, request, fields);
+      const { endpointId = "" } = request.params as { endpointId?: string };
+      const admin = { ...parts, pool, clientId, who: `client:${clientId}` };
+      const limit = isLimited ? parameters.givenNumber("limit") : 0;
+      const told = await work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
         throw asServiceError(error);
       });
       return reply
+        .code(status ?? 200)
         .header("cache-control", "no-store")
         .type("application/json; charset=utf-8")
-        .send(JSON.stringify(answer));
+        .send(JSON.stringify(fieldsBy(answer, told)));
     };
-    app.route({ method, url, onRequest, handler });
+    const method = takes === undefined ? "GET" : "POST";
+    app.route({ method, url: `${BASE}${path.replace("{endpointId}", ":endpointId")}`, onRequest, handler });
   }
 }

@@ -57,7 +57,7 @@ describe("an erasure beside what others have read or kept", () => {
       insert into bellhop.client_grant (client_id, client_code, property_code) values ($1, 'ACME', '*')`,
       [clientId],
     );
-    const admin = { pool, sealer, rules, clientId: null, who: "cli:test", audit: async () => undefined };
+    const admin = { pool, sealer, rules, clientId: null, who: "cli:test" };
     const { endpoint } = await addWebhook(admin, clientId, {
       url: receiver.url,
       events: ["changes.available"],

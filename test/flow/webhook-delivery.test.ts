@@ -11,7 +11,7 @@ import {
 } from "../../src/webhooks/administration.ts";
 import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
 import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
-import { findEndpoint, stateOf } from "../../src/webhooks/endpoint.ts";
+import { findEndpoint } from "../../src/webhooks/endpoint.ts";
 import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";
 import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/webhooks/queue.ts";
@@ -41,7 +41,6 @@ before(async () => {
     rules,
     clientId: null,
     who: "cli:test",
-    audit: async () => undefined,
   };
 });
 after(async () => {
@@ -112,7 +111,7 @@ describe("a message", () => {
         [1, 503, "NotAccepted"],
       ],
     );
-    assert.equal(stateOf(await stands(endpointId)), "active");
+    assert.equal((await stands(endpointId)).state, "active");
     await node.stop();
     assert.deepEqual(node.failures, []);
   });
@@ -177,7 +176,7 @@ describe("an endpoint", () => {
     receiver.answer = accept;
     await resumeWebhook(admin, endpointId);
     await until(async () => (await stands(endpointId)).waiting === 0, 60_000);
-    assert.equal(stateOf(await stands(endpointId)), "active");
+    assert.equal((await stands(endpointId)).state, "active");
     await node.stop();
   });
 

@@ -1,8 +1,8 @@
 -- Of the requests $4 in the bucket $1: where their records lie, and which of them are versions of the property $2, rejected, or
--- held in quarantine as of $3: all others are copies of what had come before.
+-- quarantined as of $3: all others are copies of earlier records.
 -- Written for reservations; the table of the other resources is put in its place.
 select
-  log.request_id, log.layout,
+  log.request_id as "requestId", log.layout,
   array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection)
     || array(
       select held.record_index from bellhop.quarantine as held

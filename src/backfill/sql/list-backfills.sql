@@ -1,10 +1,15 @@
--- Backfills of the client $1 (null: of all) in the state $2 (null: any), newest first, before ($3, $4), at most $5.
+-- Backfills of the client $1 (null: of all) in the state $2 (null: any) with the id $3 (null: any), newest first, before ($4, $5), at
+-- most $6.
 select
-  backfill.backfill_id, backfill.client_id, backfill.client_code, backfill.property_code, backfill.bucket, backfill.manifest,
-  backfill.note, backfill.state, backfill.counted_to, backfill.statement, backfill.statement_hash,
-  backfill.abandoned_by, backfill.abandoned_why,
-  to_char(backfill.opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as opened_at,
-  to_char(backfill.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ended_at,
+  backfill.backfill_id as "backfillId", backfill.client_id as "clientId", backfill.bucket,
+  json_build_object(
+    'clientCode', backfill.client_code, 'propertyCode', backfill.property_code,
+    'resources', backfill.manifest -> 'resources', 'note', backfill.note
+  ) as manifest,
+  case backfill.state when 'o' then 'open' when 'c' then 'closed' else 'abandoned' end as state,
+  to_char(backfill.opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "openedAt",
+  to_char(backfill.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "endedAt",
+  backfill.counted_to as "countedTo", backfill.statement, backfill.statement_hash as "statementHash",
   (
     select coalesce(json_agg(json_build_object(
       'side', signature.side, 'signedBy', signature.signed_by,
@@ -12,9 +17,11 @@ select
       'statementHash', signature.statement_hash
     ) order by signature.signed_at), '[]')
     from bellhop.backfill_signature as signature where signature.backfill_id = backfill.backfill_id
-  ) as signatures
+  ) as signatures,
+  backfill.abandoned_by as "abandonedBy", backfill.abandoned_why as "abandonedWhy"
 from bellhop.backfill as backfill
 where ($1::text is null or backfill.client_id = $1) and ($2::"char" is null or backfill.state = $2::"char")
-  and ($3::timestamptz is null or (backfill.opened_at, backfill.backfill_id) < ($3::timestamptz, $4::uuid))
+  and ($3::uuid is null or backfill.backfill_id = $3)
+  and ($4::timestamptz is null or (backfill.opened_at, backfill.backfill_id) < ($4::timestamptz, $5::uuid))
 order by backfill.opened_at desc, backfill.backfill_id desc
-limit $5
+limit $6

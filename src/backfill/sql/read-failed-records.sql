@@ -1,6 +1,6 @@
--- Of the requests $2 in the bucket $1 the records that were rejected, or are held or discarded as of the request $3, after ($4, $5) in
--- order: at most $6. Of a rejected one the first reason; its key has to be read from the log.
-select failed.request_id, failed.record_index, failed.outcome, failed.key, failed.code, failed.message
+-- Of the requests $2 in the bucket $1 the records that were rejected, or are quarantined or discarded as of the request $3, after
+-- ($4, $5) in order: at most $6. Of a rejected one the first reason; its key has to be read from the log.
+select failed.request_id as "requestId", failed.record_index as "index", failed.key, failed.outcome, failed.code, failed.message
 from (
   select
     log.request_id, (rejection ->> 'index')::integer as record_index, 'rejected' as outcome, null as key,

@@ -1,24 +1,26 @@
--- What has come of the backfill $2 in the bucket $1 with requests up to $3, by resource: as requests are told of
--- (read-request-summaries.sql), summed. A quarantined record that was resolved by an entry after $3 counts as held.
+-- What has arrived of the backfill $2 in the bucket $1 with requests up to $3, by resource: the sums of request summaries
+-- (read-request-summaries.sql). A quarantined record that was resolved by an entry after $3 counts as quarantined.
 -- An index scan of accept_log_backfill, and for each batch of the outcomes' primary key.
 select
   batch.resource,
   count(*)::integer as batches,
-  sum(batch.batch_record_count)::float8 as records,
-  sum(batch.batch_record_count - batch.record_count)::float8 as rejected,
-  count(*) filter (where outcome.request_id is null)::integer as waiting_batches,
-  coalesce(sum(batch.record_count) filter (where outcome.request_id is null), 0)::float8 as pending,
-  min(batch.request_id::text) filter (where outcome.request_id is null) as oldest_waiting,
-  coalesce(sum(outcome.warned_count), 0)::float8 as warned,
-  coalesce(sum(outcome.applied + coalesce(resolved.applied, 0)), 0)::float8 as applied,
-  coalesce(sum(outcome.unchanged + coalesce(resolved.unchanged, 0)), 0)::float8 as unchanged,
-  coalesce(sum(outcome.stale + coalesce(resolved.stale, 0)), 0)::float8 as stale,
-  coalesce(sum(outcome.duplicate + coalesce(resolved.duplicate, 0)), 0)::float8 as duplicate,
-  coalesce(sum(outcome.quarantined - coalesce(resolved.all, 0)), 0)::float8 as quarantined,
-  coalesce(sum(resolved.discarded), 0)::float8 as discarded,
-  min(batch.request_id::text) as first_request,
-  max(batch.request_id::text) as last_request,
-  encode(sha256(string_agg(batch.request_id::text, ',' order by batch.request_id)::bytea), 'hex') as requests_hash
+  json_build_object(
+    'records', sum(batch.batch_record_count),
+    'pending', coalesce(sum(batch.record_count) filter (where outcome.request_id is null), 0),
+    'applied', coalesce(sum(outcome.applied + coalesce(resolved.applied, 0)), 0),
+    'unchanged', coalesce(sum(outcome.unchanged + coalesce(resolved.unchanged, 0)), 0),
+    'stale', coalesce(sum(outcome.stale + coalesce(resolved.stale, 0)), 0),
+    'duplicate', coalesce(sum(outcome.duplicate + coalesce(resolved.duplicate, 0)), 0),
+    'quarantined', coalesce(sum(outcome.quarantined - coalesce(resolved.all, 0)), 0),
+    'discarded', coalesce(sum(resolved.discarded), 0),
+    'rejected', sum(batch.batch_record_count - batch.record_count),
+    'warned', coalesce(sum(outcome.warned_count), 0)
+  ) as counts,
+  count(*) filter (where outcome.request_id is null)::integer as "waitingBatches",
+  min(batch.request_id::text) filter (where outcome.request_id is null) as "oldestWaiting",
+  min(batch.request_id::text) as "firstRequest",
+  max(batch.request_id::text) as "lastRequest",
+  encode(sha256(string_agg(batch.request_id::text, ',' order by batch.request_id)::bytea), 'hex') as "requestsHash"
 from bellhop.accept_log as batch
 left join lateral (
   select

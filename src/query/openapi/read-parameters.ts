@@ -10,6 +10,19 @@ export function query(name: string, description: string, schema: Schema, require
   return { name, in: "query", description, ...(required ? { required } : {}), schema };
 }
 
+/** A whole number between two bounds, with its default. */
+export function whole(
+  name: string,
+  description: string,
+  least: number,
+  most: number,
+  value: number,
+  example = value,
+): Parameter {
+  const bounds = { minimum: least, maximum: most, default: value, examples: [example] };
+  return query(name, description, { type: "integer", format: "int32", ...bounds });
+}
+
 /** The schema of a code, id or label. */
 export function code(example: string): Schema {
   return { type: "string", minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", examples: [example] };

@@ -1,13 +1,15 @@
 -- Endpoints of client $1 (null: of all) or the one of id $2 (null: any), the oldest first, at most $3, with what waits for them.
 -- Counting stops at 10,001 of each.
 select
-  endpoint.endpoint_id as "endpointId", endpoint.kind, endpoint.client_id as "clientId", client.name as "clientName",
+  endpoint.endpoint_id as "endpointId", case endpoint.kind when 'r' then 'reply-to' else 'webhook' end as kind,
+  endpoint.client_id as "clientId", client.name as "clientName",
   endpoint.url, endpoint.description, endpoint.events, endpoint.resource, endpoint.client_code as "clientCode",
   endpoint.property_code as "propertyCode", endpoint.created_at as "createdAt", endpoint.paused_at as "pausedAt",
   endpoint.paused_by as "pausedBy", endpoint.pause_reason as "pauseReason", endpoint.failures,
   endpoint.failing_since as "failingSince", endpoint.dropped::float8 as dropped, endpoint.dropped_since as "droppedSince",
   waiting.count::integer as waiting, waiting.oldest as "waitingSince", dead.count::integer as "deadLetters",
-  last_try.attempted_at as "lastTryAt", last_try.status as "lastStatus", last_try.failure as "lastFailure"
+  last_try.attempted_at as "lastTryAt", last_try.status as "lastStatus", last_try.failure as "lastFailure",
+  case when endpoint.paused_at is not null then 'paused' when endpoint.failures > 0 then 'failing' else 'active' end as state
 from bellhop.webhook_endpoint as endpoint
 join bellhop.client as client on client.client_id = endpoint.client_id
 cross join lateral (

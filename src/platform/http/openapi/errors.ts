@@ -7,6 +7,7 @@ import {
   type Answer,
   type Content,
   type Example,
+  type Operation,
   type Reference,
   refTo,
   type Schema,
@@ -351,6 +352,30 @@ export const REFUSALS_OF_TOKEN = {
     503: "Unavailable",
   }),
 };
+
+type Definition = Pick<Operation, "operationId" | "summary" | "description" | "parameters" | "requestBody">;
+
+/** An operation for a token with one of the scopes. `answers`: by status an answer of its own, or the name of a refusal. */
+export function tokenOperation(
+  tag: string,
+  scopes: readonly string[],
+  answers: Readonly<Record<number, Answer | keyof typeof ERROR_ANSWERS>>,
+  { operationId, summary, description, ...more }: Definition,
+): Operation {
+  const responses = Object.entries(answers).map(([status, answer]) => [
+    status,
+    typeof answer === "string" ? refTo("responses", answer) : answer,
+  ]);
+  return {
+    operationId,
+    summary,
+    description,
+    tags: [tag],
+    security: scopes.map((scope) => ({ oauth2: [scope] })),
+    ...more,
+    responses: { ...REFUSALS_OF_TOKEN, ...Object.fromEntries(responses) },
+  };
+}
 
 /** An answer of JSON, with an example of its schema. */
 export function jsonAnswer(

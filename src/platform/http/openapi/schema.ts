@@ -1,4 +1,4 @@
-import { type Schema, schemaOf } from "./model.ts";
+import { type Parameter, type Schema, schemaOf } from "./model.ts";
 
 /** Text without NUL, which PostgreSQL cannot store. */
 const TEXT_PATTERN = "^[^\\u0000]*$";
@@ -77,4 +77,22 @@ export function formOf(description: string, properties: Properties, ...optional:
 export function orNull(schema: Schema): Schema {
   const values = schema.enum === undefined ? {} : { enum: [...schema.enum, null] };
   return { ...schema, type: [schema.type as string, "null"], ...values };
+}
+
+/** An example of an object: the values in `shown`, else null where a field may be null, else the field's own example. */
+export function exampleOf(
+  properties: Properties,
+  shown: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const examples = Object.entries(properties).map(([name, { type, examples, items }]) => {
+    if (name in shown) return [name, shown[name]];
+    if (type === "array") return [name, items?.examples];
+    return [name, Array.isArray(type) ? null : examples?.[0]];
+  });
+  return Object.fromEntries(examples);
+}
+
+/** A parameter in the path of an address. */
+export function pathParameter(name: string, description: string, schema: Schema): Parameter {
+  return { name, in: "path", required: true, description, schema };
 }

@@ -1,15 +1,19 @@
--- The $3-th try of message $1 of endpoint $2 failed ($10). It is tried again in $11 seconds; if that is null it is a dead letter,
--- or (a test, $14) gone. The endpoint rests for $12 seconds, and is paused when it has been failing for $13 seconds or wants
--- no more ($15). A test says nothing about the endpoint. The answer is noted as in settle-delivered.sql.
+-- Records the $3-th attempt of message $1 of endpoint $2. Delivered ($10 null): the message is deleted and its endpoint is active.
+-- Failed ($10): it is due in $11 seconds, or (null) a dead letter, or (a test, $14) deleted; the endpoint rests for $12 seconds and
+-- is paused when it has been failing for $13 seconds or is gone ($15). A failed test says nothing about the endpoint.
 with again as (
   update bellhop.webhook_message
   set attempts = $3::integer, last_failure = $10::text,
     next_try_at = clock_timestamp() + make_interval(secs => coalesce($11::float8, 0)),
     dead_at = case when $11::float8 is null then clock_timestamp() end
-  where message_id = $1 and not $14::boolean
+  where message_id = $1 and $10::text is not null and not $14::boolean
 ),
-gone as (
-  delete from bellhop.webhook_message where message_id = $1 and $14
+over as (
+  delete from bellhop.webhook_message where message_id = $1 and ($10::text is null or $14::boolean)
+),
+well as (
+  update bellhop.webhook_endpoint set failures = 0, failing_since = null, not_before = null
+  where endpoint_id = $2 and failures > 0 and $10::text is null
 ),
 worse as (
   update bellhop.webhook_endpoint
@@ -24,17 +28,18 @@ worse as (
       when failing_since < clock_timestamp() - make_interval(secs => $13::float8)
         then 'Every try has failed since ' || to_char(failing_since, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || '.'
       end)
-  where endpoint_id = $2 and not $14
+  where endpoint_id = $2 and $10::text is not null and not $14::boolean
   returning paused_at is not null and paused_by = 'service' as is_paused
 ),
+-- The answer is kept only if nothing was erased since $9. The row is locked only for messages that contain guests' data.
 unerased as (
   select from bellhop.privacy_version where version = $9::bigint for share
 ),
-noted as (
+logged as (
   insert into bellhop.webhook_attempt
     (endpoint_id, message_id, event, url, attempt, attempted_at, duration_ms, status, failure, answer)
   select endpoint_id, $1, $4::text, $5::text, $3, clock_timestamp() - make_interval(secs => $6::float8 / 1000), $6,
-    $7::smallint, $10,
+    $7::smallint, $10::text,
     case when $8::text = '' or $4 <> 'changes.available' or exists (select from unerased) then $8 else '' end
   from bellhop.webhook_endpoint where endpoint_id = $2
 )
