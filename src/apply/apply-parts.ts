@@ -81,21 +81,26 @@ export async function applyIsolatingBadRecords(
   }
 }
 
+const NO_RECORDS = {
+  batches: 0,
+  applied: 0,
+  unchanged: 0,
+  stale: 0,
+  duplicate: 0,
+  quarantined: 0,
+  rejected: 0,
+  warned: 0,
+};
+
+type RecordCounts = typeof NO_RECORDS;
+
 /** What one transaction had of a property and resource: a row of `bellhop.feed_arrival`, under its columns' names. */
-interface FeedArrival {
+interface FeedArrival extends RecordCounts {
   readonly bucket: number;
   readonly property_id: number;
   readonly resource: string;
   readonly first_request_id: string;
   last_request_id: string;
-  batches: number;
-  applied: number;
-  unchanged: number;
-  stale: number;
-  duplicate: number;
-  quarantined: number;
-  rejected: number;
-  warned: number;
 }
 
 const COLUMN_OF = { a: "applied", u: "unchanged", s: "stale", d: "duplicate", q: "quarantined" } as const;
@@ -133,21 +138,8 @@ class FeedArrivals {
       const key = `${propertyId}${resource}`;
       row = this.#rows.get(key);
       if (row === undefined) {
-        row = {
-          bucket,
-          property_id: propertyId,
-          resource,
-          first_request_id: part.requestId,
-          last_request_id: "",
-          batches: 0,
-          applied: 0,
-          unchanged: 0,
-          stale: 0,
-          duplicate: 0,
-          quarantined: 0,
-          rejected: 0,
-          warned: 0,
-        };
+        const [first_request_id, last_request_id] = [part.requestId, ""];
+        row = { bucket, property_id: propertyId, resource, first_request_id, last_request_id, ...NO_RECORDS };
         this.#rows.set(key, row);
       }
       this.#last = row;

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import { letterOf } from "#contract/resource.ts";
-import type { LabelledResource } from "../apply/state/label-mapping.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import type { LabelledResource } from "../settings/label-mapping.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import type { StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";

@@ -1,11 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import {
-  type LabelledResource,
-  type LabelOf,
-  listLabels,
-  mapLabel,
-  unmapLabel,
-} from "../apply/state/label-mapping.ts";
 import type { LabelsAnswer, SettingsAnswer } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
@@ -15,6 +8,7 @@ import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { setSetting, unsetSetting } from "./change-setting.ts";
+import { type LabelledResource, type LabelOf, listLabels, mapLabel, unmapLabel } from "./label-mapping.ts";
 import { settingsOfClient } from "./property-settings.ts";
 import { SettingInputError } from "./setting-values.ts";
 

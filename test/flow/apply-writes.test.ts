@@ -5,10 +5,11 @@ import { readRecord } from "#contract/read-record.ts";
 import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/apply-parts.ts";
 import { ApplyMemory } from "../../src/apply/apply-records.ts";
-import { loadCurrent, openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
+import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { writeCurrent } from "../../src/apply/state/write-versions.ts";
 import { reservation } from "../support/apply-bench.ts";
+import { currentOf } from "../support/current-record.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const REQUEST = "019a0000-0000-7000-8000-000000000001";
@@ -194,7 +195,7 @@ describe("what apply writes", () => {
 
   test("overwrites nothing that somebody else has written since it was looked up", async () => {
     const { of, incoming } = applicable("A", 0);
-    const [before = null] = await loadCurrent(client, [of]);
+    const before = await currentOf(client, of);
     await database.pool.query("update bellhop_state.current_record set record_index = 9 where key = 'A'");
     const current = { ...incoming, factsSourceTime: incoming.sourceTime };
     await assert.rejects(
@@ -209,7 +210,7 @@ describe("what apply writes", () => {
         code: "23505",
       },
     );
-    const [after = null] = await loadCurrent(client, [of]);
+    const after = await currentOf(client, of);
     assert.equal(after?.version.index, 9);
   });
 });

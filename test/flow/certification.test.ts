@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { mapLabel } from "../../src/apply/state/label-mapping.ts";
 import {
   endCertification,
   findCertification,
@@ -12,6 +11,7 @@ import { WireNotes } from "../../src/certification/wire-notes.ts";
 import { signAccessToken } from "../../src/identity/access-token.ts";
 import type { SigningKey } from "../../src/identity/signing-key.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
+import { mapLabel } from "../../src/settings/label-mapping.ts";
 import { bellhop } from "../support/command.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";

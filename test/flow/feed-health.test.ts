@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { mapLabel } from "../../src/apply/state/label-mapping.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import { addDays } from "../../src/insight/question.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
+import { mapLabel } from "../../src/settings/label-mapping.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { COUNT_MAX } from "../../src/apply/ledger/reservation-nights.ts";
-import { mapLabel } from "../../src/apply/state/label-mapping.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/part-name.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
+import { mapLabel } from "../../src/settings/label-mapping.ts";
 import { type ModelRun, writeBlocks, writeNights } from "../support/insight-model.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";

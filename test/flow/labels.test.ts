@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type LabelOf, listLabels, mapLabel, unmapLabel } from "../../src/apply/state/label-mapping.ts";
+import { type LabelOf, listLabels, mapLabel, unmapLabel } from "../../src/settings/label-mapping.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { apply, readRequest, reservation } from "./read-fixture.ts";

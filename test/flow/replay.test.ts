@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { listHeld } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { readHeld } from "../../src/apply/state/quarantine.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
@@ -19,7 +19,7 @@ describe("quarantine and replay", () => {
     replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
 
   const resolve = async (kind: "release" | "discard", requestId: string): Promise<string> => {
-    const held = await readHeld(bench.database.pool, requestId, 0);
+    const [held] = await listHeld(bench.database.pool, { requestId: requestId, index: 0 });
     const entry = await bench.log.appendResolution({
       kind,
       operator: "tester",
@@ -60,7 +60,7 @@ describe("quarantine and replay", () => {
       reservation("DIS", new Date(Date.now() + 3_600_000).toISOString(), "x"),
     ]);
     assert.equal(await bench.outcomesOf(requestId), "q");
-    const held = await readHeld(bench.database.pool, requestId, 0);
+    const [held] = await listHeld(bench.database.pool, { requestId: requestId, index: 0 });
     assert.equal(await resolve("discard", requestId), "x");
     const again = await bench.log.appendResolution({
       kind: "release",
@@ -180,7 +180,10 @@ describe("quarantine and replay", () => {
     const later = [reservation("KEPT", at(2), "y"), reservation("NEW", at(2), "x")];
     const requestId = await bench.accept([reservation("GONE", at(2), "y"), ...later]);
     assert.equal(await bench.outcomesOf(requestId), "qaa");
-    assert.equal((await readHeld(bench.database.pool, requestId, 0))?.code, "state.incomplete");
+    assert.equal(
+      (await listHeld(bench.database.pool, { requestId: requestId, index: 0 }))[0]?.code,
+      "state.incomplete",
+    );
     assert.equal(await resolve("release", requestId), "q");
     const { swapped } = await runReplay(true);
     assert.ok(swapped);

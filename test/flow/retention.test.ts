@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { listHeld } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { readHeld } from "../../src/apply/state/quarantine.ts";
 import { createSealer } from "../../src/identity/seal.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { bucketOf, lowestIdAt, RequestIdStamp } from "../../src/ingest/log/part-name.ts";
@@ -235,7 +235,7 @@ describe("retention", () => {
   });
 
   test("a held record is released from what was kept of its batch", async () => {
-    const held = await readHeld(bench.database.pool, idOf("first"), 4);
+    const [held] = await listHeld(bench.database.pool, { requestId: idOf("first"), index: 4 });
     const entry = await bench.log.appendResolution({
       kind: "release",
       operator: "tester",

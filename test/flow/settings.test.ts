@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { mapLabel, unmapLabel } from "../../src/apply/state/label-mapping.ts";
 import { type SettingOf, setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
+import { mapLabel, unmapLabel } from "../../src/settings/label-mapping.ts";
 import { settingsOf, settingsOfClient } from "../../src/settings/property-settings.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

@@ -8,9 +8,10 @@ import {
   readBacklog,
   readPart,
 } from "../../src/apply/backlog.ts";
-import { loadCurrent, openStateSession } from "../../src/apply/state/look-up.ts";
+import { openStateSession } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/state/record.ts";
 import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
+import { currentOf } from "../support/current-record.ts";
 import type { TestDatabase } from "../support/database.ts";
 import type { StartEngine } from "./apply-engine.ts";
 
@@ -162,7 +163,7 @@ async function applySkipping(
   record: ApplicableRecord,
   memory: ApplyMemory,
 ): Promise<OutcomeLetter> {
-  const current = (await loadCurrent(client, [record.of]))[0]?.version;
+  const current = (await currentOf(client, record.of))?.version;
   const { sourceTime, contentHash } = record.incoming;
   if (current !== undefined && current.contentHash === contentHash && current.sourceTime < sourceTime)
     return "u";

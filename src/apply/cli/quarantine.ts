@@ -1,10 +1,51 @@
+import type pg from "pg";
+import type { ResourceLetter } from "#contract/resource.ts";
 import { countText } from "../../cli/amounts.ts";
 import { count, type Noun, parsed, required, text, type Verb, verb, withDefault } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { listHeld, readAllHeld, readHeld } from "../state/quarantine.ts";
+
+/** A quarantined record, as an operator sees it. */
+interface HeldEntry {
+  readonly requestId: string;
+  readonly index: number;
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  readonly bucket: number;
+  readonly resourceLetter: ResourceLetter;
+  readonly resource: string;
+  readonly key: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The records quarantined now, the oldest first: of a property, a request or one record of it, where these are given. */
+export async function listHeld(
+  pool: pg.Pool,
+  of: {
+    readonly client?: string | undefined;
+    readonly property?: string | undefined;
+    readonly requestId?: string;
+    readonly index?: number | undefined;
+  },
+  limit: number | null = null,
+): Promise<HeldEntry[]> {
+  const { rows } = await pool.query<HeldEntry>(
+    `select held.request_id as "requestId", held.record_index as "index", property.client_code as "clientCode",
+      property.property_code as "propertyCode", held.bucket, held.resource as "resourceLetter",
+      case held.resource when 'i' then 'inventories' when 'r' then 'reservations' else 'groups' end as resource,
+      held.key, held.code, held.message
+    from bellhop.quarantine as held left join bellhop.property using (property_id)
+    where held.state = 'h' and ($1::text is null or property.client_code = $1)
+      and ($2::text is null or property.property_code = $2) and ($3::uuid is null or held.request_id = $3)
+      and ($4::integer is null or held.record_index = $4)
+    order by held.request_id, held.record_index limit $5`,
+    [of.client ?? null, of.property ?? null, of.requestId ?? null, of.index ?? null, limit],
+  );
+  return rows;
+}
 
 const list = verb({
   summary: "list quarantined records",
@@ -19,7 +60,7 @@ const list = verb({
   json: '{"items": [{"requestId", "index", "clientCode", "propertyCode", "resource", "key", "code", "message"}], "more"}',
   run: ({ client, property, limit }, { output, session }) =>
     session.database(async ({ pool }) => {
-      const found = await listHeld(pool, client ?? null, property ?? null, limit + 1);
+      const found = await listHeld(pool, { client, property }, limit + 1);
       const items = found.slice(0, limit);
       const more = found.length > limit;
       const rows = items.map(
@@ -67,8 +108,8 @@ function decision(kind: "release" | "discard", summary: string): Verb {
     json: '{"entryId", "requestId", "index", "kind"}; with all {"requestId", "kind", "entries": [{"index", "entryId"}]}',
     run: ({ requestId, which }, { output, session }) =>
       session.database(async ({ database, pool, who }) => {
-        const one = which === "all" ? undefined : await readHeld(pool, requestId, Number(which));
-        const found = which === "all" ? await readAllHeld(pool, requestId) : one === undefined ? [] : [one];
+        const index = which === "all" ? undefined : Number(which);
+        const found = await listHeld(pool, { requestId, index });
         if (found.length === 0)
           return output.failure(
             `No record of that request${which === "all" ? "" : " and index"} is quarantined (see bellhop quarantine list).`,

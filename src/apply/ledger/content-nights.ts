@@ -2,8 +2,8 @@ import type pg from "pg";
 import { dayOfText } from "#contract/day-number.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/insight-bounds.ts";
 import type { FactsText, RecordContent } from "#contract/record-reading.ts";
-import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { column, keyColumns } from "../state/look-up.ts";
 import { type RecordKey, VERSION_TABLES } from "../state/record.ts";
 import {
   type BlockRun,
@@ -60,22 +60,14 @@ export async function loadContents(
   wanted: readonly StoredContent[],
 ): Promise<FactsOfContent[]> {
   if (wanted.length === 0) return [];
-  const buckets = new ArrayParameter("smallint", wanted.length);
-  const properties = new ArrayParameter("integer", wanted.length);
-  const names = new ArrayParameter("text", wanted.length);
-  const times = new ArrayParameter("timestamptz", wanted.length);
-  const hashes = new ArrayParameter("bytea", wanted.length);
-  for (const { of, contentHash, factsSourceTime } of wanted) {
-    buckets.smallint(of.bucket);
-    properties.integer(of.propertyId);
-    names.text(of.key);
-    times.timestamp(factsSourceTime);
-    hashes.hex(contentHash);
-  }
   const { rows } = await queryOfBucket<[at: number, facts: string | null, status: string | null]>(
     client,
     STATEMENTS[resource],
-    [buckets, properties, names, times, hashes].map((parameter) => parameter.finish()),
+    [
+      ...keyColumns(wanted),
+      column("timestamptz", wanted, (to, { factsSourceTime }) => to.timestamp(factsSourceTime)),
+      column("bytea", wanted, (to, { contentHash }) => to.hex(contentHash)),
+    ],
     wanted,
   );
   const found: FactsOfContent[] = new Array(wanted.length);

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { takesArrays } from "../../platform/db/write-rows.ts";
-import { type RecordKey, textOfKey, type Version } from "../state/record.ts";
+import { isReceivedBefore, type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
   ContentNights,
   compactOfText,
@@ -10,16 +10,11 @@ import {
   type NightResource,
   textOfCompact,
 } from "./content-nights.ts";
-import { type BlockRun, isSameCodes, type NightRun } from "./reservation-nights.ts";
-import {
-  type AppliedStep,
-  type Delta,
-  deltasOutOfOrder,
-  isReceivedBefore,
-  latestReleasesOf,
-} from "./timeline.ts";
+import type { BlockRun, NightRun } from "./reservation-nights.ts";
+import { type AppliedStep, type Delta, deltasOutOfOrder, latestReleasesOf } from "./timeline.ts";
 import {
   type BlockEntry,
+  CODES,
   Dimensions,
   type LedgerDelta,
   type NightEntry,
@@ -46,7 +41,7 @@ interface Entered {
 /** Whether two runs say the same of the same nights. */
 function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean {
   for (const name in left) if (name !== "codes" && left[name] !== right[name]) return false;
-  return isSameCodes(left.codes, right.codes);
+  return CODES.every((name) => left.codes[name] === right.codes[name]);
 }
 
 /**
@@ -70,10 +65,12 @@ export class NightLedger {
    */
   async latestReleases(records: readonly { readonly of: RecordKey }[]): Promise<ReadonlyMap<string, string>> {
     await this.#findReleases(records);
-    const keys = new Map<string, RecordKey>();
-    for (const { of } of records)
-      if (of.resource !== "i" && this.#hasReleases.get(of.bucket) === true) keys.set(textOfKey(of), of);
-    return keys.size === 0 ? new Map() : latestReleasesOf(this.#client, keys);
+    const keys = new Map<string, { readonly of: RecordKey }>();
+    for (const record of records) {
+      const { of } = record;
+      if (of.resource !== "i" && this.#hasReleases.get(of.bucket) === true) keys.set(textOfKey(of), record);
+    }
+    return keys.size === 0 ? new Map() : latestReleasesOf(this.#client, [...keys.values()]);
   }
 
   async #findReleases(records: readonly { readonly of: RecordKey }[]): Promise<void> {

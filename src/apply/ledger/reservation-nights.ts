@@ -95,27 +95,16 @@ export function textOfMoney(money: Money): string {
   return textOf(amountOf(money));
 }
 
-const CODES = [
-  "status",
-  "roomTypeCode",
-  "bookedRoomTypeCode",
-  "marketSegmentCode",
-  "groupBlockCode",
-  "rateCode",
-  "channel",
-  "currencyCode",
-] as const;
-
-/** What entries are grouped by, in the order in which a dimension's number is made of them. Null: not told. */
-export type DimensionCodes = Readonly<Record<(typeof CODES)[number], string | null>>;
-
-export function listOfCodes(codes: DimensionCodes): readonly (string | null)[] {
-  return CODES.map((name) => codes[name]);
-}
-
-/** Whether codes are those of one dimension. */
-export function isSameCodes(left: DimensionCodes, right: DimensionCodes): boolean {
-  return CODES.every((name) => left[name] === right[name]);
+/** What entries are grouped by. Null: not told. */
+export interface DimensionCodes {
+  readonly status: string | null;
+  readonly roomTypeCode: string | null;
+  readonly bookedRoomTypeCode: string | null;
+  readonly marketSegmentCode: string | null;
+  readonly groupBlockCode: string | null;
+  readonly rateCode: string | null;
+  readonly channel: string | null;
+  readonly currencyCode: string | null;
 }
 
 /** The number of a dimension: a bigint as the two halves of its bits. */

@@ -2,11 +2,13 @@ import type pg from "pg";
 import type { RecordContent } from "#contract/record-reading.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { insertRows } from "../../platform/db/write-rows.ts";
-import { arrayOf, isoOfStored, textArrayOf } from "../state/look-up.ts";
+import { column, isoOfStored, keyColumns } from "../state/look-up.ts";
 import {
+  isReceivedBefore,
   type RankedVersion,
   type Receipt,
   type RecordKey,
+  textOfKey,
   VERSION_TABLES,
   type Version,
 } from "../state/record.ts";
@@ -29,11 +31,6 @@ export interface TimelineChange {
   readonly countsFrom: string;
   readonly content: string;
   readonly by: number;
-}
-
-/** Whether a receipt is earlier than another. */
-export function isReceivedBefore(left: Receipt, right: Receipt): boolean {
-  return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
 }
 
 function compareKnowing(left: TimelineCopy, right: TimelineCopy): number {
@@ -203,21 +200,6 @@ function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTi
   };
 }
 
-async function query(
-  client: pg.ClientBase,
-  statement: Asked,
-  of: readonly RecordKey[],
-  more: readonly string[],
-): Promise<Row[]> {
-  const values = [
-    arrayOf(of.map(({ bucket }) => bucket)),
-    arrayOf(of.map(({ propertyId }) => propertyId)),
-    textArrayOf(of.map(({ key }) => key)),
-    ...more,
-  ];
-  return (await queryOfBucket<Row>(client, statement, values, of)).rows;
-}
-
 /** Whether a side has a version that was received before the place's, beyond which nothing matters, or ends. */
 function isClosed(side: readonly StoredVersion[], place: PlaceOfVersion): boolean {
   return side.length < NEIGHBOURS || side.some((version) => isReceivedBefore(version, place));
@@ -233,13 +215,8 @@ async function loadVersionsAround(
   places: readonly PlaceOfVersion[],
 ): Promise<(readonly StoredVersion[] | null)[]> {
   if (places.length === 0) return [];
-  const times = arrayOf(places.map(({ sourceTime }) => sourceTime));
-  const rows = await query(
-    client,
-    AROUND[resource],
-    places.map(({ of }) => of),
-    [times],
-  );
+  const times = column("timestamptz", places, (to, { sourceTime }) => to.timestamp(sourceTime));
+  const { rows } = await queryOfBucket<Row>(client, AROUND[resource], [...keyColumns(places), times], places);
   const sides = places.map(() => [[] as StoredVersion[], [] as StoredVersion[]] as const);
   for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
   return places.map((place, at) => {
@@ -252,11 +229,12 @@ async function loadVersionsAround(
 async function loadAllVersions(
   client: pg.ClientBase,
   resource: NightResource,
-  keys: readonly RecordKey[],
+  keys: readonly KeyOf[],
 ): Promise<StoredVersion[][]> {
   const found: StoredVersion[][] = keys.map(() => []);
   if (keys.length === 0) return found;
-  for (const row of await query(client, ALL[resource], keys, [])) found[row[0] - 1]?.push(versionOf(row));
+  const { rows } = await queryOfBucket<Row>(client, ALL[resource], keyColumns(keys), keys);
+  for (const row of rows) found[row[0] - 1]?.push(versionOf(row));
   return found;
 }
 
@@ -311,8 +289,8 @@ const LATEST_RELEASES: Asked = {
   name: "latest-releases",
   rowMode: "array",
   text: `select wanted.at::integer, latest.counts_from
-    from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
-      with ordinality as wanted (bucket, property_id, resource, key, at)
+    from unnest($1::smallint[], $2::integer[], $3::text[], $4::"char"[])
+      with ordinality as wanted (bucket, property_id, key, resource, at)
     cross join lateral (
       select t.counts_from from released_copy as t
       where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = wanted.resource
@@ -324,45 +302,46 @@ const RELEASED_COPIES_OF_KEYS: Asked = {
   name: "released-copies-of-keys",
   rowMode: "array",
   text: `select wanted.at::integer, t.source_time::text, t.content_hash::text, t.request_id, t.record_index, t.counts_from
-    from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
-      with ordinality as wanted (bucket, property_id, resource, key, at)
+    from unnest($1::smallint[], $2::integer[], $3::text[], $4::"char"[])
+      with ordinality as wanted (bucket, property_id, key, resource, at)
     join released_copy as t using (bucket, property_id, resource, key)
     where true ${BUCKET_TERM}`,
 };
 
-async function queryReleases<Row extends unknown[]>(
-  client: pg.ClientBase,
-  statement: Asked,
-  keys: readonly RecordKey[],
-): Promise<Row[]> {
-  const values = [
-    arrayOf(keys.map(({ bucket }) => bucket)),
-    arrayOf(keys.map(({ propertyId }) => propertyId)),
-    arrayOf(keys.map(({ resource }) => resource)),
-    textArrayOf(keys.map(({ key }) => key)),
-  ];
-  return (await queryOfBucket<Row>(client, statement, values, keys)).rows;
+/** A key among those that are asked for. */
+interface KeyOf {
+  readonly of: RecordKey;
+}
+
+function releaseParameters(keys: readonly KeyOf[]): Buffer[] {
+  return [...keyColumns(keys), column('"char"', keys, (to, { of }) => to.letter(of.resource))];
 }
 
 /** By `textOfKey`: the last request from which a released record counts. */
 export async function latestReleasesOf(
   client: pg.ClientBase,
-  keys: ReadonlyMap<string, RecordKey>,
+  keys: readonly KeyOf[],
 ): Promise<ReadonlyMap<string, string>> {
-  const texts = [...keys.keys()];
-  const rows = await queryReleases<[at: number, countsFrom: string]>(client, LATEST_RELEASES, [
-    ...keys.values(),
-  ]);
-  return new Map(rows.map(([at, countsFrom]) => [texts[at - 1] as string, countsFrom]));
+  const { rows } = await queryOfBucket<[at: number, countsFrom: string]>(
+    client,
+    LATEST_RELEASES,
+    releaseParameters(keys),
+    keys,
+  );
+  return new Map(rows.map(([at, countsFrom]) => [textOfKey((keys[at - 1] as KeyOf).of), countsFrom]));
 }
 
 /** The released copies of these keys, in their order. */
-async function loadReleased(client: pg.ClientBase, keys: readonly RecordKey[]): Promise<TimelineCopy[][]> {
+async function loadReleased(client: pg.ClientBase, keys: readonly KeyOf[]): Promise<TimelineCopy[][]> {
   const found: TimelineCopy[][] = keys.map(() => []);
   if (keys.length === 0) return found;
-  type Row = [number, string, string, string, number, string];
-  for (const row of await queryReleases<Row>(client, RELEASED_COPIES_OF_KEYS, keys)) {
-    const [at, sourceTime, contentHash, requestId, index, countsFrom] = row;
+  const { rows } = await queryOfBucket<[number, string, string, string, number, string]>(
+    client,
+    RELEASED_COPIES_OF_KEYS,
+    releaseParameters(keys),
+    keys,
+  );
+  for (const [at, sourceTime, contentHash, requestId, index, countsFrom] of rows) {
     const content = contentHash.slice(2);
     found[at - 1]?.push({ sourceTime: isoOfStored(sourceTime), content, requestId, index, countsFrom });
   }
@@ -398,7 +377,7 @@ export async function deltasOutOfOrder(
   const byKey = Map.groupBy(steps, ({ text }) => text);
   const near = await versionsAround(client, resource, byKey, ofReleases);
   const whole = [...byKey.keys()].filter((text) => !near.has(text));
-  const keys = whole.flatMap((text) => byKey.get(text)?.slice(0, 1) ?? []).map(({ of }) => of);
+  const keys = whole.flatMap((text) => byKey.get(text)?.slice(0, 1) ?? []);
   const all = await loadAllVersions(client, resource, keys);
   const copies = await loadReleased(client, keys);
   const deltas: Delta[] = [];
@@ -409,7 +388,7 @@ export async function deltasOutOfOrder(
     checkNewest(ofKey, all[at] ?? []);
     const found = deltasAmong(ofKey, all[at] ?? [], copies[at] ?? []);
     deltas.push(...found.all);
-    for (const copy of found.released) toWrite.push({ of: keys[at] as RecordKey, copy });
+    for (const copy of found.released) toWrite.push({ of: (keys[at] as AppliedStep).of, copy });
   });
   await writeReleased(client, toWrite);
   return { deltas, released: toWrite.map(({ of }) => of) };

@@ -2,36 +2,41 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { microsecondsOf } from "../../ingest/log/part-name.ts";
 import { copyItems } from "../../platform/db/copy.ts";
-import { insertRows, type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
+import { type InsertedTable, insertRows, type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
 import type { RecordKey } from "../state/record.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";
 import {
   type BlockRun,
   type Dimension,
   type DimensionCodes,
-  listOfCodes,
   type Money,
   type NightRun,
   timesWhole,
 } from "./reservation-nights.ts";
 
-const DIMENSIONS = {
+const CODE_COLUMNS: Readonly<Record<keyof DimensionCodes, string>> = {
+  status: "status",
+  roomTypeCode: "room_type_code",
+  bookedRoomTypeCode: "booked_room_type_code",
+  marketSegmentCode: "market_segment_code",
+  groupBlockCode: "group_block_code",
+  rateCode: "rate_code",
+  channel: "channel",
+  currencyCode: "currency_code",
+};
+/** In the order in which a dimension's number is made of them. */
+export const CODES = Object.keys(CODE_COLUMNS) as (keyof DimensionCodes)[];
+
+const DIMENSIONS: InsertedTable = {
   table: "night_dimension",
   columns: {
     bucket: "smallint",
     property_id: "integer",
     dimension: "bigint",
-    status: "text",
-    room_type_code: "text",
-    booked_room_type_code: "text",
-    market_segment_code: "text",
-    group_block_code: "text",
-    rate_code: "text",
-    channel: "text",
-    currency_code: "text",
+    ...Object.fromEntries(CODES.map((name) => [CODE_COLUMNS[name], "text"])),
   },
   skipsExisting: true,
-} as const;
+};
 
 /**
  * Dimensions and maps that lead to them, of less than two hundred bytes each. A property has some thousands of dimensions: past this
@@ -39,22 +44,26 @@ const DIMENSIONS = {
  */
 const REMEMBERED_MAX = 75_000;
 
-interface NewDimension {
-  readonly bucket: number;
-  readonly property_id: number;
-  readonly dimension: string;
-  readonly [column: string]: string | number | null;
-}
-
 /**
  * The property and then the codes, each in the map of those before it. The texts of codes are the same ones again and again
  * (TextMemory), so none is made and none is hashed anew to find a dimension.
  */
 type Branch = Map<number | string | null, Branch | Dimension>;
 
+/** The codes of which a property has the fewest come first; the last one, `groupBlockCode`, leads to the dimension. */
+const BRANCHES = [
+  "currencyCode",
+  "status",
+  "marketSegmentCode",
+  "channel",
+  "roomTypeCode",
+  "bookedRoomTypeCode",
+  "rateCode",
+] as const satisfies readonly (keyof DimensionCodes)[];
+
 /** The first eight bytes of the SHA-256 of the codes as a JSON array: the same after every replay, and on every worker. */
 function numberOf(codes: DimensionCodes): Buffer {
-  return hash("sha256", JSON.stringify(listOfCodes(codes)), "buffer").subarray(0, 8);
+  return hash("sha256", JSON.stringify(CODES.map((name) => codes[name])), "buffer").subarray(0, 8);
 }
 
 /**
@@ -65,7 +74,7 @@ export class Dimensions {
   readonly #known: Branch = new Map();
   /** Of the dimensions and maps. */
   #remembered = 0;
-  #new: NewDimension[] = [];
+  #new: ({ readonly bucket: number } & Readonly<Record<string, unknown>>)[] = [];
   /** What was asked for last: the runs of a stay have one object of codes. */
   #lastCodes: DimensionCodes | undefined;
   #last: Dimension | undefined;
@@ -88,14 +97,7 @@ export class Dimensions {
         bucket,
         property_id: propertyId,
         dimension: String(number.readBigInt64BE(0)),
-        status: codes.status,
-        room_type_code: codes.roomTypeCode,
-        booked_room_type_code: codes.bookedRoomTypeCode,
-        market_segment_code: codes.marketSegmentCode,
-        group_block_code: codes.groupBlockCode,
-        rate_code: codes.rateCode,
-        channel: codes.channel,
-        currency_code: codes.currencyCode,
+        ...Object.fromEntries(CODES.map((name) => [CODE_COLUMNS[name], codes[name]])),
       });
       leaves.set(codes.groupBlockCode, dimension);
       this.#remembered += 1;
@@ -120,13 +122,8 @@ export class Dimensions {
   /** Where the dimension of codes stands, by its group. */
   #leavesOf(propertyId: number, codes: DimensionCodes): Branch {
     let branch = this.#next(this.#known, propertyId);
-    branch = this.#next(branch, codes.currencyCode);
-    branch = this.#next(branch, codes.status);
-    branch = this.#next(branch, codes.marketSegmentCode);
-    branch = this.#next(branch, codes.channel);
-    branch = this.#next(branch, codes.roomTypeCode);
-    branch = this.#next(branch, codes.bookedRoomTypeCode);
-    return this.#next(branch, codes.rateCode);
+    for (const name of BRANCHES) branch = this.#next(branch, codes[name]);
+    return branch;
   }
 
   #next(branch: Branch, code: number | string | null): Branch {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { ArrayParameter } from "../../platform/db/binary-fields.ts";
+import { ArrayParameter, type ElementType } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import {
@@ -54,22 +54,24 @@ export function isoOfStored(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
 
-/** A list of texts without quotes in them (numbers, ids, times), or nulls, as the text of an array. */
-export function arrayOf(values: readonly (string | number | boolean | null)[]): string {
-  return `{${values.map((value) => value ?? "NULL").join(",")}}`;
+/** One column of a statement's rows, as an array. */
+export function column<Item>(
+  type: ElementType,
+  items: readonly Item[],
+  write: (to: ArrayParameter, item: Item) => void,
+): Buffer {
+  const parameter = new ArrayParameter(type, items.length);
+  for (const item of items) write(parameter, item);
+  return parameter.finish();
 }
 
-const TO_ESCAPE = /["\\]/;
-const ALL_TO_ESCAPE = /["\\]/g;
-
-/** Looked at first, as hardly any key needs it. */
-function escaped(text: string): string {
-  return TO_ESCAPE.test(text) ? text.replace(ALL_TO_ESCAPE, "\\$&") : text;
-}
-
-/** A list of any texts as the text of an array. */
-export function textArrayOf(values: readonly (string | null)[]): string {
-  return `{${values.map((value) => (value === null ? "NULL" : `"${escaped(value)}"`)).join(",")}}`;
+/** The keys of items, without their resource, as the first three columns of a statement's rows. */
+export function keyColumns(items: readonly { readonly of: RecordKey }[]): Buffer[] {
+  return [
+    column("smallint", items, (to, { of }) => to.smallint(of.bucket)),
+    column("integer", items, (to, { of }) => to.integer(of.propertyId)),
+    column("text", items, (to, { of }) => to.text(of.key)),
+  ];
 }
 
 /** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
@@ -83,16 +85,6 @@ export interface StoredCurrent {
 const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
     case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.warning_free, t.status,
     t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
-
-const LOAD_CURRENT: Asked = {
-  name: "load-current",
-  rowMode: "array",
-  text: `select wanted.at::integer, ${CURRENT_COLUMNS}
-  from unnest($1::smallint[], $2::integer[], $3::"char"[], $4::text[])
-    with ordinality as wanted (bucket, property_id, resource, key, at)
-  join (select ctid as place, * from current_record) as t using (bucket, property_id, resource, key)
-  where true ${BUCKET_TERM}`,
-};
 
 /** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
 export type CurrentRow = [
@@ -133,23 +125,6 @@ function storedOf(row: CurrentRow): StoredCurrent {
     compactNights,
   };
   return { version, place, warningFree: warningFreeOfStored(warningFree) };
-}
-
-/** The current records of these keys, in their order; null where there is none. On a session of `openStateSession`. */
-export async function loadCurrent(
-  client: pg.ClientBase,
-  keys: readonly RecordKey[],
-): Promise<(StoredCurrent | null)[]> {
-  const found: (StoredCurrent | null)[] = new Array<null>(keys.length).fill(null);
-  const values = [
-    arrayOf(keys.map(({ bucket }) => bucket)),
-    arrayOf(keys.map(({ propertyId }) => propertyId)),
-    arrayOf(keys.map(({ resource }) => resource)),
-    textArrayOf(keys.map(({ key }) => key)),
-  ];
-  const { rows } = await queryOfBucket<CurrentRow>(client, LOAD_CURRENT, values, keys);
-  for (const row of rows) found[row[0] - 1] = storedOf(row);
-  return found;
 }
 
 interface VersionRow {
@@ -200,12 +175,8 @@ export async function loadVersionsAt(
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = wanted.filter(({ of }) => of.resource === resource);
     if (ofResource.length === 0) continue;
-    const values = [
-      arrayOf(ofResource.map(({ of }) => of.bucket)),
-      arrayOf(ofResource.map(({ of }) => of.propertyId)),
-      textArrayOf(ofResource.map(({ of }) => of.key)),
-      arrayOf(ofResource.map(({ sourceTime }) => sourceTime)),
-    ];
+    const times = column("timestamptz", ofResource, (to, { sourceTime }) => to.timestamp(sourceTime));
+    const values = [...keyColumns(ofResource), times];
     const { rows } = await queryOfBucket<VersionRow>(client, versionsAt(resource), values, ofResource);
     for (const row of rows) {
       const text = textOfKey({ bucket: 0, propertyId: row.property_id, resource, key: row.key });
@@ -375,39 +346,24 @@ async function followAdvanced(
   const written = await queryNested(client, versionsOfAdvanced(resource), () => {
     const of = keys.filter((_, at) => letters[at] === "u");
     expected = of.length;
-    const properties = arrayOf(of.map(({ of: { propertyId } }) => propertyId));
-    return { values: [properties, textArrayOf(of.map(({ of: { key } }) => key))], of };
+    return { values: keyColumns(of).slice(1), of };
   });
   if (written !== undefined && written.rowCount !== expected)
     throw new CurrentRecordMoved(expected - written.rowCount);
 }
 
 function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
-  const buckets = new ArrayParameter("smallint", keys.length);
-  const properties = new ArrayParameter("integer", keys.length);
-  const names = new ArrayParameter("text", keys.length);
-  const times = new ArrayParameter("timestamptz", keys.length);
-  const hashes = new ArrayParameter("bytea", keys.length);
-  const requests = new ArrayParameter("uuid", keys.length);
-  const indexes = new ArrayParameter("integer", keys.length);
-  const unnamed = new ArrayParameter("boolean", keys.length);
-  for (const { of, arrived, isUnnamed } of keys) {
-    unnamed.boolean(isUnnamed);
-    buckets.smallint(of.bucket);
-    properties.integer(of.propertyId);
-    names.text(of.key);
-    if (arrived === null) {
-      for (const parameter of [times, hashes, requests, indexes]) parameter.null();
-      continue;
-    }
-    times.timestamp(arrived.sourceTime);
-    hashes.hex(arrived.contentHash);
-    requests.uuid(arrived.requestId);
-    indexes.integer(arrived.index);
-  }
-  return [buckets, properties, names, times, hashes, requests, indexes, unnamed].map((parameter) =>
-    parameter.finish(),
-  );
+  type Arrived = NonNullable<ArrivedKey["arrived"]>;
+  const ofArrived = (type: ElementType, write: (to: ArrayParameter, arrived: Arrived) => void) =>
+    column(type, keys, (to, { arrived }) => (arrived === null ? to.null() : write(to, arrived)));
+  return [
+    ...keyColumns(keys),
+    ofArrived("timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime)),
+    ofArrived("bytea", (to, { contentHash }) => to.hex(contentHash)),
+    ofArrived("uuid", (to, { requestId }) => to.uuid(requestId)),
+    ofArrived("integer", (to, { index }) => to.integer(index)),
+    column("boolean", keys, (to, { isUnnamed }) => to.boolean(isUnnamed)),
+  ];
 }
 
 /**

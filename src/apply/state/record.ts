@@ -157,7 +157,8 @@ export type Decision =
       readonly newest: Version | null;
     };
 
-function receivedBefore(left: Receipt, right: Receipt): boolean {
+/** Whether a receipt is earlier than another. */
+export function isReceivedBefore(left: Receipt, right: Receipt): boolean {
   return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
 }
 
@@ -165,7 +166,7 @@ function receivedBefore(left: Receipt, right: Receipt): boolean {
 function isNewer(left: RankedVersion, right: RankedVersion): boolean {
   return (
     left.sourceTime > right.sourceTime ||
-    (left.sourceTime === right.sourceTime && receivedBefore(right, left))
+    (left.sourceTime === right.sourceTime && isReceivedBefore(right, left))
   );
 }
 
@@ -175,7 +176,7 @@ function isNewer(left: RankedVersion, right: RankedVersion): boolean {
  * one, not the copy, is then what changed.
  */
 function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
-  if (!receivedBefore(incoming, existing))
+  if (!isReceivedBefore(incoming, existing))
     return { outcome: "d", lowered: null, becameCurrent: null, newest: null };
   const lowered: Version = { ...existing, requestId: incoming.requestId, index: incoming.index };
   known.versions.replace(existing, lowered);

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { ArrayParameter } from "../../platform/db/binary-fields.ts";
 import { BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import {
   ensureWindows,
@@ -8,7 +7,7 @@ import {
   type WindowedTable,
 } from "../../platform/db/time-windows.ts";
 import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
-import { CurrentRecordMoved, type StoredCurrent } from "./look-up.ts";
+import { CurrentRecordMoved, column, type StoredCurrent } from "./look-up.ts";
 import {
   type NewVersion,
   RESOURCE_LETTERS,
@@ -132,6 +131,17 @@ const COLUMNS = {
   is_update: "boolean",
 } as const;
 
+function textOrNull(to: Pick<RowWriter, "null" | "text">, text: string | null): void {
+  if (text === null) to.null();
+  else to.text(text);
+}
+
+function addWarningFree(to: Pick<RowWriter, "null" | "boolean">, warningFree: WarningFree): void {
+  const stored = storedWarningFree(warningFree);
+  if (stored === null) to.null();
+  else to.boolean(stored);
+}
+
 function addVersion(
   rows: RowWriter,
   { of, version, outcome, changeNumber, isUpdate, facts }: NewVersion,
@@ -151,8 +161,7 @@ function addVersion(
   rows.uuid(version.requestId);
   rows.hex(version.contentHash);
   rows.text(of.key);
-  if (status === null) rows.null();
-  else rows.text(status);
+  textOrNull(rows, status);
   if (facts === null) rows.null();
   else rows.written(facts);
   if (changeNumber === null) rows.null();
@@ -239,15 +248,11 @@ function addCurrent(rows: RowWriter, { of, current, warningFree, compactNights }
   rows.integer(current.index);
   rows.hex(current.contentHash);
   rows.timestamp(current.factsSourceTime);
-  if (status === null) rows.null();
-  else rows.text(status);
+  textOrNull(rows, status);
   rows.date(fromDate);
   rows.date(toDate);
-  const stored = storedWarningFree(warningFree);
-  if (stored === null) rows.null();
-  else rows.boolean(stored);
-  if (compactNights === null) rows.null();
-  else rows.text(compactNights);
+  addWarningFree(rows, warningFree);
+  textOrNull(rows, compactNights);
 }
 
 // By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
@@ -276,45 +281,25 @@ type Replaced = NewCurrent & { readonly before: StoredCurrent };
 
 /** Where the rows are, and the order and receipt of their versions: the first parameters of both statements. */
 function receiptsOf(records: readonly Replaced[]): Buffer[] {
-  const places = new ArrayParameter("tid", records.length);
-  const times = new ArrayParameter("timestamptz", records.length);
-  const requests = new ArrayParameter("uuid", records.length);
-  const indexes = new ArrayParameter("integer", records.length);
-  for (const { before, current } of records) {
-    places.place(before.place);
-    times.timestamp(current.sourceTime);
-    requests.uuid(current.requestId);
-    indexes.integer(current.index);
-  }
-  return [places, times, requests, indexes].map((parameter) => parameter.finish());
+  return [
+    column("tid", records, (to, { before }) => to.place(before.place)),
+    column("timestamptz", records, (to, { current }) => to.timestamp(current.sourceTime)),
+    column("uuid", records, (to, { current }) => to.uuid(current.requestId)),
+    column("integer", records, (to, { current }) => to.integer(current.index)),
+  ];
 }
 
 /** What the versions say: the other parameters of REPLACE. */
 function contentsOf(records: readonly Replaced[]): Buffer[] {
-  const hashes = new ArrayParameter("bytea", records.length);
-  const factsTimes = new ArrayParameter("timestamptz", records.length);
-  const statuses = new ArrayParameter("text", records.length);
-  const fromDates = new ArrayParameter("date", records.length);
-  const toDates = new ArrayParameter("date", records.length);
-  const warningFrees = new ArrayParameter("boolean", records.length);
-  const nights = new ArrayParameter("text", records.length);
-  for (const { current, warningFree, compactNights } of records) {
-    const { status, fromDate, toDate } = current.filters();
-    hashes.hex(current.contentHash);
-    factsTimes.timestamp(current.factsSourceTime);
-    if (status === null) statuses.null();
-    else statuses.text(status);
-    fromDates.date(fromDate);
-    toDates.date(toDate);
-    const stored = storedWarningFree(warningFree);
-    if (stored === null) warningFrees.null();
-    else warningFrees.boolean(stored);
-    if (compactNights === null) nights.null();
-    else nights.text(compactNights);
-  }
-  return [hashes, factsTimes, statuses, fromDates, toDates, warningFrees, nights].map((parameter) =>
-    parameter.finish(),
-  );
+  return [
+    column("bytea", records, (to, { current }) => to.hex(current.contentHash)),
+    column("timestamptz", records, (to, { current }) => to.timestamp(current.factsSourceTime)),
+    column("text", records, (to, { current }) => textOrNull(to, current.filters().status)),
+    column("date", records, (to, { current }) => to.date(current.filters().fromDate)),
+    column("date", records, (to, { current }) => to.date(current.filters().toDate)),
+    column("boolean", records, (to, { warningFree }) => addWarningFree(to, warningFree)),
+    column("text", records, (to, { compactNights }) => textOrNull(to, compactNights)),
+  ];
 }
 
 async function update(

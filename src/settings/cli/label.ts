@@ -1,9 +1,9 @@
-import { listLabels, mapLabel, unmapLabel } from "../../apply/state/label-mapping.ts";
 import { choice, flag, type Noun, parsed, required, text, verb } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { listLabels, mapLabel, unmapLabel } from "../label-mapping.ts";
 
 const CHARACTERS_MAX = 128;
 

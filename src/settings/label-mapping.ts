@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import { letterOf } from "#contract/resource.ts";
-import { namedStatement, readStatement } from "../../platform/db/statement.ts";
-import type { Queryable } from "../../platform/db/transaction.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 
 const listStatement = readStatement(new URL("./sql/list-labels.sql", import.meta.url));
 /**
