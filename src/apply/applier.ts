@@ -23,13 +23,13 @@ import {
 } from "./rebalance.ts";
 
 /**
- * Some 20 ms of an applier. A hotel's two years of inventory, 730 dates, are not large: in transactions of their own, a backlog of
- * pushes and small batches took a tenth more of both processors' time.
+ * Some 20 ms of an applier. The 730 dates of a hotel's inventory are not large: splitting them off cost a
+ * tenth more CPU.
  */
 const LARGE_RECORDS: Readonly<Record<ResourceLetter, number>> = { i: 1_000, r: 256, g: 256 };
 /**
- * A part of so many records, or stored bytes, takes an applier some tenths of a second; one of 10,000 a second
- * (docs/decisions/0017). Handing over a bucket for each push of 730 dates cost a nightly push a fifth of its rate.
+ * A part of this size takes an applier tenths of a second (decision on batch cost); a push of 730 dates
+ * must not reach it.
  */
 const BULK_RECORDS = 2_000;
 const BULK_STORED_BYTES = 1_048_576;
@@ -153,8 +153,8 @@ export class Scheduler {
   }
 
   /**
-   * Which of the parts that were read the next transaction applies, of each bucket the beginning; the others are read again.
-   * `bulk`: buckets whose next part is bulk, where that is handed over.
+   * The parts that the next transaction applies, the first ones of each bucket, and the buckets whose next
+   * part is bulk.
    */
   choose(read: readonly LogPart[]): { readonly parts: readonly LogPart[]; readonly bulk: readonly number[] } {
     const live = before(read, (part) => this.#handsOverBulk && this.#weigh(part).isBulk);
@@ -192,8 +192,8 @@ export class Scheduler {
   }
 
   /**
-   * A session begins with small transactions: a node that is killed again and again keeps what it has committed in between;
-   * with a large transaction at once it would be killed within it each time, and never get on.
+   * Begins with small transactions, so that a node killed again and again keeps what it committed in
+   * between.
    */
   beginSession(): void {
     this.#recordsMax = FIRST_RECORDS;
@@ -259,8 +259,8 @@ interface Holding {
 }
 
 /**
- * Applies the buckets whose leases it holds (see FairShare), one transaction after another, on one connection. `wake` names buckets with something
- * new; what others accepted is found by polling. Every failure but a record's own is retried, with growing delays.
+ * Applies the buckets whose leases it holds, one transaction after another on one connection. Every failure
+ * but a record's own is retried, with growing delays.
  */
 export class Applier {
   readonly #options: ApplierOptions;
@@ -403,8 +403,8 @@ export class Applier {
   }
 
   /**
-   * Reads what is next, from the cursors on: the batches before the first resolution, as many as one transaction may take,
-   * or that resolution. Undefined when a part cannot be read: its bucket is then tried again on its own.
+   * Reads the next run from the cursors on. Undefined when a part cannot be read: its bucket is then tried
+   * again alone.
    */
   async #readRun(holding: Holding): Promise<Run | undefined> {
     const { session, leases, rebalancer } = holding;
@@ -431,9 +431,8 @@ export class Applier {
   }
 
   /**
-   * Applies a run as one transaction, and answers the next run if that was read meanwhile. When it fails and the session
-   * lives, its buckets are tried again one by one, and what was read ahead is forgotten: it began where the cursors would
-   * have stood.
+   * Applies a run and returns the next one if it was read meanwhile. After a failure the buckets are tried
+   * one by one, and what was read ahead is dropped: it began behind the failed run.
    */
   async #applyRun(holding: Holding, run: Run): Promise<Run | undefined> {
     let ahead: Promise<Run | undefined> | undefined;

@@ -51,10 +51,9 @@ function refusalFor(error: unknown): RefusedRecord | undefined {
 }
 
 /**
- * Applies records; where PostgreSQL refuses the data of one (SQLSTATE classes 22 and 23 only: anything else is thrown, so
- * that an outage quarantines nothing), it or its facts cannot be read again, or what it replaces is not stored, finds it by
- * halving under savepoints.
- * `nextChange` must give numbers that need not be gapless: those of a half that is rolled back are skipped.
+ * Applies records and finds the refused one by halving under savepoints. Only data errors (SQLSTATE classes
+ * 22 and 23) count as a refusal, so that an outage quarantines nothing. Change numbers of a half that is
+ * rolled back are skipped.
  */
 export async function applyIsolatingBadRecords(
   client: pg.ClientBase,
@@ -255,9 +254,8 @@ function outcomeOfHeld({ code, message }: HeldRecord): Omit<RecordOutcome, "inde
 }
 
 /**
- * Applies parts of batches, in the order of receipt, inside the caller's transaction: state, versions, quarantine and
- * outcomes together with the cursors, which the caller has advanced, so that a crash leaves all of a part or none. What is
- * worked on without a pause for others of this thread are `recordsAtOnce`.
+ * Applies parts in the order of receipt, inside the transaction that has advanced the cursors. After
+ * `recordsAtOnce` records the thread's other work gets a turn.
  */
 export async function applyParts(
   client: pg.ClientBase,
@@ -368,8 +366,8 @@ export async function applyReleased(
 }
 
 /**
- * Carries out a release or discard inside the caller's transaction. A record that is no longer held (resolved twice) is
- * left as it is; a release that fails leaves it held.
+ * Carries out a release or discard. A record that is no longer quarantined is left alone; a failed release
+ * leaves it quarantined.
  */
 export async function applyResolution(
   client: pg.ClientBase,

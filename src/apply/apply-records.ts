@@ -82,9 +82,9 @@ interface LabelMapping {
 }
 
 /**
- * Warnings that depend on more than the record: a label that nobody has mapped, a room type that the property's inventory
- * feed never named (once it has named any). The owner of a bucket is the only one who writes its room types, so they
- * are remembered; `forget` after a transaction that failed, and when buckets were taken.
+ * Warnings that depend on more than the record: an unmapped status, and a room type that the property's
+ * inventory never named. Only the owner of a bucket writes its room types, so they are remembered until
+ * `forget`.
  */
 export class ContextWarnings {
   readonly #pool: pg.Pool;
@@ -99,10 +99,7 @@ export class ContextWarnings {
     this.#client = client;
   }
 
-  /**
-   * Those of the properties of these records whose inventory has named no room type, and names none among these records:
-   * while they are applied, nothing that is quiet "while-unnamed" has warnings.
-   */
+  /** The properties whose inventory has named no room type and names none in these records. */
   async unnamedProperties(records: readonly ApplicableRecord[]): Promise<ReadonlySet<number>> {
     const properties = new Map(records.map(({ of }) => [of.propertyId, of]));
     await this.#loadRoomTypes(properties);
@@ -113,8 +110,7 @@ export class ContextWarnings {
   }
 
   /**
-   * Loads what else `of` needs for these records, which it is then called with one by one and in order. They are among
-   * those that `unnamedProperties` was last asked for.
+   * Loads the mappings that `of` needs for these records; `unnamedProperties` has loaded their room types.
    */
   async prepare(records: readonly ApplicableRecord[]): Promise<void> {
     const unmapped = new Set<string>();
@@ -126,9 +122,8 @@ export class ContextWarnings {
   }
 
   /**
-   * All warnings of a record, bounded as a WarningList is: its own and those of its context, which `prepare` has loaded.
-   * Inventory records teach the room types. `quiet`: later records of this content have no warnings either, as room
-   * types are never forgotten and default labels never change.
+   * All warnings of a record. Inventory teaches room types. Room types are never forgotten and default
+   * mappings never change, so content without warnings stays free of them.
    */
   of({ of, clientCode, content }: ApplicableRecord): TellingOf {
     const { roomTypeCodes, warnings, status } = content();
@@ -218,18 +213,15 @@ export class ContextWarnings {
 }
 
 /**
- * What a session that applies remembers of the database from one transaction to the next. All of it is written by the owner of
- * a bucket alone; `forget` after a transaction that failed, and when buckets were taken.
+ * What a session remembers of the database between transactions. `forget` after a failed transaction and
+ * when buckets were taken.
  */
 export class ApplyMemory {
   readonly context: ContextWarnings;
   readonly ledger: NightLedger;
   readonly cover: VersionCover;
 
-  /**
-   * `client` sees the state schema on its search path; `pool` is for shared settings. Without `entersNights` nothing is entered
-   * in the ledger: a replay that does not derive it.
-   */
+  /** `entersNights` is false for a replay that keeps the ledger as it is. */
   constructor(
     pool: pg.Pool,
     client: pg.ClientBase,
@@ -411,8 +403,8 @@ function isStoredWarningFree({ stored, isUnnamed }: TouchedKey): boolean {
 }
 
 /**
- * Says what is to be told of each record, in order, and of each key whether its newest content is sure to have no warnings.
- * Of a record whose content is current and quiet nothing is, and it need not even be parsed.
+ * The warnings of each record, in order; sets whether a key's newest content is warning-free. Known
+ * warning-free content is not parsed.
  */
 async function tell(
   records: readonly ApplicableRecord[],
@@ -503,9 +495,8 @@ async function pastTerm(
 const UNCHANGED: AppliedRecord = { outcome: "u", warnings: [] };
 
 /**
- * Applies records as if one by one, in the order given, to the state schema on the connection's search path, inside the
- * caller's transaction and under the caller's ownership of their buckets. Answers what became of each, in order.
- * The connection is one of `openStateSession`.
+ * Applies records as if one by one, inside the transaction of their buckets' owner, on a session of
+ * `openStateSession`.
  */
 export async function applyRecords(
   client: pg.ClientBase,

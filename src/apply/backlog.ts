@@ -12,11 +12,7 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./state/record.ts";
 
-/**
- * How long an applier waits for the answer to statements that have little to do. One that is not answered by then was
- * asked on a connection that leads nowhere, and the applier opens another; without this it waited 65 s, and as long again for the
- * rollback.
- */
+/** Bounds the wait on a connection that leads nowhere: the applier then opens another. */
 export const SHORT = { query_timeout: 10_000 } as const;
 
 /** The same for what may have 8 MiB to bring. */
@@ -37,8 +33,8 @@ const PARTS_MAX = 64;
 const STORED_BYTES_TARGET = 8 * 1_048_576;
 
 /**
- * So long a part of a backfill comes only where nothing else is waiting; then it is one among the others, so that a flood of
- * those holds it up no longer than this.
+ * How long a backfill's part yields to live ones. After that it is one among them, so a flood cannot hold
+ * it up for longer.
  */
 const BACKFILL_YIELDS_MS = 10_000;
 /** Whatever comes while a transaction of these is under way waits for it: some 20 ms of an applier. */
@@ -121,10 +117,7 @@ export interface LoggedPart {
   readonly quarantined: ReadonlySet<number>;
 }
 
-/**
- * Reads the log of one bucket again, applied or not, some parts at a time: those of all stretches together in the order of receipt,
- * after `after` where that is given; of batches of some resources only where they are named. Nothing at its end.
- */
+/** Reads the log of a bucket again, in the order of receipt after `after`. Returns nothing at its end. */
 export async function readLog(
   client: Queryable,
   bucket: number,
@@ -252,8 +245,8 @@ export async function readBacklog(
 const KNOWN_MAX = 400_000;
 
 /**
- * The small number of a property, as accept registered it before it wrote the batch. Where accept remembered a row that
- * the database has not got (a failover to a server that was behind lost it), it is made here: the log is the truth.
+ * Property ids, as accept registered them. One that the database lacks (lost in a failover) is registered
+ * here: the log is the truth.
  */
 export class PropertyDirectory {
   readonly #pool: pg.Pool;
@@ -406,8 +399,8 @@ function readErased(
 }
 
 /**
- * Reads every accepted record of a part, in the order of the batch; rejected and dropped ones are passed over. Those of the
- * erasure list are read as they are to be kept, also where they were accepted by one who did not know of it.
+ * Reads every accepted record of a part, in order. Records of the redaction list are read redacted, also
+ * where they were accepted verbatim.
  */
 export async function readPart(
   part: LogPart,

@@ -11,10 +11,9 @@ export interface ThreadAppliersOptions extends ApplierOptions {
 }
 
 /**
- * What applies on one thread: a live applier, which shares the buckets with the others of the cluster, and, once there was a bulk
- * part, a bulk applier with a session of its own. The live applier hands it each bucket whose next part is bulk; the bucket comes
- * back when what is next is not. It changes hands as between any two appliers, by its lease and the next epoch: whatever fails in
- * between, the bucket is free, and every applier's cluster view shows it.
+ * The appliers of one thread: a live one with its share of the cluster's buckets and, after the first bulk
+ * part, a bulk one with its own session. A bucket whose next part is bulk moves there by its lease, as
+ * between any two appliers, and back when its next part is not.
  */
 export class ThreadAppliers {
   readonly #live: Applier;

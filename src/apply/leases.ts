@@ -48,8 +48,8 @@ export interface LeaseSession {
 }
 
 /**
- * Which buckets this connection may apply. A lease names the backend that holds it and its epoch; it ends with that
- * backend. Lease and writes share one session, so whoever lost a bucket cannot commit to it.
+ * The buckets that this connection may apply. A lease names its backend and epoch and ends with the
+ * backend; lease and writes share a session, so an applier that lost a bucket cannot commit to it.
  */
 export class Leases {
   readonly #session: LeaseSession;
@@ -80,10 +80,7 @@ export class Leases {
     for (const [bucket, epoch] of this.#epochs) if (epochs.get(bucket) !== epoch) this.#epochs.delete(bucket);
   }
 
-  /**
-   * Gives buckets up, for another to take. Not within a transaction that has locked them. Answers with which epochs they are
-   * then free.
-   */
+  /** Gives buckets up, outside a transaction that locked them. Returns the epochs at which they are free. */
   async giveUp(buckets: readonly number[]): Promise<readonly Lease[]> {
     if (buckets.length === 0) return [];
     const free = buckets.flatMap((bucket) => {
@@ -97,8 +94,8 @@ export class Leases {
   }
 
   /**
-   * Holds the leases of `buckets` until the running transaction ends, and hands out their change numbers.
-   * Throws LeaseLost when one has been taken over; it is then no longer among `buckets`.
+   * Locks the leases until the transaction ends and returns their change counters. Throws LeaseLost and
+   * forgets a bucket that was taken over.
    */
   async lock(buckets: readonly number[]): Promise<ChangeCounters> {
     const leases = await this.#session.lockBuckets(buckets);

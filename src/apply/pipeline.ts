@@ -28,8 +28,8 @@ import type { ClusterSession } from "./rebalance.ts";
 /** What a session begins with: a tenth of a second's work on a machine that is very busy. */
 export const FIRST_RECORDS = 64;
 /**
- * One transaction applies up to about this many bytes as sent (the part that passes it is the last). Two runs are in memory
- * at a time: the one that is applied and the next.
+ * A transaction applies about this many bytes as sent; the part that passes it is the last. Two runs are in
+ * memory at a time.
  */
 const INFLATED_BYTES_TARGET = 8 * 1_048_576;
 /** With fewer records in a run there is hardly more to read: reading ahead would be a statement for nothing. */
@@ -71,9 +71,8 @@ function shortened(run: ParsedRun): ParsedRun {
 }
 
 /**
- * Applies a run as one transaction. `readAhead` is called when it has moved the cursors past the run, so that on this very
- * connection, and before the commit, what comes after it can be read; only where there is probably something. Where others will
- * soon wait for the transaction it applies the beginning of the run, and the rest is read again. Answers what it applied.
+ * Applies a run, or only its beginning where others will soon wait for the transaction. Calls `readAhead`
+ * once the cursors are past a run with probably more behind it. Returns what was applied.
  */
 export async function applyRun(
   session: ApplySession,
@@ -102,9 +101,8 @@ export function bucketsOf(parts: readonly LogPart[]): readonly number[] {
 }
 
 /**
- * What an applier asks of the database: one connection, statement by statement, in the order they are asked. Every promise
- * rejects with what the database answered (with its SQLSTATE as `code`), or with another error when there was no answer.
- * PostgreSQL's is in postgres-apply-session.ts, that of a simulation in test/simulation.
+ * The database as an applier uses it: one connection, statements in order. A promise rejects with the
+ * database's error (SQLSTATE as `code`) or, without an answer, another one. test/simulation has its own.
  */
 export interface ApplySession extends LeaseSession, ClusterSession {
   /** By which others count this session as present. */

@@ -167,8 +167,8 @@ async function around(
 }
 
 /**
- * Takes out of the log what was taken out of records while they were read: those of the erasure list that were accepted as they
- * were sent, by a node that did not know of it yet. Inside the transaction that applies their parts.
+ * Redacts in the log the records of the redaction list that a node accepted verbatim before it knew of
+ * them.
  */
 async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]): Promise<void> {
   for (const { part, redacted } of parts) {

@@ -5,8 +5,7 @@ import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";
 
 /**
- * How many buckets an applier is to hold: all of them shared out evenly among those present, one more to each of the
- * first where that does not come out even. An applier that is not among those present counts as the last of them.
+ * An applier's share of the buckets; the first ones present have one more where it does not come out even.
  */
 export function fairShare(present: readonly string[], me: string): number {
   const appliers = present.includes(me) ? present : [...present, me];
@@ -15,8 +14,8 @@ export function fairShare(present: readonly string[], me: string): number {
 }
 
 /**
- * A bucket that has been free for so long may be taken by any applier: the one that lacks it by its share has something long to
- * do. Two cluster views lie at most 1.2 s apart, so that the one that is to take it has had one in between.
+ * A bucket free for so long may be taken by any applier. Two cluster views are at most 1.2 s apart, so the
+ * applier that lacks it has had one.
  */
 const OVERDUE_MS = 1_500;
 /** So long a bucket beyond the share is kept, or it would be given up and taken again until the other applier is back. */
@@ -59,9 +58,8 @@ export interface Rebalancer {
 }
 
 /**
- * How one applier shares the buckets with the others, of this node and of all. Nobody leads and nobody writes to say that
- * it lives: each reads its cluster view about once a second, ends the sessions of those that hang, gives up what it holds beyond
- * its share, and takes of what is free. Times are ms of any monotonic clock.
+ * Shares the buckets among the appliers of all nodes without a leader: each reads its cluster view about
+ * once a second, ends unresponsive sessions, gives up its surplus and takes free buckets.
  */
 export class FairShare implements Rebalancer {
   readonly #session: ClusterSession;
@@ -135,8 +133,8 @@ const DELAYS_OF_A_SLOW_MACHINE = 5;
 const PATIENCE_MS_MAX = 30_000;
 
 /**
- * How late this thread's own timers were in the last minute. On a machine so busy that all timers are late, a session that is
- * silent for some seconds is as alive as this one, and to take over from it would only make more work.
+ * How late this thread's timers were in the last minute. On a machine where all are late, a silent session
+ * is as alive as this one.
  */
 export class EventLoopDelays {
   readonly #time: Time;
@@ -191,10 +189,8 @@ export interface WaitingSession {
 const FOUND_SHARE = 2 / 3;
 
 /**
- * Which of the waiting sessions are those of a client that hangs. Between statements it is the client's turn all the
- * time, so that one cluster view is enough. In the middle of one it may be the server that took long and waits at this moment
- * only: such a session must be found so in every view for two thirds of that time. (For all of it, a view a second could
- * notice it only two seconds later.)
+ * Finds the sessions of clients that hang. Between statements one view is enough; within one the server may
+ * have been slow, so views for two thirds of the patience must agree.
  */
 export class UnresponsiveSessions {
   /** By session and statement: when it was first found waiting. */

@@ -52,9 +52,8 @@ export async function readReplayHorizon(client: pg.ClientBase): Promise<ReplayHo
 }
 
 /**
- * Begins a rebuilt state with what cannot be derived any more: the versions that the live one has of what was received before
- * `firstId` (null: nothing), and of each key the newest of them as the current one. Their receipts lie before all that is replayed, so nothing
- * of it can have changed them.
+ * Begins with the live versions received before `firstId`, which the log can no longer derive, and the
+ * newest of each key as current.
  */
 async function copyBase(client: pg.ClientBase, schema: string, firstId: string | null): Promise<void> {
   if (firstId === null) return;
@@ -126,8 +125,8 @@ export interface ReplayReport {
   readonly equal: boolean;
   readonly swapped: boolean;
   /**
-   * From which receipt on it was derived from the log (ISO 8601; null: from its beginning). What is older was taken as it stood, and
-   * the ledger with it: retention has taken out of the log what they were made of.
+   * The receipt from which the state was derived (ISO 8601; null: the log's beginning). Older state and the
+   * ledger were kept.
    */
   readonly derivedFrom: string | null;
   /** Records whose current content the swap corrected; each has a new change number. */
@@ -189,10 +188,7 @@ class Rebuild {
     }
   }
 
-  /**
-   * A record that was quarantined is passed over here, also where nothing speaks against it any more: only an operator's
-   * release, an entry of the log of its own, applies it, and a discard never does.
-   */
+  /** A quarantined record is skipped: only an operator's release, its own entry of the log, applies it. */
   async #replayPart({ part, quarantined }: LoggedPart): Promise<void> {
     if (part.kind === "d") return;
     // Change numbers are carried over from the live versions afterwards.
@@ -238,8 +234,8 @@ async function photographLive(
 }
 
 /**
- * Swaps under the leases of all buckets: no applier writes meanwhile, and the short tail that was applied since the
- * position is replayed first. Owners lose their epochs, so that they read anew.
+ * Swaps under the leases of all buckets, after replaying the short tail since the position. Owners lose
+ * their epochs and read anew.
  */
 async function swap(
   client: pg.Client,
@@ -271,8 +267,8 @@ async function swap(
 }
 
 /**
- * Rebuilds current records and versions from the log into a schema of its own, up to where the live state stands now,
- * and compares the two by digest; swaps them when asked to. Live traffic goes on; only a swap holds appliers up.
+ * Rebuilds the state from the log in a schema of its own, compares it by digest, and swaps it in if asked
+ * to. Only a swap holds appliers up.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const client = await connect(options.clientConfig);

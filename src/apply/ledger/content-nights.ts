@@ -85,8 +85,8 @@ export async function loadContents(
 }
 
 /**
- * What a plain reservation says of nights, in short: of one stay that shares no room, with numbers that fit (docs/decisions/0033). It is
- * kept as a text in the current row, and entered as one row of `ledger_delta`. Numbers are as of a NightRun.
+ * The nights of one stay that shares no room, with numbers that fit (decision on ledger deltas): kept as a
+ * text in the current row, entered as one row of `ledger_delta`.
  */
 export interface CompactNights {
   readonly dimension: Dimension;
@@ -159,8 +159,8 @@ export function endOf({ firstNight, runs }: CompactNights): number {
 }
 
 /**
- * A text is of the content whose hash begins with its first digits: an erasure, or a hand, that changes a current row without its text
- * leaves a text of another content.
+ * The text begins with these digits of its content's hash, so that a row changed by an erasure does not
+ * match its text.
  */
 const HASH_DIGITS = 12;
 /** Digits of the text stand for five bits and whether more follow, the lowest first. */
@@ -279,9 +279,8 @@ function goesOn(run: BlockRun, night: Night): boolean {
 }
 
 /**
- * The nights of a group block master as its facts, its label and its code tell them, in runs that are alike: of one room type
- * and currency. A night that is named twice counts twice. Blocks are of the group that the master names. A master of more than insight
- * counts has none (`contract/insight-bounds.ts`).
+ * The nights of a group block master in stretches that are alike. A night that is named twice counts twice;
+ * a master with more blocks than insight counts has none (`contract/insight-bounds.ts`).
  */
 export function groupNights(facts: string, status: string | null, groupCode: string): BlockRun[] {
   const fields = fieldsOfRow(facts);

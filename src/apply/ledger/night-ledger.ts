@@ -45,8 +45,8 @@ function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean
 }
 
 /**
- * Writes what records do to nights (docs/decisions/0020), beside the versions that they make, in the same transaction. What a
- * session remembers is of the owner of the buckets alone; `forget` after a transaction that failed, and when buckets were taken.
+ * Enters what records change of nights, in the transaction that writes their versions. `forget` as
+ * ApplyMemory.
  */
 export class NightLedger {
   readonly #client: pg.ClientBase;
@@ -60,8 +60,8 @@ export class NightLedger {
   }
 
   /**
-   * By `textOfKey`, for keys with released records, which count from a later receipt than their own: the last request from which
-   * one does. What was received before that is not in the order of receipt.
+   * By `textOfKey`, for keys with released records: the last request from which one counts. What was
+   * received before that is not in the order of receipt.
    */
   async latestReleases(records: readonly { readonly of: RecordKey }[]): Promise<ReadonlyMap<string, string>> {
     await this.#findReleases(records);
@@ -89,8 +89,8 @@ export class NightLedger {
   }
 
   /**
-   * Enters what these records do, in the order in which they were applied; their versions are not written yet. `releases` as
-   * `latestReleases` said of them. Answers, by `textOfKey`, what is to be kept of the nights of newest contents in their current rows.
+   * Enters steps in the order in which they were applied, before their versions are written. Returns, by
+   * `textOfKey`, the compact nights to keep in current rows.
    */
   async enter(
     steps: readonly AppliedStep[],
@@ -215,8 +215,8 @@ function eachChange<Run extends NightRun | BlockRun>(
 }
 
 /**
- * The records of which something counts from an earlier receipt than all that is being applied in their buckets: the ledger may have been
- * packed up to a later one, since nothing of what is being applied was by then.
+ * Records of which something counts from an earlier receipt than all that is being applied in their
+ * buckets: segments may reach beyond it.
  */
 function receivedBefore(deltas: readonly Delta[], steps: readonly AppliedStep[]): RecordKey[] {
   const first = new Map<number, string>();

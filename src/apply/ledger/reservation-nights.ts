@@ -6,8 +6,8 @@ import { TextMemory } from "#contract/text-memory.ts";
 import { HEAD, type RecordSpans } from "#contract/walk-spans.ts";
 
 /**
- * An exact amount: a whole number of ten-thousandths where a double holds it (any price a hotel sends), else the shortest
- * plain decimal text. So equal amounts are equal by `===`.
+ * An exact amount: whole ten-thousandths where a double holds them, else the shortest plain decimal text.
+ * Equal amounts are `===`.
  */
 export type Money = number | string;
 
@@ -149,18 +149,14 @@ export interface BlockRun {
 /** The greatest count that a column holds. */
 export const COUNT_MAX = 2_147_483_647;
 
-/**
- * A count as it is entered. Counts are of 32 bits and so are the columns: a product beyond that (no hotel has two billion
- * guests), and the one number whose negative does not fit, are entered as the bound, alike when they are taken off again.
- */
+/** A count as it is entered: bounded to 32 bits, and to numbers whose negative fits too. */
 export function boundedCount(count: number): number {
   return Math.max(-COUNT_MAX, Math.min(COUNT_MAX, count)) + 0;
 }
 
 /**
- * Reads the text of facts (`contract/write-facts.ts`) back: what is stored of a version that is to be taken off the books
- * again. Understood is what `rowText` and its like write, and what PostgreSQL wrote when texts were made of columns (migration
- * 0005): it doubles marks that we escape.
+ * Reads the stored text of facts (`contract/write-facts.ts`), also as PostgreSQL writes a row, which
+ * doubles marks that we escape.
  */
 
 const BACKSLASH = 0x5c;
@@ -242,8 +238,8 @@ const COLUMN = {
 const COLUMNS = COLUMN.netRoomRevenue + 1;
 
 /**
- * The facts of a reservation. Items are numbered from 1 or by where they stand, and 0 is none; a field of the record itself is
- * of the item 0. Rates come in the order of their stays.
+ * The facts of a reservation. Item 0 is none in a list, and the record itself for a field. Rates come in
+ * the order of their stays.
  */
 interface ReservationFacts {
   first(list: number): number;
@@ -515,10 +511,10 @@ function nightsOf(facts: ReservationFacts, status: string | null): ReservationNi
 }
 
 /**
- * The nights of a reservation as its facts and its label tell them, in runs of nights that are alike. A night's net room
- * revenue is the daily revenue of its date, on the first stay that covers it; where none is given, the last rate that covers it
- * times the rooms. Gross is the gross rate times the rooms. Rooms not given are one; day use has no night. A reservation of
- * more nights than insight counts has none (`contract/insight-bounds.ts`).
+ * The nights of a reservation in stretches that are alike. Net revenue is the daily revenue of a date on
+ * the first stay that covers it, else the last rate that covers it times the rooms; gross is the gross rate
+ * times the rooms. Rooms not given are one. A reservation with more nights than insight counts has none
+ * (`contract/insight-bounds.ts`).
  */
 export function reservationNights(facts: string | RecordSpans, status: string | null): ReservationNights {
   return nightsOf(typeof facts === "string" ? new TextFacts(facts) : new SpanFacts(facts), status);

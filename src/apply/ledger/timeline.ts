@@ -15,9 +15,8 @@ import {
 import { ContentNights, MissingContent, type NightResource } from "./content-nights.ts";
 
 /**
- * A copy of a version of one key, as far as the ledger goes by it. `content` tells contents apart: a hash, say. A version is
- * one content at one source time. Its receipt decides between versions of one source time; it counts from another one where
- * it was held aside and released (`countsFrom`, the release's request).
+ * A copy of a version (one content at one source time). Its receipt decides between versions of one source
+ * time; a released copy counts from its release (`countsFrom`).
  */
 export interface TimelineCopy extends Receipt {
   readonly sourceTime: string;
@@ -106,11 +105,9 @@ class Changes {
 }
 
 /**
- * What must be added to the changes of `before` so that they amount to those of `after`, both by the same definition: the
- * content that counts at source instant T, as known at receipt instant R, is that of the newest version (source time, then
- * the earliest receipt of its copies) of those with source time ≤ T, by the copies that count from R or before; and it is
- * what the changes with source time ≤ T and receipt ≤ R leave, in any order. Made by learning of the copies one by one: each
- * version counts from its source time to that of the next one known.
+ * The changes to add so that those of `before` become those of `after`. At source instant T, known at
+ * receipt instant R, the newest version with source time ≤ T counts, by the copies that count from R or
+ * before. Copies are learnt one by one: each version counts until the next one known.
  */
 export function timelineDifference(
   before: readonly TimelineCopy[],
@@ -206,8 +203,8 @@ function isClosed(side: readonly StoredVersion[], place: PlaceOfVersion): boolea
 }
 
 /**
- * The stored versions around each place that matter to what is entered there: those next to it in the order of source times, up
- * to one that was received before it on either side. Null where these are many (see NEIGHBOURS): then all of the key are asked for.
+ * The stored versions next to each place, up to one received before it on either side. Null where there are
+ * many: then all of the key are loaded.
  */
 async function loadVersionsAround(
   client: pg.ClientBase,
@@ -441,8 +438,8 @@ function checkNewest(steps: readonly AppliedStep[], versions: readonly StoredVer
 }
 
 /**
- * What the steps of one key do among versions that are stored, with the copies of those in which a release had a part: the
- * deltas, and the copies that are to be written of versions in which a release has a part now.
+ * The deltas of the steps of one key among stored versions, and the copies to write of versions in which a
+ * release has a part.
  */
 function deltasAmong(
   steps: readonly AppliedStep[],

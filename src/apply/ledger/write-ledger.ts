@@ -39,14 +39,14 @@ const DIMENSIONS: InsertedTable = {
 };
 
 /**
- * Dimensions and maps that lead to them, of less than two hundred bytes each. A property has some thousands of dimensions: past this
- * many all are forgotten, and written again.
+ * Dimensions and branches, of less than 200 bytes each; beyond this number all are forgotten and written
+ * again.
  */
 const REMEMBERED_MAX = 75_000;
 
 /**
- * The property and then the codes, each in the map of those before it. The texts of codes are the same ones again and again
- * (TextMemory), so none is made and none is hashed anew to find a dimension.
+ * A map for each code, behind those before it: codes are the same strings again and again, so none is
+ * hashed to find a dimension.
  */
 type Branch = Map<number | string | null, Branch | Dimension>;
 
@@ -67,8 +67,8 @@ function numberOf(codes: DimensionCodes): Buffer {
 }
 
 /**
- * The dimensions of entries by their codes. A new one is written at the end of the transaction that needs it, and remembered;
- * `forget` after a transaction that failed, and when the tables may be others.
+ * Dimensions by their codes. A new one is written at the end of its transaction and remembered until
+ * `forget`.
  */
 export class Dimensions {
   readonly #known: Branch = new Map();
@@ -147,8 +147,8 @@ const PACK_LOCK = 7_302_031;
 type PackedProperty = Pick<RecordKey, "bucket" | "propertyId">;
 
 /**
- * Holds a property's segments to the end of the transaction, of which it is to be the first statement that reads: what others
- * entered before is visible from then on. Entries are locked before segments, as whoever swaps a rebuilt state in does.
+ * Holds a property's segments to the end of the transaction, of which it must be the first statement that
+ * reads. Entries are locked before segments, as by the swap of a replay.
  */
 export async function lockSegments(client: pg.ClientBase, { propertyId }: PackedProperty): Promise<void> {
   await client.query("select pg_advisory_xact_lock($1, $2)", [PACK_LOCK, propertyId]);
@@ -157,8 +157,8 @@ export async function lockSegments(client: pg.ClientBase, { propertyId }: Packed
 }
 
 /**
- * Takes the segments of properties away, in the transaction that enters something there which was received before it is applied: they
- * may be packed up to a later receipt. They are packed anew, and read as rows until then.
+ * Deletes the segments of properties, in the transaction that enters something received before it is
+ * applied. They are packed anew.
  */
 export async function voidSegments(
   client: pg.ClientBase,
@@ -332,8 +332,8 @@ function countsOf(rooms: number, adults: number, children: number): number {
 }
 
 /**
- * The runs of a row that is being made, as the two halves of each bigint: one list for all, as there is one for each record. RUNS_MAX at most:
- * those of one stay, or of two within SHORT_NIGHTS.
+ * The runs of the row that is being made, as the two halves of each bigint; one list for all rows. RUNS_MAX
+ * at most.
  */
 class Runs {
   readonly #halves = new Int32Array(RUNS_MAX * HALVES_A_RUN);

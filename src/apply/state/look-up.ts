@@ -15,8 +15,7 @@ import {
 } from "./record.ts";
 
 /**
- * Records are read, and rows made of them, between two statements of a transaction: seconds at most, but on a machine that
- * is busy with other things. An applier that hangs is ended by the others sooner.
+ * Bounds the pause between two statements of a transaction. Other appliers end a session that hangs sooner.
  */
 const IDLE_IN_TRANSACTION_SECONDS_MAX = 60;
 
@@ -29,8 +28,8 @@ export async function openStateSession(client: pg.ClientBase, schema: string): P
 }
 
 /**
- * Has statements find their rows by index or place, and never by reading a table through. Those of apply do, but prepared
- * while the tables are empty their plans would be scans, and stay that until the next analyze.
+ * Plans by index or place: statements prepared while tables are empty would keep scanning them until the
+ * next analyze.
  */
 export async function planByKeys(client: pg.ClientBase, on: boolean): Promise<void> {
   await client.query(
@@ -194,8 +193,8 @@ const READ = {
 };
 
 /**
- * From which source time on the versions of a client code are known, by resource letter and client code with a space between;
- * ISO 8601 with microseconds. Of what is not named all are. On a session of `openStateSession`.
+ * The source time from which versions are known, by resource letter and client code with a space between;
+ * absent: all are.
  */
 export async function readKnownVersions(on: Queryable): Promise<ReadonlyMap<string, string>> {
   const { rows } = await on.query<{ resource: string; client_code: string; known_from: string }>(READ);
@@ -208,8 +207,8 @@ export async function readKnownVersions(on: Queryable): Promise<ReadonlyMap<stri
 }
 
 /**
- * A row of current_record is not where the transaction found it. Only its owner writes to a bucket, so somebody else has;
- * with the SQLSTATE of a serialization failure, as the remedy is the same: from the beginning.
+ * Somebody else than the bucket's owner changed a row of current_record. The SQLSTATE is that of a
+ * serialization failure: begin again.
  */
 export class CurrentRecordMoved extends Error {
   readonly code = "40001";
@@ -289,8 +288,8 @@ function receivedLast(resource: ResourceLetter): string {
 const KEPT_NIGHTS = "t.compact_nights, null";
 
 /**
- * What says which nights another content takes the place of: what the current row keeps of them, or, of groups, the facts of
- * the content (on Citus these are asked for afterwards, as those of reservations are of which nothing is kept). Inventory has none.
+ * What tells the nights that another content replaces: the compact ones or, of groups, the facts (on Citus
+ * these are loaded later).
  */
 function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string; readonly join: string } {
   if (resource !== "g") return { columns: KEPT_NIGHTS, join: "" };
@@ -367,8 +366,8 @@ function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
 }
 
 /**
- * The current records of these keys (each once), in their order, null where there is none; or that what arrived was
- * unchanged and has been written. On a session of `openStateSession`, in the transaction of the keys' owner.
+ * The current records of these keys, in their order; null where there is none, ADVANCED where the record
+ * was unchanged and has been written.
  */
 export async function loadOrAdvance(
   client: pg.ClientBase,

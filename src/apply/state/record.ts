@@ -5,8 +5,8 @@ import type { Warning } from "#contract/warning.ts";
 export const RESOURCE_LETTERS = ["i", "r", "g"] as const satisfies readonly ResourceLetter[];
 
 /**
- * The version table of each resource and the composite type of its typed facts, which are stored as that type's text and
- * cast where they are read (docs/decisions/0006).
+ * The version table of each resource, and the composite type that its text of facts is cast to where it is
+ * read.
  */
 export const VERSION_TABLES: Readonly<
   Record<ResourceLetter, { readonly table: string; readonly factsType: string }>
@@ -68,8 +68,8 @@ export function textOfKey(of: RecordKey): string {
 }
 
 /**
- * Whether a record of the same content is sure to have no warnings: always, or for as long as the inventory of its property
- * has named no room type (once it has, a room type that it never named is a warning).
+ * Whether a record of the same content has no warnings: always, or until the property's inventory names a
+ * room type.
  */
 export type WarningFree = "always" | "while-unnamed" | "no";
 
@@ -92,8 +92,8 @@ export function warningFreeOfStored(stored: boolean | null): WarningFree {
 const NONE: readonly Version[] = [];
 
 /**
- * The versions of one key by their source time. Nearly all keys of a transaction have one version: a map of each would
- * be a tenth of what apply leaves to the garbage collector.
+ * Versions of one key by source time. Nearly all keys have one: a map each would be a tenth of apply's
+ * garbage.
  */
 export class VersionsByTime {
   #time: string | undefined;
@@ -135,8 +135,8 @@ export class VersionsByTime {
 }
 
 /**
- * What is known of one record while a transaction applies: its newest version, and the versions that exist at the source
- * times being applied (others cannot matter). `classify` keeps it up to date, so records are applied one by one.
+ * The newest version of a key, and its versions at the source times being applied. `classify` keeps it up
+ * to date.
  */
 export interface KnownRecord {
   current: Version | null;
@@ -171,9 +171,8 @@ function isNewer(left: RankedVersion, right: RankedVersion): boolean {
 }
 
 /**
- * A copy of a version that exists. Its receipt is the earliest of its copies', so that the order of versions does not
- * depend on which copy was applied first. Lowering one may make another version of that very source time the newest: that
- * one, not the copy, is then what changed.
+ * A version's receipt is the earliest of its copies', whatever is applied first. Lowering it may make
+ * another version of its source time the newest: that one then changed.
  */
 function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
   if (!isReceivedBefore(incoming, existing))
@@ -192,8 +191,8 @@ function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Ver
 }
 
 /**
- * Decides what one record is, given what is known, and brings `known` up to date. The newest of
- * (source time, receipt) is current; an unchanged record (newer source time, same content) advances that order too.
+ * Classifies a record and updates `known`. The newest of (source time, receipt) is current; an unchanged
+ * record advances that order too.
  */
 export function classify(known: KnownRecord, incoming: Incoming): Decision {
   const existing = known.versions

@@ -31,8 +31,8 @@ const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_n
   room_revenue, gross_room_revenue, key, share_id`;
 
 /**
- * The entries of nights in a schema (its name is one of ours), however they were written: all of them, or those of which a condition
- * is true that asks for columns which both tables have.
+ * The entries of nights in a schema in either form, or those for which a condition on columns of both
+ * tables holds.
  */
 export const nightEntriesOf = (schema: string, condition = "true"): string =>
   `(select ${NIGHT_COLUMNS} from ${schema}.night_entry where ${condition} union all
@@ -50,8 +50,8 @@ const BLOCKS: Ledger = {
 };
 
 /**
- * What begins (and, signed, ends) at each date, with both clocks; what sums up to nothing is left out. So it does not matter
- * into how many entries a change was parted, nor in which order they were made.
+ * The sums that begin or end at each date, by both clocks, without zeros: the same however changes were
+ * split into entries.
  */
 function edges(schema: string, { entriesOf, about, sums }: Ledger): string {
   const sumOf = (column: string) => `coalesce(sum(sign * ${column}), 0)`;
@@ -122,10 +122,7 @@ function checked(schema: string): string {
   return schema;
 }
 
-/**
- * What `create table … like` leaves out, or would give other names: keys, indexes, how full a page is filled, and rights (analysts have
- * some on Citus: docs/analytics.md).
- */
+/** What `create table … like` leaves out: keys, indexes, storage parameters and rights. */
 const COPY_DEFINITIONS = `
   with state_table as (
     select oid, relname, reloptions, relowner, relacl from pg_class
@@ -216,8 +213,8 @@ export interface StateDigest {
 }
 
 /**
- * Of versions those that are known (docs/retention.md): what else lies below a horizon is there or not, as windows happened to be
- * gone through. Empty where everything is known.
+ * A condition for versions within the retention horizon: those below it are there or not, as windows
+ * happened to expire.
  */
 async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<string> {
   const { rowCount } = await client.query(
@@ -238,9 +235,8 @@ async function knownVersions(client: pg.ClientBase, schema: string, resource: st
 }
 
 /**
- * Digests current records (with their receipt), every version with its receipt and its typed facts, and the ledger. What depends on
- * the order in which records happened to be applied is left out: outcome, change number, and which version of one
- * content holds the facts. Facts count as what they mean, however they were spelled when they were stored.
+ * Digests current records, versions with receipt and facts, and the ledger, without what depends on the
+ * order of applying: outcome, change number, and the version that holds the facts of a content.
  */
 export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
   checked(schema);
@@ -279,8 +275,8 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
 const VERSION_KEY = ["bucket", "property_id", "key", "source_time", "content_hash"];
 
 /**
- * Gives rebuilt versions the outcome and change number that the live ones have: what clients were told stays told, and
- * cursors of the change feed go on meaning the same. May run twice; the second time only newer versions are touched.
+ * Gives rebuilt versions the live outcomes and change numbers, so that cursors of the change feed stay
+ * valid. May run twice.
  */
 export async function carryOutcomes(client: pg.ClientBase, schema: string): Promise<void> {
   checked(schema);
@@ -298,8 +294,8 @@ export async function carryOutcomes(client: pg.ClientBase, schema: string): Prom
 }
 
 /**
- * Numbers, as new changes, the records whose current content the rebuild changed: feeds must tell of them.
- * Run under the leases of all buckets. Answers how many there were.
+ * Numbers the records whose current content the rebuild changed as new changes, under the leases of all
+ * buckets. Returns their count.
  */
 export async function numberCorrections(
   client: pg.ClientBase,
@@ -345,9 +341,8 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
 }
 
 /**
- * Puts the rebuilt tables in the place of the live ones, inside the caller's transaction; the former ones are kept in
- * `keptAs` until the operator drops that schema. Views are bound anew by the caller. With `keepsLedger` its tables stay where they
- * are.
+ * Swaps the rebuilt tables in and keeps the former ones in `keptAs`; with `keepsLedger` those of the ledger
+ * stay.
  */
 export async function swapStateSchema(
   client: pg.ClientBase,
@@ -387,10 +382,7 @@ interface BoundView {
   readonly options: string | null;
 }
 
-/**
- * Views that depend directly on a table that is named like one of the state's and lies in another schema. Views over
- * such views keep pointing at them, so they need nothing.
- */
+/** Views that read a table named like one of the state's in another schema of ours. */
 const FIND_BOUND_VIEWS = `
   select distinct format('%I.%I', view_schema.nspname, view.relname) as name, table_schema.nspname as kept_schema,
     pg_has_role(view.relowner, 'usage') as mine, array_to_string(view.reloptions, ', ') as options
@@ -408,11 +400,9 @@ const FIND_BOUND_VIEWS = `
   order by name`;
 
 /**
- * Makes every view that reads a state table read the one that stands in the state schema now, inside the caller's
- * transaction, after a swap. A view is bound to tables by their number and not by their name: unless it is made again it
- * goes on showing the tables that were put aside. Made with `create or replace`, so grants on it and views over it stay.
- * Functions need nothing as long as their body is text: it is looked up when it is planned.
- * Answers the views of other roles that this one may not replace (empty unless an operator made some).
+ * Rebinds the views that read a state table after a swap: views bind to tables, not names. `create or
+ * replace` keeps grants and dependent views. Returns the views of other roles, which this one may not
+ * replace.
  */
 export async function rebindViews(client: pg.ClientBase): Promise<readonly string[]> {
   const { rows } = await client.query<BoundView>(FIND_BOUND_VIEWS, [STATE_SCHEMA]);

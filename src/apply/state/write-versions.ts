@@ -178,8 +178,8 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
 }
 
 /**
- * Writes the receipts of versions that exist, where a copy that another log writer received first was applied later, and the
- * change number of one that became current by that, in the place of another (null leaves the number as it is).
+ * Lowers the receipt of versions of which a copy received earlier was applied later, and numbers one that
+ * became current by that (null: keeps its number).
  */
 export async function writeReceipts(
   client: pg.ClientBase,
