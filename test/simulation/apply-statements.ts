@@ -37,7 +37,7 @@ export function takeBuckets(database: SimulatedDatabase, owner: string, free: re
   };
 }
 
-/** src/apply/sql/give-up-buckets.sql */
+/** src/apply/leases.ts */
 export function giveUpBuckets(database: SimulatedDatabase, buckets: readonly number[]) {
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();
@@ -120,7 +120,7 @@ export function readClusterView(database: SimulatedDatabase, silenceSecondsMax: 
   };
 }
 
-/** src/apply/sql/end-unresponsive-session.sql */
+/** src/apply/postgres-apply-session.ts */
 export function endUnresponsive(database: SimulatedDatabase, { pid, spoke }: WaitingSession) {
   return function* (): Work {
     yield database.conditions.thinkMs();
@@ -131,7 +131,7 @@ export function endUnresponsive(database: SimulatedDatabase, { pid, spoke }: Wai
   };
 }
 
-/** src/apply/sql/lock-buckets.sql */
+/** src/apply/leases.ts */
 export function lockBuckets(database: SimulatedDatabase, buckets: readonly number[]) {
   return function* (): Work {
     const leases: LockedLease[] = [];

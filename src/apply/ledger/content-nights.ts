@@ -85,7 +85,7 @@ export async function loadContents(
 }
 
 /**
- * The nights of one stay that shares no room, with numbers that fit (decision on ledger deltas): kept as a
+ * The nights of one stay that shares no room, with numbers that fit (docs/decisions/0012): kept as a
  * text in the current row, entered as one row of `ledger_delta`.
  */
 export interface CompactNights {
