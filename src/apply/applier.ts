@@ -28,7 +28,7 @@ import {
  */
 const LARGE_RECORDS: Readonly<Record<ResourceLetter, number>> = { i: 1_000, r: 256, g: 256 };
 /**
- * A part of this size takes an applier tenths of a second (docs/decisions/0008); a push of 730 dates
+ * A part of this size takes an applier tenths of a second (docs/decisions/0007); a push of 730 dates
  * must not reach it.
  */
 const BULK_RECORDS = 2_000;
