@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
+import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 let service: TestService;
 before(async () => {
-  service = await startTestService();
+  // The least room for bodies: a client's half is that of the largest body.
+  const limits = { bodyBytesMax: 65_536, inflatedBytesMax: 131_072, bodiesInFlightBytesMax: 400_000 };
+  service = await startTestService({ trustedProxies: ["127.0.0.0/8"], limits });
 });
 after(() => service.stop());
 
@@ -36,7 +39,8 @@ async function answerTo(bytes: string): Promise<RawAnswer> {
 describe("a body that is never finished", () => {
   test("is refused at the login once it is larger than 4 kB, whatever the size of its chunks", async () => {
     const login = ["Content-Type: application/json", CHUNKED];
-    const small = await answerTo(`${head("POST", "/console/api/login", ...login)}${oneByteChunks(4_097)}`);
+    const chunks = `40\r\n${"x".repeat(64)}\r\n`.repeat(65);
+    const small = await answerTo(`${head("POST", "/console/api/login", ...login)}${chunks}`);
     assert.equal(small.status, 413);
     assert.equal(JSON.parse(small.body.toString()).exception, "bellhop.console.PayloadTooLarge");
     const large = await answerTo(
@@ -61,20 +65,86 @@ describe("a body that is never finished", () => {
       await until(async () => (await bytesInFlight()) === 0, 5_000);
     }
   });
+});
 
-  test("has more than a million chunks: 413, and the connection is closed", async () => {
-    const connection = await RawConnection.open(service.address);
-    const authorization = `Authorization: Bearer ${await service.token()}`;
-    connection.write(
-      head("POST", "/api/public/v1/inventories", authorization, "Content-Type: application/json", CHUNKED),
-    );
-    const chunks = Buffer.from("1\r\n \r\n".repeat(50_000));
-    const gone = connection.closing(60_000);
-    while (!connection.closed) {
-      if (connection.socket.write(chunks)) continue;
-      await Promise.race([new Promise((resolve) => connection.socket.once("drain", resolve)), gone]);
+describe("a body of nobody known", () => {
+  test("counts for the network of its address", async () => {
+    const login = (address: string) =>
+      head(
+        "POST",
+        "/console/api/login",
+        "Content-Type: application/json",
+        "Content-Length: 4000",
+        `X-Forwarded-For: ${address}`,
+      );
+    const open: RawConnection[] = [];
+    const begin = async (address: string) => {
+      const connection = await RawConnection.open(service.address);
+      open.push(connection);
+      const before = await bytesInFlight();
+      connection.write(`${login(address)} `);
+      await until(async () => connection.received.length > 0 || (await bytesInFlight()) > before, 5_000);
+      return /^HTTP\/1\.1 (\d+)/.exec(connection.received.toString("latin1"))?.[1];
+    };
+    try {
+      let refused: string | undefined;
+      for (let host = 1; refused === undefined && host < 100; host += 1)
+        refused = await begin(`2001:db8:0:1::${host.toString(16)}`);
+      assert.equal(refused, "503");
+      assert.equal(await begin("2001:db8:0:2::1"), undefined);
+    } finally {
+      for (const connection of open) connection.destroy();
     }
-    assert.match(connection.received.toString("latin1"), /^HTTP\/1\.1 413 /);
-    connection.destroy();
+    await until(async () => (await bytesInFlight()) === 0, 5_000);
+  });
+});
+
+describe("a body in small chunks", () => {
+  const inventories = (authorization: string) =>
+    head("POST", "/api/public/v1/inventories", authorization, "Content-Type: application/json", CHUNKED);
+
+  test("is refused once a thousand average less than 64 bytes: 413, and the connection is closed", async () => {
+    const batch = inventories(`Authorization: Bearer ${await service.token()}`);
+    const login = head("POST", "/console/api/login", "Content-Type: application/json", CHUNKED);
+    for (const bytes of [
+      batch + oneByteChunks(3_000),
+      batch + `20\r\n${" ".repeat(32)}\r\n`.repeat(3_000),
+      login + oneByteChunks(3_000),
+    ]) {
+      const connection = await RawConnection.open(service.address);
+      connection.write(bytes);
+      await connection.closing(10_000);
+      assert.match(connection.received.toString("latin1"), /^HTTP\/1\.1 413 /);
+      assert.match(connection.received.toString("latin1"), /smaller than 64 bytes on average/);
+      connection.destroy();
+    }
+  });
+
+  test("closes the connection where it was refused before", async () => {
+    for (const start of [inventories("X-None: 1"), head("POST", "/nowhere", CHUNKED)]) {
+      const connection = await RawConnection.open(service.address);
+      connection.write(start + oneByteChunks(3_000));
+      await connection.closing(10_000);
+      assert.match(connection.received.toString("latin1"), /^HTTP\/1\.1 40[14] /);
+      connection.destroy();
+    }
+  });
+
+  test("is read where there are few of them, or they are 64 bytes each", async () => {
+    const records = JSON.stringify([inventoryRecord()]);
+    const small = [...records].map((one) => `1\r\n${one}\r\n`).join("");
+    const padded = records.padEnd(64 * 1_000);
+    const large =
+      padded
+        .match(/.{64}/g)
+        ?.map((part) => `40\r\n${part}\r\n`)
+        .join("") ?? "";
+    assert.ok(records.length < 1_000);
+    for (const chunks of [small, large]) {
+      const connection = await RawConnection.open(service.address);
+      connection.write(`${inventories(`Authorization: Bearer ${await service.token()}`)}${chunks}0\r\n\r\n`);
+      assert.equal((await connection.answer()).status, 202);
+      connection.destroy();
+    }
   });
 });

@@ -94,12 +94,19 @@ describe("Content-Encoding", () => {
       gzip: (bytes: Buffer) => gzipSync(bytes),
       zstd: (bytes: Buffer) => zstdCompressSync(bytes, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
     };
+    // A body may have a thousand chunks that are as small as these.
+    const single = Buffer.from(JSON.stringify([inventoryRecord()]));
     for (const encoding of ["gzip", "zstd"] as const) {
-      const frames = split(batch, 5).map(pack[encoding]);
-      const whole = Buffer.concat(frames);
-      assert.equal((await post(whole, encoding)).status, 202, encoding);
-      for (const size of [1, 7, 64, frames[0]?.length ?? 1, 4_096]) {
-        assert.equal((await post(piecewise(whole, size), encoding)).status, 202, `${encoding} by ${size}`);
+      for (const [content, sizes] of [
+        [single, [1, 7]],
+        [batch, [64, 4_096]],
+      ] as const) {
+        const frames = split(content, 5).map(pack[encoding]);
+        const whole = Buffer.concat(frames);
+        assert.equal((await post(whole, encoding)).status, 202, encoding);
+        for (const size of [...sizes, frames[0]?.length ?? 1]) {
+          assert.equal((await post(piecewise(whole, size), encoding)).status, 202, `${encoding} by ${size}`);
+        }
       }
     }
   });

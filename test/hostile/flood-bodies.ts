@@ -1,16 +1,16 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
+import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Worker } from "node:worker_threads";
 import { percentile } from "../../bench/statistics.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { inventoryRecord } from "../support/records.ts";
+import type { FloodOrder, Visit } from "./flood-process.ts";
 import { type FloodedRoute, floodedRoutes } from "./flood-routes.ts";
-import type { FloodOrder, Visit } from "./flood-thread.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { takeArms } from "./take-arms.ts";
 
@@ -18,10 +18,15 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** A neighbour pushes as often. */
 const PUSH_EVERY_MS = 20;
-/** Before the flood: warm-up, then the time whose p99 it is compared with. */
+/** Before the flood: warm-up, then the time whose p99 it is compared with, then the same flood at a process that reads it. */
 const WARM_UP_MS = 3_000;
 const BEFORE_MS = 10_000;
+const CONTROL_MS = 10_000;
+/** An attacker has machines of its own: on this one it takes what the service, PostgreSQL and the neighbour leave. */
+const FLOODER_NICE = 19;
 const RSS_MIB_MAX = 512;
+/** Linux counts processor time for others in hundredths of a second. */
+const TICK_MS = 10;
 const P99_FACTOR_MAX = 1.2;
 const P99_ADDED_MS_MAX = 10;
 
@@ -29,6 +34,7 @@ export interface FloodOptions {
   /** Routes whose method and path contain this; all by default. */
   readonly routes: string;
   readonly secondsEach: number;
+  readonly megabitsPerSecond: number;
   readonly onRoute?: (visited: VisitedRoute) => void;
 }
 
@@ -44,7 +50,12 @@ export interface VisitedRoute {
 export interface FloodReport {
   readonly routes: readonly VisitedRoute[];
   readonly p99Before: number;
+  /** While the same flood went to a process that only reads it: what the machine being full does alone. */
+  readonly p99Control: number;
   readonly p99: number;
+  /** Of a processor that the service used, in the time before and during the flood. */
+  readonly busyBefore: number;
+  readonly busy: number;
   readonly peakRssMib: number;
   /** Goals that were missed. */
   readonly problems: readonly string[];
@@ -54,9 +65,8 @@ export interface FloodReport {
 export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
   const database = await createTestDatabase();
   const service = await startServiceProcess(database.url, { HTTP_THREADS: "2" });
-  const flooder = new Worker(new URL("./flood-thread.ts", import.meta.url), {
-    workerData: { port: Number(new URL(service.address).port) } satisfies FloodOrder,
-  });
+  const [flooder, sink] = [startFlooder(), startFlooder()];
+  const { megabitsPerSecond } = options;
   try {
     const { arms } = await takeArms(service.address, database.url);
     const session = await logInToConsole(service.address, database.url);
@@ -67,8 +77,19 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
     const neighbour = new Neighbour(service.address, arms.foreignToken);
     await passed(WARM_UP_MS);
     neighbour.take();
+    const idle = await busyMeter(service);
     await passed(BEFORE_MS);
     const before = neighbour.take();
+    const busyBefore = await idle();
+    await visit(flooder, {
+      port: await ask(sink, { kind: "sink" }),
+      heads: Array.from({ length: 2 }, () => "POST / HTTP/1.1\r\n"),
+      milliseconds: CONTROL_MS,
+      megabitsPerSecond,
+    });
+    const control = neighbour.take();
+    sink.kill();
+    const flooded = await busyMeter(service);
     const visited: VisitedRoute[] = [];
     const during: number[] = [];
     const problems: string[] = [];
@@ -78,7 +99,9 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
         headOf(route, []),
         headOf(route, route.isConsole ? session : [`Authorization: Bearer ${arms.token}`]),
       ];
-      const connections = await visit(flooder, { heads, milliseconds: options.secondsEach * 1_000 });
+      const milliseconds = options.secondsEach * 1_000;
+      const port = Number(new URL(service.address).port);
+      const connections = await visit(flooder, { port, heads, milliseconds, megabitsPerSecond });
       const times = neighbour.take();
       during.push(...times);
       const seen = {
@@ -95,19 +118,20 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
       ({ status }) => status === 200,
       () => false,
     );
+    const busy = await flooded();
     await neighbour.stop();
     if (!isUp || visited.length < routes.length) problems.push("the service is not up");
     problems.push(...neighbour.refused.map((what) => `the neighbour's batch was refused: ${what}`));
-    const [p99Before, p99] = [p99Of(before), p99Of(during)];
+    const [p99Before, p99Control, p99] = [p99Of(before), p99Of(control), p99Of(during)];
     const p99Max = Math.max(p99Before * P99_FACTOR_MAX, p99Before + P99_ADDED_MS_MAX);
     if (!(p99 <= p99Max))
       problems.push(`the neighbour's p99 was ${p99.toFixed(1)} ms, more than ${p99Max.toFixed(1)}`);
     const peakRssMib = await peakRss(service);
     if (!(peakRssMib < RSS_MIB_MAX))
       problems.push(`the process had ${peakRssMib} MiB, ${RSS_MIB_MAX} or more`);
-    return { routes: visited, p99Before, p99, peakRssMib, problems };
+    return { routes: visited, p99Before, p99Control, p99, busyBefore, busy, peakRssMib, problems };
   } finally {
-    await flooder.terminate();
+    for (const process of [flooder, sink]) process.kill();
     await service.stop();
     await database.drop();
   }
@@ -121,10 +145,29 @@ const p99Of = (times: readonly number[]) =>
     0.99,
   );
 
-async function visit(flooder: Worker, order: Visit): Promise<number> {
-  flooder.postMessage(order);
-  const [connections] = (await once(flooder, "message")) as [number];
-  return connections;
+function startFlooder(): ChildProcess {
+  const flooder = fork(new URL("./flood-process.ts", import.meta.url));
+  setPriority(flooder.pid as number, FLOODER_NICE);
+  return flooder;
+}
+
+const visit = (flooder: ChildProcess, order: Visit) => ask(flooder, { kind: "flood", visit: order });
+
+async function ask(flooder: ChildProcess, order: FloodOrder): Promise<number> {
+  flooder.send(order);
+  const [answer] = (await once(flooder, "message")) as [number];
+  return answer;
+}
+
+/** Begins to measure how much of a processor a process uses; 0 where the system does not say. */
+async function busyMeter({ process: { pid } }: ServiceProcess): Promise<() => Promise<number>> {
+  const ticks = async () => {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  };
+  const [startedAt, before] = [performance.now(), await ticks()];
+  return async () => (((await ticks()) - before) * TICK_MS) / (performance.now() - startedAt);
 }
 
 /** The beginning of a request to a route, which its body's framing follows. What a path names need not exist. */

@@ -87,7 +87,7 @@ export const ERROR_CATALOGUE: Readonly<Record<ErrorCode, ErrorEntry>> = {
     cause: "too large on the wire or decompressed",
     remedy: "send it in parts",
     again: "mended",
-    more: "16 MiB on the wire and 64 MiB decompressed, unless your operator says otherwise. Bytes are counted as they come, so the answer may come before the end of the body.",
+    more: "16 MiB on the wire and 64 MiB decompressed, unless your operator says otherwise. Bytes are counted as they come, so the answer may come before the end of the body. A chunked body whose chunks average less than 64 bytes over a thousand in a row is refused too, and its connection closed: buffer what you write.",
   },
   "bellhop.http.UnsupportedMediaType": {
     cause: "not `application/json` in UTF-8",

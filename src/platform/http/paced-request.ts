@@ -1,13 +1,18 @@
 import { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { freeBuffer } from "./body-buffers.ts";
-import { refuseConnection, TOO_MANY_CHUNKS } from "./refuse-connection.ts";
+import { CHUNKS_TOO_SMALL, refuseConnection } from "./refuse-connection.ts";
 
 /** Smaller chunks are copied into one buffer: each as a Buffer of its own takes some 400 bytes, whatever it holds. */
 const SMALL_BYTES = 512;
 const GATHERED_BYTES = 16_384;
 
-/** Bounds what the chunks of one body cost in all, about a second of a processor. */
-const CHUNKS_MAX = 1_000_000;
+/**
+ * The chunks of a body must average this many bytes over any thousand in a row. A chunk of one byte is 6 bytes to send and about a
+ * microsecond to read; HTTP clients send what is written at once, records of hundreds of bytes, or fill buffers of 4 to 64 kB.
+ */
+const CHUNK_BYTES_MEAN = 64;
+const CHUNK_CREDIT = 1_000 * CHUNK_BYTES_MEAN;
 
 /**
  * Costs are counted in bytes that are read and dropped. A small chunk costs about a microsecond, whatever its size: as much as
@@ -67,18 +72,19 @@ class Pace {
 }
 
 /**
- * A request whose body costs its bytes, whoever reads it and whether or not anybody does: small chunks are gathered, their
- * number is bounded, and what costs more than a usual request takes turns with the others.
+ * A request whose body costs its bytes, whoever reads it and whether or not anybody does: small chunks are gathered, too many of
+ * them are refused, and what costs more than a usual request takes turns with the others.
  */
 export abstract class PacedRequest extends IncomingMessage {
   protected abstract readonly pace: Pace;
   #gathered: Buffer | undefined;
   #length = 0;
   #isFlushing = false;
-  #chunks = 0;
+  #chunkCredit = CHUNK_CREDIT;
   #credit = FREE_COST;
   #isWaiting = false;
   #isDrained = false;
+  #isRefused = false;
 
   /** Called by Node with each chunk, and null at the end. `false` stops reading from the socket. */
   override push(chunk: Buffer | null): boolean {
@@ -86,12 +92,14 @@ export abstract class PacedRequest extends IncomingMessage {
       this.#flush();
       return super.push(null);
     }
-    this.#chunks += 1;
-    if (this.#chunks > CHUNKS_MAX) return this.#refuse();
+    if (this.#isRefused) return false;
+    this.#chunkCredit = Math.min(CHUNK_CREDIT, this.#chunkCredit + chunk.length - CHUNK_BYTES_MEAN);
+    // A small part of a body with a length was a packet of its own, which costs its sender as much.
+    if (this.#chunkCredit < 0 && this.headers["transfer-encoding"] !== undefined) return this.#refuse();
     const isSmall = chunk.length < SMALL_BYTES;
     const goesOn = this.#spend((isSmall ? SMALL_CHUNK_COST : 0) + (this.#isDrained ? chunk.length : 0));
     if (this.#isDrained) {
-      freeBuffer(chunk);
+      if (!isSmall) freeBuffer(chunk);
       return goesOn;
     }
     if (isSmall) return this.#gather(chunk) && goesOn;
@@ -101,7 +109,7 @@ export abstract class PacedRequest extends IncomingMessage {
 
   /** Called by the stream when it wants more. */
   override _read(size: number): void {
-    if (!this.#isWaiting) super._read(size);
+    if (!this.#isWaiting && !this.#isRefused) super._read(size);
   }
 
   /**
@@ -169,12 +177,30 @@ export abstract class PacedRequest extends IncomingMessage {
   }
 
   #refuse(): boolean {
-    if (this.#chunks === CHUNKS_MAX + 1) {
-      this.drain();
-      refuseConnection({ code: TOO_MANY_CHUNKS }, this.socket);
-    }
+    this.#isRefused = true;
+    this.#gathered = undefined;
+    passOver(this.socket);
+    refuseConnection({ code: CHUNKS_TOO_SMALL }, this.socket);
     return false;
   }
+}
+
+/**
+ * Has the parser pass over what is left of the read that it parses: up to 10,000 chunks of a byte, of which each costs a thirtieth
+ * where none is handed over. Where Node's parser is another than the one known here, they cost what they did.
+ */
+function passOver(socket: Socket): void {
+  const parser = (socket as { parser?: Record<string, unknown> | null }).parser ?? {};
+  const handler = Object.entries(parser).find(
+    ([, value]) => typeof value === "function" && value.name === "parserOnBody",
+  );
+  if (handler === undefined) return;
+  const [key, onBody] = handler;
+  parser[key] = null;
+  // Parsers are used again by other connections.
+  setImmediate(() => {
+    parser[key] = onBody;
+  });
 }
 
 /** The class of the requests of one server, whose bodies take turns with each other. */

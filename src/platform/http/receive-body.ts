@@ -13,6 +13,7 @@ import type { HttpContext } from "../../service-context.ts";
 import { ServiceError } from "../errors/registry.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { BodyCollector, type BodyLimits, roomOfLargest } from "./body-collector.ts";
+import { originOf } from "./networks.ts";
 
 /** What Content-Encoding may name besides identity (RFC 9110 section 8.4.1, RFC 7932, RFC 9659). */
 type Encoding = "gzip" | "br" | "zstd";
@@ -227,15 +228,15 @@ export function leaveBodies(scope: FastifyInstance): void {
 }
 
 /**
- * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's. Throws
- * ServiceError as `receiveBody` does.
+ * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's, of IPv6 as
+ * its /64's. Throws ServiceError as `receiveBody` does.
  */
 export async function receiveSmallBody(
   { budget, clientAddress }: Pick<HttpContext, "budget" | "clientAddress">,
   { raw, principal }: FastifyRequest,
   bytesMax: number,
 ): Promise<Buffer> {
-  const owner = principal?.clientId ?? clientAddress(raw);
+  const owner = principal?.clientId ?? originOf(clientAddress(raw)).subnet;
   const limits = { bodyBytesMax: bytesMax, inflatedBytesMax: bytesMax };
   const received = await receiveBody(raw, owner, limits, budget);
   try {

@@ -7,7 +7,7 @@ import { errorBody } from "./error-body.ts";
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /** More than any client and the proxies before it send. Their size is bounded by Node's parser. */
-const HEADERS_MAX = 100;
+export const HEADERS_MAX = 100;
 
 /** Nearly every request names the same host. */
 let lastHost = "";
@@ -91,8 +91,8 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
 /** How long a refused client may take to read its answer before the connection is cut. */
 const LINGER_MS = 1_000;
 
-/** Beside the codes of Node's parser: a body of more chunks than are allowed. */
-export const TOO_MANY_CHUNKS = "TOO_MANY_CHUNKS";
+/** Beside the codes of Node's parser: a body whose chunks are smaller than is allowed. */
+export const CHUNKS_TOO_SMALL = "CHUNKS_TOO_SMALL";
 
 /** `reason` is one of the parser's own fixed texts, such as "Missing expected CR after header value". */
 interface ParserError {
@@ -140,7 +140,7 @@ export function isLast(request: IncomingMessage): boolean {
 /** Whether a request came behind the last one of its connection: it may be part of a body, and is not to be done. */
 export function followsLast(request: IncomingMessage): boolean {
   const found = last.get(request.socket);
-  return found !== undefined && found.request !== request;
+  return refused.has(request.socket) || (found !== undefined && found.request !== request);
 }
 
 /**
@@ -203,14 +203,14 @@ function refusalOf(error: ParserError): { status: number; body: string } {
 
 function messageOf(error: ParserError, code: ErrorCode): string | undefined {
   if (code === "bellhop.http.PayloadTooLarge")
-    return "The body has more than a million chunks. Send it again in larger chunks.";
+    return "The body's chunks are smaller than 64 bytes on average. Send it again in larger chunks.";
   if (code === "bellhop.http.BadRequest" && typeof error.reason === "string")
     return `The request is not HTTP/1.1 as RFC 9112 defines it: ${error.reason}.`;
   return undefined;
 }
 
 function codeOf(error: ParserError): ErrorCode {
-  if (error.code === TOO_MANY_CHUNKS) return "bellhop.http.PayloadTooLarge";
+  if (error.code === CHUNKS_TOO_SMALL) return "bellhop.http.PayloadTooLarge";
   if (error.code === "HPE_HEADER_OVERFLOW") return "bellhop.http.HeadersTooLarge";
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "bellhop.http.RequestTimeout";
   return "bellhop.http.BadRequest";
