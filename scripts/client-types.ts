@@ -24,9 +24,11 @@ interface Parameter {
   readonly schema: Schema;
 }
 
+type Schemas = Readonly<Record<string, Schema>>;
+
 /** As much of the document as is read here. */
 export interface TypedDocument {
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: { readonly schemas: Schemas };
   readonly paths: Readonly<
     Record<
       string,
@@ -124,10 +126,24 @@ function memberLines({ properties = {}, required = [] }: Schema, indent: string)
   });
 }
 
-function declaration(name: string, schema: Schema): string[] {
+/** The schema of `others` whose members are all members of this one. */
+function baseOf(schema: Schema, others: readonly string[], schemas: Schemas): string | undefined {
+  const names = ({ properties = {} }: Schema) => Object.keys(properties);
+  const own = new Set(memberLines(schema, ""));
+  return others.find((other) => {
+    const candidate = schemas[other] ?? {};
+    const isSmaller = names(candidate).length > 1 && names(candidate).length < names(schema).length;
+    return isSmaller && memberLines(candidate, "").every((line) => own.has(line));
+  });
+}
+
+function declaration(name: string, schema: Schema, base?: Schema & { readonly name: string }): string[] {
   const head = docLines(schema.description, "");
   if (schema.properties === undefined) return [...head, `export type ${name} = ${typeOf(schema, "")};`, ""];
-  return [...head, `export interface ${name} {`, ...memberLines(schema, "  "), "}", ""];
+  const inherited = new Set(Object.keys(base?.properties ?? {}));
+  const own = Object.entries(schema.properties).filter(([member]) => !inherited.has(member));
+  const lines = memberLines({ ...schema, properties: Object.fromEntries(own) }, "  ");
+  return [...head, `export interface ${name}${base ? ` extends ${base.name}` : ""} {`, ...lines, "}", ""];
 }
 
 function referencesIn(value: unknown): string[] {
@@ -140,7 +156,7 @@ function referencesIn(value: unknown): string[] {
 }
 
 /** The roots and all that they refer to, each once, a schema before those it refers to. */
-function reachedFrom(roots: readonly string[], schemas: TypedDocument["components"]["schemas"]): string[] {
+function reachedFrom(roots: readonly string[], schemas: Schemas): string[] {
   const reached = new Set(roots);
   for (const name of reached) for (const reference of referencesIn(schemas[name])) reached.add(reference);
   return [...reached];
@@ -167,10 +183,16 @@ function queryDeclaration(operationId: string, document: TypedDocument): string[
 /** The text of packages/client/src/api-types.ts. Throws where the document lacks what the client needs. */
 export function clientTypes(document: TypedDocument): string {
   const { schemas } = document.components;
-  const lines = reachedFrom(ROOTS, schemas).flatMap((name) => {
+  const names = reachedFrom(ROOTS, schemas);
+  const lines = names.flatMap((name) => {
     const schema = schemas[name];
     if (schema === undefined) throw new Error(`The document has no schema ${name}.`);
-    return declaration(RENAMED[name] ?? name, schema);
+    const base = baseOf(schema, names, schemas);
+    return declaration(
+      RENAMED[name] ?? name,
+      schema,
+      base && { ...schemas[base], name: RENAMED[base] ?? base },
+    );
   });
   const codes = [
     "/** Every code of an error object. */",

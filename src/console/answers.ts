@@ -1,28 +1,20 @@
-/**
- * The answers of the console's API (`/console/api`): the service answers by these types and the console imports them, so this is
- * their one definition. Times are ISO 8601 UTC with a Z, dates YYYY-MM-DD. Errors have the shape of `ErrorAnswer`. The insights
- * (`insight/…`) answer as `/api/insight/v1` does: the console generates their types from docs/openapi.json.
- *
- * Types only, and no imports but of modules that need neither Node nor the database: the console is compiled against the browser.
- */
+/** The answers of the console API (`/console/api`), shared with the console. Times are ISO 8601 UTC, dates YYYY-MM-DD. */
+// Types only, from modules without Node: the console compiles them for the browser.
 import type { Resource } from "#contract/resource.ts";
 import type { Outcome } from "../query/outcome.ts";
 
 export type { Outcome, Resource };
 
-/** Every answer with a status of 400 or more. */
 export interface ErrorAnswer {
   readonly timestamp: string;
   readonly status: number;
-  /** The status in words. */
   readonly error: string;
   /** A stable code, such as `bellhop.console.NotLoggedIn`. */
   readonly exception: string;
-  /** A sentence for the operator. */
   readonly message: string;
 }
 
-/** A page of a list; `nextCursor` with the same other parameters gets the next page. A page may be empty and still have a next one. */
+/** A page may be empty and still have a next one. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
@@ -33,30 +25,24 @@ export interface SessionAnswer {
   readonly operator: { readonly name: string } | null;
   /** Sent with every POST; null without a session. Changes with each login. */
   readonly csrfToken: string | null;
-  /** When the session ends at the latest; idle sessions end sooner. */
+  /** Idle sessions end sooner. */
   readonly expiresAt: string | null;
   /** Seconds without a request after which the session ends. */
   readonly idleSeconds: number;
-  /** False: no operator exists yet, so nobody can log in. */
+  /** False: nobody can log in yet. */
   readonly hasOperators: boolean;
-  /** The service's version. */
   readonly version: string;
 }
 
-export interface Rates {
-  readonly batches: number;
-  readonly records: number;
-}
+export type Rates = Readonly<Record<"batches" | "records", number>>;
 
 export interface IntakeMinute {
-  /** The start of the minute. */
   readonly minute: string;
   /** Null: not counted yet. */
   readonly resources: Readonly<Record<Resource, Rates>> | null;
 }
 
 export interface IntakeAnswer {
-  /** The database's clock. */
   readonly now: string;
   /** The last 60 minutes, oldest first. The current minute is last and still growing. */
   readonly minutes: readonly IntakeMinute[];
@@ -107,7 +93,6 @@ export interface RecordNotice {
 export interface RecordItem {
   /** The position in the batch, from 0. */
   readonly index: number;
-  /** Null: could not be read. */
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
   /** occupancyDate, reservationId or groupCode. */
@@ -121,7 +106,6 @@ export interface RecordItem {
   /** Of a rejected record; the first ones of `violationTotal`. */
   readonly violations?: readonly RecordNotice[];
   readonly violationTotal?: number;
-  /** Of a record that was released or discarded. */
   readonly resolvedAt?: string;
 }
 
@@ -130,7 +114,6 @@ export interface RequestAnswer extends RequestItem {
   readonly nextCursor: string | null;
 }
 
-/** One record with its payload. */
 export interface RecordAnswer {
   readonly requestId: string;
   readonly resource: Resource;
@@ -143,7 +126,6 @@ export interface RecordAnswer {
 export interface Payload {
   readonly text: string;
   readonly bytes: number;
-  /** The text is only the first 1 MiB. */
   readonly truncated: boolean;
 }
 
@@ -155,7 +137,6 @@ export interface PropertyCodes {
 /** One feed of a property in a list of properties; the insight `feed-health` has the details. */
 export interface FeedGlance {
   readonly resource: Resource;
-  /** Null: no batch was ever received. */
   readonly lastReceivedAt: string | null;
   /** `silent`: the last batch is older than the expected cadence; `never`: no batch was ever received. */
   readonly state: "ok" | "silent" | "never";
@@ -179,7 +160,6 @@ export interface CalendarNight {
   readonly date: string;
   /** `missing`: no inventory, between the first and the last reported night; `outside`: before or after those. */
   readonly inventory: "reported" | "missing" | "outside";
-  /** When the current inventory was received. */
   readonly receivedAt: string | null;
   readonly sourceTime: string | null;
 }
@@ -203,7 +183,6 @@ export interface VersionItem {
   readonly requestId: string;
   readonly index: number;
   readonly outcome: Outcome;
-  /** Null: the record has no status. */
   readonly status: string | null;
   /** Received after a version with a newer source time. */
   readonly late: boolean;
@@ -241,10 +220,9 @@ export interface QuarantineAnswer extends QuarantineItem {
   readonly payload: Payload;
 }
 
-/** The decision is durable when it is answered and takes effect within moments. */
+/** Durable when answered; takes effect within moments. */
 export interface ResolveAnswer {
   readonly done: true;
-  /** The log entry with the decision. */
   readonly entryId: string;
 }
 
@@ -256,7 +234,6 @@ export interface Grant {
 
 /** Null follows the configuration. */
 export interface ClientLimits {
-  /** Requests a second. */
   readonly requestRate: number | null;
   readonly requestBurst: number | null;
   readonly tokenBurst: number | null;
@@ -274,7 +251,6 @@ export interface ClientItem extends ClientLimits {
   readonly grantTotal: number;
 }
 
-/** What the form for a new client offers. */
 export interface ClientOptionsAnswer {
   readonly knownScopes: readonly string[];
   /** The scopes of a new client, and the limits that apply where a client's own are null. */
@@ -342,7 +318,6 @@ export interface SettingsAnswer {
 export interface LabelItem {
   readonly resource: "reservations" | "groups";
   readonly label: string;
-  /** Current records with it. */
   readonly records: number;
   /** The word of the default mapping; null where it has none. */
   readonly canonical: string | null;

@@ -6,7 +6,6 @@ import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
 
-/** How the session's id travels: what the cookie is called and where it is sent. */
 export interface SessionCookie {
   readonly name: string;
   /** What stands behind name and value. */

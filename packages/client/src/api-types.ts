@@ -118,47 +118,7 @@ export interface Group {
 }
 
 /** What became of a request, and of its records. */
-export interface RequestStatus {
-  requestId: RequestId;
-  /** `applied` once every record has its outcome, else `accepted`. */
-  status: "accepted" | "applied";
-  /** What was pushed. */
-  resource: "inventories" | "reservations" | "groups";
-  /** When the batch was accepted. */
-  receivedAt: Timestamp;
-  /** When the last of its records was applied. */
-  appliedAt: string | null;
-  /** The `X-Correlation-Id` of the push. */
-  correlationId: string | null;
-  /** The `ReplyTo` of the push. */
-  replyTo: string | null;
-  /** The backfill that the batch belongs to: the `Backfill-Id` of the push. */
-  backfillId: string | null;
-  /** How invalid records were handled: the `Prefer` of the push. */
-  handling: "strict" | "lenient";
-  /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
-  counts: {
-    /** Records in the batch as sent. */
-    records: number;
-    /** Not decided yet. */
-    pending: number;
-    /** It is, or was, the current record. */
-    applied: number;
-    /** Its content is that of the version before it; only the source time moved on. */
-    unchanged: number;
-    /** A version with a newer source time is current; this one is kept in the history. */
-    stale: number;
-    /** The same record with the same source time had been received already. */
-    duplicate: number;
-    /** It is held aside until an operator releases or discards it; `code` and `message` say why. */
-    quarantined: number;
-    /** It was held aside and an operator discarded it. */
-    discarded: number;
-    /** It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied. */
-    rejected: number;
-    /** Records with warnings, whatever their outcome. */
-    warned: number;
-  };
+export interface RequestStatus extends RequestSummary {
   /** What is told of its records, by index; those that were plainly applied are left out. */
   records: RecordOutcome[];
   /** The `cursor` of the next page; null at the end. */
