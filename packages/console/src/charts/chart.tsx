@@ -86,7 +86,7 @@ function firstKnown(series: readonly Series[], end: number, step: 1 | -1): numbe
 }
 
 /** As high as the chart will be, so that nothing jumps. */
-function ChartSpace({ height, label }: { readonly height: number; readonly label: string }) {
+function ChartSpace({ height, label }: { height: number; label: string }) {
   return (
     <canvas width={10} height={height} className="chart-space" aria-label={`${label}: loading`} role="img" />
   );

@@ -48,7 +48,7 @@ export function AuditPage() {
   );
 }
 
-function Detail({ detail }: { readonly detail: AuditItem["detail"] }) {
+function Detail({ detail }: { detail: AuditItem["detail"] }) {
   const known = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
   return (
     <ul className="detail">

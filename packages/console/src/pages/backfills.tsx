@@ -100,7 +100,7 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
 ];
 
 /** One backfill: how far it has come, what is missing, and the signatures. */
-export function BackfillPage({ params }: { readonly params: { readonly backfillId: string } }) {
+export function BackfillPage({ params }: { params: { backfillId: string } }) {
   const { backfillId } = params;
   const [deed, setDeed] = useState<BackfillDeed>();
   const asked = useAnswer<BackfillAnswer>(`backfills/${backfillId}`, {
@@ -128,13 +128,7 @@ export function BackfillPage({ params }: { readonly params: { readonly backfillI
   );
 }
 
-function Actions({
-  answer,
-  onChoose,
-}: {
-  readonly answer: BackfillAnswer;
-  readonly onChoose: (deed: BackfillDeed) => void;
-}) {
+function Actions({ answer, onChoose }: { answer: BackfillAnswer; onChoose: (deed: BackfillDeed) => void }) {
   if (answer.state === "open")
     return (
       <Button kind="danger" onClick={() => onChoose("abandon")}>
@@ -152,7 +146,7 @@ function Actions({
   ) : null;
 }
 
-function Told({ told }: { readonly told: BackfillAnswer }) {
+function Told({ told }: { told: BackfillAnswer }) {
   const { state, statementHash, signatures, reproduced, lateBatches } = told;
   const signed = (by: BackfillSignature["side"]) => {
     const signature = signatures.find(({ side }) => side === by);
@@ -193,7 +187,7 @@ function Told({ told }: { readonly told: BackfillAnswer }) {
   );
 }
 
-function Signed({ by: { signedBy, signedAt } }: { readonly by: BackfillSignature }) {
+function Signed({ by: { signedBy, signedAt } }: { by: BackfillSignature }) {
   return (
     <>
       {signedBy}, <Instant at={signedAt} />
@@ -272,7 +266,7 @@ function whatOf(gap: BackfillGap): string {
   return gap.mended ? `${gap.outcome}, fixed since` : gap.outcome;
 }
 
-function FailedLink({ gap }: { readonly gap: Extract<BackfillGap, { kind: "record-failed" }> }) {
+function FailedLink({ gap }: { gap: Extract<BackfillGap, { kind: "record-failed" }> }) {
   return <Link to={`/requests/${gap.requestId}/${gap.index}`}>{gap.key ?? `record ${gap.index}`}</Link>;
 }
 
@@ -281,13 +275,8 @@ function keyOf(gap: BackfillGap): string {
   return gap.kind === "date-missing" ? gap.date : `${gap.requestId}/${gap.index}`;
 }
 
-interface BackfillGapsProps {
-  readonly backfillId: string;
-  readonly isOpen: boolean;
-}
-
 /** The dates and records that a backfill is missing, page by page. */
-function BackfillGaps({ backfillId, isOpen }: BackfillGapsProps) {
+function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: boolean }) {
   const asked = useList<PageOf<BackfillGap>>(
     `backfills/${backfillId}/gaps`,
     {},

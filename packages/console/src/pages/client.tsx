@@ -13,7 +13,7 @@ import { DaysField, GrantsField, LimitFields, readLimits, ScopeFields, typeLimit
 type Doing = "rotate" | "edit" | "revoke";
 
 /** One client: what it may, what it has used, and its secrets. */
-export function ClientPage({ params }: { readonly params: { readonly clientId: string } }) {
+export function ClientPage({ params }: { params: { clientId: string } }) {
   const { clientId } = params;
   const asked = useAnswer<ClientAnswer>(`clients/${clientId}`);
   const [doing, setDoing] = useState<Doing>();
@@ -58,7 +58,7 @@ export function ClientPage({ params }: { readonly params: { readonly clientId: s
   );
 }
 
-function Actions({ clientId, onDo }: { readonly clientId: string; readonly onDo: (what: Doing) => void }) {
+function Actions({ clientId, onDo }: { clientId: string; onDo: (what: Doing) => void }) {
   return (
     <>
       <LinkButton to={`/requests?clientId=${clientId}`}>Its requests</LinkButton>
@@ -71,7 +71,7 @@ function Actions({ clientId, onDo }: { readonly clientId: string; readonly onDo:
   );
 }
 
-function Client({ client }: { readonly client: ClientAnswer }) {
+function Client({ client }: { client: ClientAnswer }) {
   const { defaults } = client;
   const limit = (own: number | null, fallback: number) =>
     own === null ? `${writeCount(fallback)} (default)` : writeCount(own);
@@ -103,13 +103,8 @@ function Client({ client }: { readonly client: ClientAnswer }) {
   );
 }
 
-interface EditClientDialogProps {
-  readonly client: ClientAnswer;
-  readonly onClose: () => void;
-}
-
 /** Name, scopes and limits. */
-function EditClientDialog({ client, onClose }: EditClientDialogProps) {
+function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
   const [name, setName] = useState(client.name);
   const [scopes, setScopes] = useState(client.scopes);
   const [limits, setLimits] = useState(() => typeLimits(client));
@@ -129,7 +124,7 @@ function EditClientDialog({ client, onClose }: EditClientDialogProps) {
 }
 
 /** The hotels that a client may push and read. */
-function Grants({ client }: { readonly client: ClientAnswer }) {
+function Grants({ client }: { client: ClientAnswer }) {
   const [adding, setAdding] = useState(false);
   const deed = useDeed();
   const isLive = client.revokedAt === null;
@@ -280,7 +275,7 @@ function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
 }
 
 /** Its secrets, without anything secret: once the old one is unused, the partner has changed over. */
-function Secrets({ client }: { readonly client: ClientAnswer }) {
+function Secrets({ client }: { client: ClientAnswer }) {
   const [ending, setEnding] = useState<SecretItem>();
   return (
     <Section

@@ -87,7 +87,7 @@ export function NewClientPage() {
   );
 }
 
-function NewClientForm({ options }: { readonly options: ClientOptionsAnswer }) {
+function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState(options.defaults.scopes);
   const [grantText, setGrantText] = useState("");

@@ -54,7 +54,7 @@ export function HistoryPage() {
   );
 }
 
-function Versions({ answer: { items, nextCursor } }: { readonly answer: PageOf<VersionItem> }) {
+function Versions({ answer: { items, nextCursor } }: { answer: PageOf<VersionItem> }) {
   const { filters } = useFilters();
   const isFirstPage = filters.get("cursor") === null;
   const newestFirst = items.toReversed();

@@ -32,7 +32,7 @@ export function IntakePage() {
   );
 }
 
-function Intake({ answer }: { readonly answer: IntakeAnswer }) {
+function Intake({ answer }: { answer: IntakeAnswer }) {
   const { lag, held, minutes, lastBatches } = answer;
   const counted = minutes.filter(({ resources }) => resources !== null);
   // The newest minute is still growing; the one before it says what a minute brings.
@@ -113,7 +113,7 @@ function hourInWords(minutes: readonly IntakeMinute[]): string {
   return `In the last hour: ${words.join(", ")}`;
 }
 
-function MinutesChart({ minutes }: { readonly minutes: readonly IntakeMinute[] }) {
+function MinutesChart({ minutes }: { minutes: readonly IntakeMinute[] }) {
   const x = minutes.map((_, place) => place);
   const clock = (place: number) => minutes[place]?.minute.slice(11, 16) ?? "";
   return (

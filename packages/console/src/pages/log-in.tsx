@@ -61,7 +61,7 @@ export function LogInPage() {
   );
 }
 
-function LogInFailure({ error }: { readonly error: CallError | null }) {
+function LogInFailure({ error }: { error: CallError | null }) {
   if (error?.status === 429)
     return (
       <Notice tone="bad" title="Too many attempts">

@@ -8,7 +8,7 @@ import { Badge, Instant, PropertyLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 /** The feed of one resource: its state, and when the last batch came. */
-function Feed({ of: { feeds }, resource }: { readonly of: PropertyItem; readonly resource: Resource }) {
+function Feed({ of: { feeds }, resource }: { of: PropertyItem; resource: Resource }) {
   const feed = feeds.find((each) => each.resource === resource);
   if (feed === undefined || feed.state === "never") return <span className="muted">never sent</span>;
   return (

@@ -72,11 +72,7 @@ const REASON_CHARACTERS_MAX = 500;
 const RENEWED_MS = 500;
 
 /** One held record: why it is held, what was sent, and the decision. */
-export function HeldRecordPage({
-  params,
-}: {
-  readonly params: { readonly requestId: string; readonly index: string };
-}) {
+export function HeldRecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   const [deciding, setDeciding] = useState<Decision>();
   // A decision takes effect within moments; until then it is looked for again.
@@ -117,7 +113,7 @@ export function HeldRecordPage({
   );
 }
 
-function HeldRecord({ answer }: { readonly answer: QuarantineAnswer }) {
+function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
   return (
     <>
       {answer.state === "held" ? (

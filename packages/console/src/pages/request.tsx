@@ -14,7 +14,7 @@ import { appliedAfter, OUTCOME_NAMES, RequestOutcome } from "./requests.tsx";
 const RENEWED_MS = 1000;
 
 /** One batch and the outcome of each of its records. */
-export function RequestPage({ params }: { readonly params: { readonly requestId: string } }) {
+export function RequestPage({ params }: { params: { requestId: string } }) {
   const { requestId } = params;
   const { filters } = useFilters();
   const { records = "", outcome = "", cursor = "" } = Object.fromEntries(filters);
@@ -40,12 +40,7 @@ export function RequestPage({ params }: { readonly params: { readonly requestId:
   );
 }
 
-interface RequestProps {
-  readonly answer: RequestAnswer;
-  readonly asked: Asked<RequestAnswer>;
-}
-
-function Request({ answer, asked }: RequestProps) {
+function Request({ answer, asked }: { answer: RequestAnswer; asked: Asked<RequestAnswer> }) {
   return (
     <>
       <Facts
@@ -79,7 +74,7 @@ function Request({ answer, asked }: RequestProps) {
   );
 }
 
-function CountsLine({ counts }: { readonly counts: RequestCounts }) {
+function CountsLine({ counts }: { counts: RequestCounts }) {
   const parts = (["pending", ...OUTCOME_NAMES] as const)
     .filter((outcome) => counts[outcome] > 0)
     .map((outcome) => `${writeCount(counts[outcome])} ${outcome}`);
@@ -107,7 +102,7 @@ function RecordFilters() {
   );
 }
 
-function NoRecords({ counts }: { readonly counts: RequestCounts }) {
+function NoRecords({ counts }: { counts: RequestCounts }) {
   const { filters } = useFilters();
   if (filters.size > 0) return <Empty title="No record of this batch has that outcome" />;
   return (
@@ -137,7 +132,7 @@ function columnsOf(requestId: string): readonly Column<RecordItem>[] {
   ];
 }
 
-function RecordOutcome({ record }: { readonly record: RecordItem }) {
+function RecordOutcome({ record }: { record: RecordItem }) {
   return (
     <span className="badges">
       <OutcomeBadge outcome={record.outcome} />
@@ -172,11 +167,7 @@ function toRows(records: readonly RecordItem[]) {
 }
 
 /** One record of a batch: what became of it, and where in what was sent the reason stands. */
-export function RecordPage({
-  params,
-}: {
-  readonly params: { readonly requestId: string; readonly index: string };
-}) {
+export function RecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
   return (
@@ -196,7 +187,7 @@ export function RecordPage({
   );
 }
 
-function RecordActions({ answer }: { readonly answer: RecordAnswer | undefined }) {
+function RecordActions({ answer }: { answer: RecordAnswer | undefined }) {
   if (answer === undefined) return null;
   const { record, requestId, resource } = answer;
   const { clientCode, propertyCode, key } = record;
@@ -216,7 +207,7 @@ function RecordActions({ answer }: { readonly answer: RecordAnswer | undefined }
   );
 }
 
-function OneRecord({ answer }: { readonly answer: RecordAnswer }) {
+function OneRecord({ answer }: { answer: RecordAnswer }) {
   const { record, payload } = answer;
   const notices = noticesOf(record);
   const marked = notices.flatMap(({ pointer }) => pointerWithin(pointer, record.index) ?? []);

@@ -105,7 +105,7 @@ function ClearFilters() {
   );
 }
 
-function NoRequests({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
+function NoRequests({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
   if (hasMore)
     return (
       <Empty title="No request of this page matches">
@@ -152,7 +152,7 @@ export function appliedAfter({
 }
 
 /** The outcomes of its records that need attention, as badges; otherwise a word. */
-export function RequestOutcome({ request }: { readonly request: Pick<RequestItem, "counts" | "status"> }) {
+export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts" | "status"> }) {
   const { counts, status } = request;
   return (
     <span className="badges">

@@ -40,7 +40,7 @@ export function SettingsPage() {
   );
 }
 
-function SettingsOf({ codes }: { readonly codes: ClientCodesAnswer["items"] }) {
+function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
   const { filters, change } = useFilters();
   const clientCode = filters.get("clientCode") ?? codes[0]?.clientCode ?? "";
   const propertyCode = filters.get("propertyCode") ?? "";
@@ -72,17 +72,12 @@ function SettingsOf({ codes }: { readonly codes: ClientCodesAnswer["items"] }) {
   );
 }
 
-function Value({ setting: { name, value } }: { readonly setting: SettingItem }) {
+function Value({ setting: { name, value } }: { setting: SettingItem }) {
   if (value === null) return <span className="muted">not set</span>;
   return name.startsWith("cadence.") && value !== "none" ? `${value} h` : value;
 }
 
-interface SettingsTableProps {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-}
-
-function SettingsTable({ clientCode, propertyCode }: SettingsTableProps) {
+function SettingsTable({ clientCode, propertyCode }: { clientCode: string; propertyCode: string }) {
   const asked = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
   const [changing, setChanging] = useState<SettingItem>();
   const of = propertyCode === "" ? clientCode : `${clientCode} / ${propertyCode}`;
@@ -214,7 +209,7 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
 const _LIMIT = 50;
 
 /** The status labels of a client code: whether rooms under them count on the books. */
-function Labels({ clientCode }: { readonly clientCode: string }) {
+function Labels({ clientCode }: { clientCode: string }) {
   const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
   const asked = useList<LabelsAnswer>("labels", { clientCode, by });
   const deed = useDeed();
@@ -288,7 +283,7 @@ function columnsOf(clientCode: string, { busy, run }: Deed): readonly Column<Lab
   ];
 }
 
-function SetBy({ by }: { readonly by: LabelItem["by"] }) {
+function SetBy({ by }: { by: LabelItem["by"] }) {
   if (by === "unmapped") return <Badge tone="warn">unmapped</Badge>;
   return by === "mapping" ? <Badge tone="accent">mapping</Badge> : <span className="muted">default</span>;
 }

@@ -22,7 +22,7 @@ import { useFilters } from "../routing/filters.ts";
 const AGAIN_MS = 5_000;
 
 /** The state of an endpoint. */
-function WebhookState({ state }: { readonly state: WebhookItem["state"] }) {
+function WebhookState({ state }: { state: WebhookItem["state"] }) {
   if (state === "active") return "active";
   return <Badge tone={state === "failing" ? "bad" : "warn"}>{state}</Badge>;
 }
@@ -131,7 +131,7 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
 ];
 
 /** One endpoint: how it stands, its delivery log and its dead letters. */
-export function WebhookPage({ params }: { readonly params: { readonly endpointId: string } }) {
+export function WebhookPage({ params }: { params: { endpointId: string } }) {
   const { endpointId } = params;
   const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, { againMs: () => WEBHOOK_AGAIN_MS });
   const webhook = asked.data;
@@ -149,7 +149,7 @@ export function WebhookPage({ params }: { readonly params: { readonly endpointId
   );
 }
 
-function Webhook({ webhook }: { readonly webhook: WebhookAnswer }) {
+function Webhook({ webhook }: { webhook: WebhookAnswer }) {
   const { kind, clientId, clientName, events, resource, clientCode, propertyCode } = webhook;
   return (
     <>
@@ -184,7 +184,7 @@ function Webhook({ webhook }: { readonly webhook: WebhookAnswer }) {
 }
 
 /** Why nothing arrives, where that is so. */
-function Trouble({ webhook }: { readonly webhook: WebhookAnswer }) {
+function Trouble({ webhook }: { webhook: WebhookAnswer }) {
   const { state, pausedAt, pausedBy, pauseReason, failures, failingSince, droppedSince, dropped } = webhook;
   return (
     <>
@@ -212,7 +212,7 @@ function Trouble({ webhook }: { readonly webhook: WebhookAnswer }) {
   );
 }
 
-function DeadLetters({ webhook }: { readonly webhook: WebhookAnswer }) {
+function DeadLetters({ webhook }: { webhook: WebhookAnswer }) {
   const deed = useDeed();
   if (webhook.deadLetters === 0) return null;
   const redrive = () =>
@@ -282,7 +282,7 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
 }
 
 /** What an operator can do with an endpoint. A new secret and a removal are confirmed first. */
-function WebhookActions({ webhook }: { readonly webhook: WebhookAnswer }) {
+function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
   const [asking, setAsking] = useState<"rotate" | "remove">();
   const [made, setMade] = useState<WebhookSecretAnswer>();
   const [, go] = useLocation();
@@ -335,13 +335,8 @@ function WebhookActions({ webhook }: { readonly webhook: WebhookAnswer }) {
   );
 }
 
-interface WebhookSecretDialogProps {
-  readonly made: WebhookSecretAnswer;
-  readonly onClose: () => void;
-}
-
 /** The secret that an endpoint's messages are signed with, this once. */
-function WebhookSecretDialog({ made, onClose }: WebhookSecretDialogProps) {
+function WebhookSecretDialog({ made, onClose }: { made: WebhookSecretAnswer; onClose: () => void }) {
   return (
     <SecretDialog
       title="The endpoint's secret"

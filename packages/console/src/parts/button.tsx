@@ -53,7 +53,7 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** A picture beside words that say the same. */
-export function Icon({ name, size = 14 }: { readonly name: IconName; readonly size?: number }) {
+export function Icon({ name, size = 14 }: { name: IconName; size?: number }) {
   return (
     <svg
       width={size}

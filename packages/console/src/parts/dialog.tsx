@@ -18,7 +18,7 @@ const SHOWN_MS = 6000;
 const SayContext = createContext<(words: string) => void>(() => undefined);
 
 /** Shows what was done, in a corner and to screen readers. */
-export function ToastProvider({ children }: { readonly children: ReactNode }) {
+export function ToastProvider({ children }: { children: ReactNode }) {
   const [said, setSaid] = useState({ words: "", times: 0 });
   useEffect(() => {
     if (said.words === "") return;

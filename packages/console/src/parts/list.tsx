@@ -66,7 +66,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "
   );
 }
 
-function TableCell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+function TableCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const content = column.cell(row);
   const isVoid = content === null || content === "" || content === undefined;
   const names = [
@@ -90,7 +90,7 @@ function TableCell<Row>({ column, row }: { readonly column: Column<Row>; readonl
 }
 
 /** What may be wider than the screen scrolls by itself, by keyboard too. */
-export function Scroll({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+export function Scroll({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard (WCAG 2.1.1)
     <section className="table-frame" aria-label={label} tabIndex={0}>
@@ -195,13 +195,8 @@ function cellOf(value: unknown): Cell {
   return Array.isArray(value) ? value.join(" ") : JSON.stringify(value);
 }
 
-interface PagerProps {
-  readonly nextCursor: string | null;
-  readonly shown: string;
-}
-
 /** How many rows there are, and links to the other pages of them. */
-export function Pager({ nextCursor, shown }: PagerProps) {
+export function Pager({ nextCursor, shown }: { nextCursor: string | null; shown: string }) {
   const { filters } = useFilters();
   const [path] = useLocation();
   const { cursor, trail, number } = useListPage();
@@ -252,7 +247,7 @@ export function ExportButton({ name, rows }: ExportButtonProps) {
 }
 
 /** Saves the answer of an address as the service writes it in CSV. */
-export function CsvButton({ name, address }: { readonly name: string; readonly address: string | null }) {
+export function CsvButton({ name, address }: { name: string; address: string | null }) {
   const [busy, setBusy] = useState(false);
   const say = useSay();
   const save = async () => {

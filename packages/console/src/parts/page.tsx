@@ -100,7 +100,7 @@ interface Figure {
 }
 
 /** A few key figures. */
-export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <dl className="figures">
       {figures.map(({ name, value, note }) => (
@@ -154,7 +154,7 @@ export function Empty({ title, children, actions }: EmptyProps) {
 }
 
 /** Something is on its way. */
-export function Waiting({ lines = 6 }: { readonly lines?: number }) {
+export function Waiting({ lines = 6 }: { lines?: number }) {
   return (
     <div className="waiting">
       <span className="unseen" role="status">

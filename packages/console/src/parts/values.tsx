@@ -31,7 +31,7 @@ const TONES: Partial<Record<Outcome | "pending", Tone>> = {
 };
 
 /** The outcome of a record. */
-export function OutcomeBadge({ outcome }: { readonly outcome: Outcome | "pending" }) {
+export function OutcomeBadge({ outcome }: { outcome: Outcome | "pending" }) {
   return <Badge tone={TONES[outcome] ?? "plain"}>{outcome}</Badge>;
 }
 
@@ -39,7 +39,7 @@ export function OutcomeBadge({ outcome }: { readonly outcome: Outcome | "pending
 const CHARACTERS_ON_ONE_LINE = 32;
 
 /** A name, key or code in a row: it stays on one line unless it is long. */
-export function Word({ children, mono = false }: { readonly children: string; readonly mono?: boolean }) {
+export function Word({ children, mono = false }: { children: string; mono?: boolean }) {
   const breaks = children.length > CHARACTERS_ON_ONE_LINE ? "break" : "nowrap";
   return <span className={mono ? `mono small ${breaks}` : breaks}>{children}</span>;
 }
@@ -53,7 +53,7 @@ export function orDash<Value extends string | number>(
 }
 
 /** An instant in UTC, or how long ago it was. */
-export function Instant({ at, as = "full" }: { readonly at: string | null; readonly as?: "full" | "ago" }) {
+export function Instant({ at, as = "full" }: { at: string | null; as?: "full" | "ago" }) {
   if (at === null) return <span className="muted">never</span>;
   return (
     <time dateTime={at} title={`${at.replace("T", " ").replace("Z", "")} UTC`} className="nowrap">
@@ -69,7 +69,7 @@ interface NamedProperty {
 }
 
 /** To a page of the property that a record names. */
-export function PropertyLink({ of, to = "/property" }: { readonly of: NamedProperty; readonly to?: string }) {
+export function PropertyLink({ of, to = "/property" }: { of: NamedProperty; to?: string }) {
   const { clientCode, propertyCode } = of;
   if (clientCode === null || propertyCode === null) return <span className="muted">unreadable</span>;
   return (
@@ -80,7 +80,7 @@ export function PropertyLink({ of, to = "/property" }: { readonly of: NamedPrope
 }
 
 /** To a request, or to one record of it. */
-export function RequestLink({ requestId, index }: { readonly requestId: string; readonly index?: number }) {
+export function RequestLink({ requestId, index }: { requestId: string; index?: number }) {
   return (
     <Link className="nowrap" to={`/requests/${requestId}${index === undefined ? "" : `/${index}`}`}>
       request {shortId(requestId)}
@@ -100,7 +100,7 @@ export function HistoryLink({ codes, resource, of }: HistoryLinkProps) {
 }
 
 /** A text to copy. */
-export function Copyable({ text, what }: { readonly text: string; readonly what: string }) {
+export function Copyable({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState<"yes" | "failed">();
   const copy = () => {
     // Pages that are not served securely have no clipboard; the text can still be selected.
@@ -123,13 +123,7 @@ export function Copyable({ text, what }: { readonly text: string; readonly what:
 }
 
 /** Details that are rendered once they are opened, as they may be long. */
-export function Disclosure({
-  summary,
-  children,
-}: {
-  readonly summary: string;
-  readonly children: ReactNode;
-}) {
+export function Disclosure({ summary, children }: { summary: string; children: ReactNode }) {
   const [wasOpened, setWasOpened] = useState(false);
   return (
     <details onToggle={(event) => setWasOpened((before) => before || event.currentTarget.open)}>

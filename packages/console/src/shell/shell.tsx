@@ -6,7 +6,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Choice } from "../parts/field.tsx";
 
 /** What is around every page: where to go, and who is there. */
-export function Shell({ children }: { readonly children: ReactNode }) {
+export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
   const [open, setOpen] = useState(false);
   const [listsKeys, setListsKeys] = useState(false);
@@ -55,7 +55,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   );
 }
 
-function Foot({ onKeys }: { readonly onKeys: () => void }) {
+function Foot({ onKeys }: { onKeys: () => void }) {
   const { data } = useSession();
   return (
     <div className="side-foot">
@@ -147,7 +147,7 @@ function areOn(): boolean {
 }
 
 /** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
-function Shortcuts({ open, onOpen }: { readonly open: boolean; readonly onOpen: (open: boolean) => void }) {
+function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   const [on, setOn] = useState(areOn);
   const [, navigate] = useLocation();
   useEffect(() => (on ? listen(() => onOpen(true), navigate) : undefined), [on, onOpen, navigate]);

@@ -90,7 +90,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<B
   ];
 }
 
-function GroupLabel({ label, holds }: { readonly label: string | null; readonly holds: boolean | null }) {
+function GroupLabel({ label, holds }: { label: string | null; holds: boolean | null }) {
   if (label === null) return orDash(label);
   return holds === null ? <Badge tone="warn">{label}: unmapped</Badge> : label;
 }

@@ -61,7 +61,7 @@ export function CalendarPage() {
   );
 }
 
-function Months({ answer, codes }: { readonly answer: CalendarAnswer; readonly codes: PropertyCodes }) {
+function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
   const months = [...Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7))];
   // Months after the last night have nothing to show.
@@ -153,12 +153,7 @@ function weeksOf(nights: readonly CalendarNight[]): (CalendarNight | undefined)[
   return weeks;
 }
 
-interface NightProps {
-  readonly night: CalendarNight | undefined;
-  readonly codes: PropertyCodes;
-}
-
-function Night({ night, codes }: NightProps) {
+function Night({ night, codes }: { night: CalendarNight | undefined; codes: PropertyCodes }) {
   if (night === undefined) return null;
   const { date, inventory } = night;
   const day = Number(date.slice(8));
@@ -196,7 +191,7 @@ function Legend() {
 }
 
 /** How each feed of a property does: when it last brought something, and how well. */
-function FeedHealth({ codes }: { readonly codes: PropertyCodes }) {
+function FeedHealth({ codes }: { codes: PropertyCodes }) {
   const asked = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
   return (
     <Section title="Feeds" aside={<p>Rates are of the last seven days.</p>}>
@@ -249,7 +244,7 @@ function columnsOf(codes: PropertyCodes): readonly Column<FeedHealthItem>[] {
   ];
 }
 
-function FeedState({ feed }: { readonly feed: FeedHealthItem }) {
+function FeedState({ feed }: { feed: FeedHealthItem }) {
   if (feed.lastReceivedAt === null) return <span className="muted">never sent</span>;
   return (
     <span className="badges">
@@ -270,12 +265,7 @@ function writeHours(value: number): string {
   return value < 1 ? `${Math.round(value * 60)} min` : `${Math.round(value * 10) / 10} h`;
 }
 
-interface UnmappedProps {
-  readonly items: readonly FeedHealthItem[];
-  readonly codes: PropertyCodes;
-}
-
-function Unmapped({ items, codes }: UnmappedProps) {
+function Unmapped({ items, codes }: { items: readonly FeedHealthItem[]; codes: PropertyCodes }) {
   const labels = items.flatMap(({ unmappedLabels }) => unmappedLabels);
   if (labels.length === 0) return null;
   const records = labels.reduce((sum, label) => sum + label.records, 0);

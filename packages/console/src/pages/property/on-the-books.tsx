@@ -326,7 +326,7 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
   ];
 }
 
-function Occupancy({ share }: { readonly share: string | null }) {
+function Occupancy({ share }: { share: string | null }) {
   // The place of the bar is kept, so that all figures end at one line.
   if (share === null)
     return (

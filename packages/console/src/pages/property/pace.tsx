@@ -106,13 +106,7 @@ function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[
   return rising.slice(0, first + 1 + DAYS_BEFORE_THE_FIRST);
 }
 
-interface CurveProps {
-  readonly items: readonly PaceItem[];
-  readonly range: Range;
-  readonly measure: Measure;
-}
-
-function Curve({ items, range, measure }: CurveProps) {
+function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: Range; measure: Measure }) {
   const points = pointsOf(items, measure);
   const unit = unitOf(measure);
   const write = (text: string | null | undefined) =>
@@ -199,7 +193,7 @@ function beforeArrival(days: number): string {
   return days < 0 ? `${writeMany(-days, "day")} after arrival` : `${writeMany(days, "day")} before`;
 }
 
-function PaceTable({ items }: { readonly items: readonly PaceItem[] }) {
+function PaceTable({ items }: { items: readonly PaceItem[] }) {
   return (
     <Table
       caption="Pace by days before arrival"

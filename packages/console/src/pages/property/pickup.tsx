@@ -124,12 +124,7 @@ function usePickupFilters(): {
   };
 }
 
-interface PickupFiltersProps {
-  readonly range: Range;
-  readonly movements: readonly Movement[];
-}
-
-function PickupFilters({ range, movements }: PickupFiltersProps) {
+function PickupFilters({ range, movements }: { range: Range; movements: readonly Movement[] }) {
   const { change } = useFilters();
   const { until } = usePickupFilters();
   return (
@@ -148,7 +143,7 @@ function PickupFilters({ range, movements }: PickupFiltersProps) {
   );
 }
 
-function Movements({ movements }: { readonly movements: readonly Movement[] }) {
+function Movements({ movements }: { movements: readonly Movement[] }) {
   return (
     <Disclosure summary="The figures as a table">
       <Table
@@ -223,7 +218,7 @@ function HeatMap({ days, nights, measure }: HeatMapProps) {
   );
 }
 
-function NothingMoved({ measure }: { readonly measure: Measure }) {
+function NothingMoved({ measure }: { measure: Measure }) {
   const what = measure.of === "rooms" ? "Nothing" : `No revenue in ${measure.currency}`;
   return (
     <Empty title={`${what} came or went in these days`}>
@@ -232,7 +227,7 @@ function NothingMoved({ measure }: { readonly measure: Measure }) {
   );
 }
 
-function NightHeads({ nights }: { readonly nights: readonly string[] }) {
+function NightHeads({ nights }: { nights: readonly string[] }) {
   return (
     <thead>
       <tr>
@@ -292,7 +287,7 @@ function heatOf(amount: string, largest: number): number {
   return value > 0 ? Math.max(1, Math.ceil(share * 5)) : -Math.max(1, Math.ceil(share * 3));
 }
 
-function Legend({ total, measure }: { readonly total: string; readonly measure: Measure }) {
+function Legend({ total, measure }: { total: string; measure: Measure }) {
   const isRooms = measure.of === "rooms";
   return (
     <p className="legend">

@@ -141,13 +141,7 @@ export function useInsightAddress(
 }
 
 /** From and to, and what else a page asks by. */
-export function InsightFilters({
-  range,
-  children,
-}: {
-  readonly range: Range;
-  readonly children?: ReactNode;
-}) {
+export function InsightFilters({ range, children }: { range: Range; children?: ReactNode }) {
   const { change } = useFilters();
   return (
     <search className="filters">
@@ -271,7 +265,7 @@ export function useMeasure(items: readonly Priced[]): {
 }
 
 /** Rooms or revenue, and the currency where there are several; the table keeps its page. */
-export function MeasureFilters({ items }: { readonly items: readonly Priced[] }) {
+export function MeasureFilters({ items }: { items: readonly Priced[] }) {
   const { measure, currencies } = useMeasure(items);
   return (
     <>

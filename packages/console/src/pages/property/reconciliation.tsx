@@ -69,7 +69,7 @@ export function ReconciliationPage() {
   );
 }
 
-function ReconciliationFilters({ range }: { readonly range: Range }) {
+function ReconciliationFilters({ range }: { range: Range }) {
   return (
     <InsightFilters range={range}>
       <AddressChoice name="nights" label="Nights" options={{ differing: "That differ", all: "All" }} />
@@ -79,7 +79,7 @@ function ReconciliationFilters({ range }: { readonly range: Range }) {
   );
 }
 
-function Nights({ answer, codes }: { readonly answer: ReconciliationAnswer; readonly codes: PropertyCodes }) {
+function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: PropertyCodes }) {
   const { filters } = useFilters();
   const { items, nextCursor, watermark, knownFrom } = answer;
   const differing = items.filter(({ difference }) => difference !== null && difference !== 0);
@@ -181,7 +181,7 @@ function pair(reported: number | null, rebuilt: number) {
 }
 
 /** Rooms apart: positive where the hotel counts more. */
-function Difference({ rooms }: { readonly rooms: number | null }) {
+function Difference({ rooms }: { rooms: number | null }) {
   if (rooms === null) return orDash(rooms);
   return rooms === 0 ? "0" : <Badge tone="bad">{writeSigned(rooms)}</Badge>;
 }
@@ -189,13 +189,8 @@ function Difference({ rooms }: { readonly rooms: number | null }) {
 /** More reservations than any night of a hotel has. */
 const RESERVATIONS_LIMIT = 1000;
 
-interface NightProps {
-  readonly codes: PropertyCodes;
-  readonly night: string;
-}
-
 /** One night taken apart: what may explain the difference, and every reservation that has the night. */
-function NightDrillDown({ codes, night }: NightProps) {
+function NightDrillDown({ codes, night }: { codes: PropertyCodes; night: string }) {
   const { change } = useFilters();
   const point = usePointInTime();
   const asked = useAnswer<NightReconciliationAnswer>(
@@ -218,13 +213,7 @@ function NightDrillDown({ codes, night }: NightProps) {
   );
 }
 
-function Night({
-  answer,
-  codes,
-}: {
-  readonly answer: NightReconciliationAnswer;
-  readonly codes: PropertyCodes;
-}) {
+function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: PropertyCodes }) {
   const { night, findings, reservations } = answer;
   return (
     <div className="stack">
@@ -313,7 +302,7 @@ function reservationColumns(codes: PropertyCodes): readonly Column<NightReservat
   ];
 }
 
-function Status({ one: { label, deducts } }: { readonly one: NightReservationItem }) {
+function Status({ one: { label, deducts } }: { one: NightReservationItem }) {
   if (label === null) return orDash(label);
   if (deducts === null) return <Badge tone="warn">{label}: unmapped</Badge>;
   return <Badge tone={deducts ? "accent" : "plain"}>{label}</Badge>;
