@@ -1,9 +1,4 @@
-/**
- * Builds the console into `dist` (or the directory of `--out`): what the service serves under /console. Each text file also stands
- * there as brotli and gzip, as small as they can make it, so that nothing is compressed while it is served.
- *
- * Usage: node build.ts [--out DIRECTORY] [--watch]
- */
+/** Builds the console into `dist` (or `--out DIRECTORY`), with brotli and gzip copies. Usage: node build.ts [--watch] */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,7 +30,6 @@ await build({
     reportCompressedSize: false,
     watch: values.watch ? {} : null,
     rolldownOptions: {
-      // TanStack Query marks its modules for servers that render React; there is none.
       onLog: (level, log, warn) => {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") warn(level, log);
       },

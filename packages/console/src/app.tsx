@@ -31,7 +31,6 @@ const onlyElsewhere: AroundNavHandler = (navigate, to, options) => {
   if (options?.replace === true || to !== location.pathname + location.search) navigate(to, options);
 };
 
-/** The console: the login, or the page of the address. */
 export function App() {
   return (
     <QueryClientProvider client={queries}>
@@ -61,7 +60,7 @@ function Content() {
   );
 }
 
-/** Codes and keys are in the query, as they may hold any character; paths name only ids of the service. */
+/** Codes and keys may hold any character, so they are in the query. */
 function Pages() {
   return (
     <Switch>

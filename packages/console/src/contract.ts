@@ -1,7 +1,4 @@
-/**
- * What the console knows of the service, as types. The service owns them: src/console/answers.ts for `/console/api`, docs/openapi.json
- * for the insights.
- */
+/** The service's answers: src/console/answers.ts for `/console/api`, docs/openapi.json for the insights. */
 import type { NightReconciliationPage } from "./insight-api.ts";
 
 export type * from "../../../src/console/answers.ts";

@@ -6,38 +6,32 @@ type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars";
 export interface Series {
   readonly name: string;
   readonly kind: SeriesKind;
-  /** One for each place on the x axis; null: not known, a gap. */
+  /** One per place on the x axis; null is a gap. */
   readonly values: readonly (number | null)[];
-  /** In words; `place` is that on the x axis, for what is known more exactly than a number. */
+  /** `place` finds the exact text of a rounded number. */
   readonly write: (value: number, place: number) => string;
 }
 
 export interface ChartProps {
-  /** What the chart shows, in a sentence. */
   readonly label: string;
-  /** Of the y axis. */
   readonly unit: string;
-  /** Of the x axis, where its marks do not say it themselves. */
   readonly xUnit?: string;
-  /** Rising. */
   readonly x: readonly number[];
   readonly writeX: (x: number) => string;
-  /** Short, for the axis. */
   readonly writeTick: (x: number) => string;
-  /** Where the axis may be marked; as many as there is room for. */
+  /** Candidates for axis marks. */
   readonly ticks: readonly number[];
   readonly series: readonly Series[];
   readonly height?: number;
-  /** The largest x stands at the left: days before arrival. */
+  /** The largest x is at the left. */
   readonly backwards?: boolean;
-  /** What is said before anything is pointed at; the newest by default. */
+  /** The value shown before anything is pointed at; the newest by default. */
   readonly begin?: "oldest" | "newest";
 }
 
-/** The drawing library comes only with the first chart. */
+/** The drawing library is loaded with the first chart. */
 const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot })));
 
-/** A chart with what it says at the place of the pointer, or of the arrow keys, in words above it. */
 export function Chart(props: ChartProps) {
   const { x, series, writeX, label, height = 260 } = props;
   const [pointed, setPointed] = useState<number | null>(null);
@@ -76,7 +70,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Before anything is pointed at: the first place from an end at which there is something to say. */
+/** The first place from one end that has a value. */
 function firstKnown(series: readonly Series[], end: number, step: 1 | -1): number {
   const length = series[0]?.values.length ?? 0;
   for (let place = end; place >= 0 && place < length; place += step)
@@ -85,7 +79,6 @@ function firstKnown(series: readonly Series[], end: number, step: 1 | -1): numbe
   return end;
 }
 
-/** As high as the chart will be, so that nothing jumps. */
 function ChartSpace({ height, label }: { height: number; label: string }) {
   return (
     <canvas width={10} height={height} className="chart-space" aria-label={`${label}: loading`} role="img" />

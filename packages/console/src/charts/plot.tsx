@@ -9,7 +9,7 @@ export interface PlotProps extends ChartProps {
   readonly onPoint: (place: number | null) => void;
 }
 
-/** The drawing. To a screen reader and the keyboard it is a slider along its x axis that says what is at each place. */
+/** The drawing; for screen readers and the keyboard a slider along the x axis. */
 export function Plot(props: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
@@ -93,11 +93,11 @@ function wordsAt({ x, writeX, series }: PlotProps, place: number): string {
 /** Room for a mark of the x axis, in pixels. */
 const TICK_ROOM = 58;
 const bars = uPlot.paths.bars?.({ size: [0.72, 26], radius: 0.12 });
-/** Before wider ones of the past, which show at both sides. */
+/** Narrower than the past's bars behind them. */
 const narrowBars = uPlot.paths.bars?.({ size: [0.46, 18], radius: 0.12 });
 const pastBars = uPlot.paths.bars?.({ size: [0.8, 30], radius: 0.08 });
 
-/** A level for each place, as wide as the place: without a slope between places, and all of the first and the last. */
+/** A level line as wide as its place, without slopes between places. */
 const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
   const stroke = new Path2D();
   const half = Math.abs(plot.valToPos(1, "x", true) - plot.valToPos(0, "x", true)) / 2;
@@ -113,12 +113,11 @@ const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
   return { stroke };
 };
 
-/** What is behind comes first. */
+/** Background series first. */
 function inDrawingOrder(series: readonly Series[]): readonly Series[] {
   return series.toSorted((a, b) => Number(b.kind === "past-bars") - Number(a.kind === "past-bars"));
 }
 
-/** How uPlot is to draw a chart of ours. */
 function plotOptions(
   props: ChartProps,
   ink: Ink,
@@ -169,7 +168,7 @@ function plotOptions(
 
 const thousands = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A mark of the y axis: nothing for parts of one, `12,000` as it is, `1.2M` where there is no room. */
+/** Nothing for fractions; compact from 100,000 on. */
 function writeMark(y: number): string {
   if (!Number.isInteger(y)) return "";
   return Math.abs(y) < 100_000 ? y.toLocaleString("en-GB") : thousands.format(y);
@@ -193,7 +192,6 @@ function seriesOptions({ name, kind }: Series, ink: Ink, beforePast: boolean): u
   return { ...line, stroke: ink.accent, width: 2, fill: ink.accentSoft };
 }
 
-/** The marks that have room, from the left; the first and the last are worth most. */
 function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, max: number): number[] {
   const within = ticks.filter((x) => x >= min && x <= max);
   const ordered = backwards === true ? within.toSorted((a, b) => a - b) : within;
@@ -206,7 +204,7 @@ function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, m
   return kept;
 }
 
-/** Colours of the design system as a canvas needs them: computed, in the theme that holds. */
+/** The colours of the current theme, computed for the canvas. */
 interface Ink {
   readonly accent: string;
   readonly accentSoft: string;
@@ -218,7 +216,6 @@ interface Ink {
   readonly font: string;
 }
 
-/** Reads the tokens where `element` stands. */
 function readInk(element: HTMLElement): Ink {
   const probe = document.createElement("span");
   element.append(probe);
@@ -240,7 +237,7 @@ function readInk(element: HTMLElement): Ink {
   return ink;
 }
 
-/** A number that is another one whenever the theme changes, by choice or by the system. */
+/** Changes with the theme. */
 function useThemeTurn(): number {
   const [turn, setTurn] = useState(0);
   useEffect(() => {

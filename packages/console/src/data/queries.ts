@@ -2,11 +2,11 @@ import { QueryClient, useQueries, useQuery } from "@tanstack/react-query";
 import { CONSOLE_API, CSRF_HEADER, type ErrorAnswer, type SessionAnswer } from "../contract.ts";
 import { nextPageOf, withoutHead } from "../field/csv.ts";
 
-/** Every answer is shown from the cache at once and asked for again. A failure is shown with a way to try again, not retried. */
+/** Answers are shown from the cache and refetched. A failure offers a retry instead of retrying. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: { retry: false, networkMode: "always", refetchOnWindowFocus: false, refetchOnReconnect: false },
-    // A change may carry a password: it is dropped once it is done.
+    // A change may carry a password.
     mutations: { networkMode: "always", gcTime: 0 },
   },
 });
@@ -16,7 +16,6 @@ const ANSWERS = ["answer"];
 
 const keyOf = (address: string) => [...ANSWERS, address];
 
-/** After a change every answer is asked for again. */
 export function renewAnswers(): void {
   queries.removeQueries({ queryKey: ANSWERS, type: "inactive" });
   void queries.invalidateQueries({ queryKey: ANSWERS });
@@ -27,7 +26,6 @@ export function forgetAnswers(): void {
   queries.removeQueries({ queryKey: ANSWERS });
 }
 
-/** The session has ended, or may have. */
 function renewSession(): Promise<void> {
   return queries.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
 }
@@ -36,10 +34,8 @@ function csrfToken(): string | null {
   return queries.getQueryData<SessionAnswer>(SESSION)?.csrfToken ?? null;
 }
 
-/** Parameters of an address; those that are undefined or empty are left out. */
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
 
-/** What went wrong with a call, in words for the operator. */
 export class CallError extends Error {
   override readonly name = "CallError";
   /** 0: no answer came. */
@@ -60,7 +56,6 @@ export class CallError extends Error {
   }
 }
 
-/** `requests` with `{limit: 20}` as `requests?limit=20`. */
 export function addressOf(path: string, parameters: Parameters = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))
@@ -68,16 +63,15 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** Asks an address under the console's API. Throws CallError. */
 async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
   const response = await reach(address, signal === undefined ? {} : { signal });
   return readAnswer<Answer>(response);
 }
 
-/** So many pages a file has at most: more rows than a spreadsheet takes. */
+/** More rows than a spreadsheet takes. */
 const CSV_PAGES_MAX = 1_000;
 
-/** The same as the text of a CSV file, all of its pages one after the other. */
+/** Every page of a CSV answer as one text. */
 export async function askForCsv(address: string): Promise<string> {
   const pages: string[] = [];
   for (let next: string | undefined = address; next !== undefined && pages.length < CSV_PAGES_MAX; ) {
@@ -89,7 +83,6 @@ export async function askForCsv(address: string): Promise<string> {
   return pages.join("");
 }
 
-/** Tells the service to do something. Throws CallError. */
 export async function tell<Answer>(path: string, body: object): Promise<Answer> {
   const token = csrfToken();
   const response = await reach(path, {
@@ -135,14 +128,12 @@ async function readError(response: Response): Promise<CallError> {
     const { exception, message } = (await response.json()) as Partial<ErrorAnswer>;
     if (typeof exception === "string" && typeof message === "string")
       return new CallError({ status: response.status, exception, message }, seconds);
-  } catch {
-    // A proxy in between may answer with a page of its own.
-  }
+  } catch {}
   const message = `The service answered ${response.status} and gave no reason.`;
   return new CallError({ status: response.status, exception: "", message }, seconds);
 }
 
-/** What is known of an address's answer. A failed renewal keeps the answer before it. */
+/** A failed refetch keeps the answer before it. */
 export interface Asked<Answer> {
   readonly data: Answer | undefined;
   readonly error: CallError | null;
@@ -152,7 +143,7 @@ export interface Asked<Answer> {
 }
 
 interface Renewal<Answer> {
-  /** After how many milliseconds the answer is asked for again while the page is visible; undefined: not. */
+  /** Milliseconds until the next refetch while the page is visible. */
   readonly againMs?: (answer: Answer | undefined) => number | undefined;
   /** Shown until the answer comes. */
   readonly meanwhile?: (before: Answer | undefined) => Answer | undefined;
@@ -163,7 +154,6 @@ const queryOf = <Answer>(address: string) => ({
   queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask<Answer>(address, signal),
 });
 
-/** The answer of an address of the console's API. Null asks nothing. */
 export function useAnswer<Answer>(
   address: string | null,
   { againMs, meanwhile }: Renewal<Answer> = {},
@@ -176,7 +166,6 @@ export function useAnswer<Answer>(
   });
 }
 
-/** The answers of several addresses together, in their order. */
 export function useAnswers<Answer>(addresses: readonly string[]): Asked<readonly Answer[]> {
   return useQueries({
     queries: addresses.map((address) => queryOf<Answer>(address)),
@@ -191,7 +180,6 @@ export function useAnswers<Answer>(addresses: readonly string[]): Asked<readonly
   });
 }
 
-/** Who is logged in. */
 export function useSession(): Asked<SessionAnswer> {
   return useQuery<SessionAnswer, CallError>({
     queryKey: SESSION,

@@ -1,14 +1,11 @@
 export type Cell = string | number | null;
 
-/**
- * Rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, CSV injection):
- * what partners send, with full-width signs (U+FF1D) too, is not to be run on an operator's machine. Numbers stay numbers.
- */
+/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe (OWASP, CSV injection). */
 export function toCsv(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }
 
-/** At the beginning, and behind a semicolon or a line break: where a comma is a decimal point, spreadsheets divide cells there. */
+/** Also behind a semicolon or a line break: spreadsheets with a decimal comma split cells there. */
 function withoutFormula(text: string): string {
   return text.replaceAll(
     /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g,
@@ -27,12 +24,11 @@ function cellOf(value: string | number | null): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A page of CSV without its head, to be put after the page before it. */
 export function withoutHead(page: string): string {
   return page.slice(page.indexOf("\r\n") + 2);
 }
 
-/** The address of the next page, by the header `link` of a page (RFC 8288); undefined at the end. */
+/** The `next` link (RFC 8288). */
 export function nextPageOf(link: string | null): string | undefined {
   return /^<([^>]*)>; *rel="next"$/.exec(link ?? "")?.[1];
 }

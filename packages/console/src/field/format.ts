@@ -1,8 +1,6 @@
 import type { Grant, PropertyCodes, Resource } from "../contract.ts";
 
-/**
- * Stay dates are days of the calendar, never instants: all arithmetic is on YYYY-MM-DD by UTC days, and no time zone has a say.
- */
+/** Stay dates are calendar days (YYYY-MM-DD), never instants: no time zone applies. */
 const DAY_MS = 86_400_000;
 
 function daysOf(date: string): number {
@@ -13,19 +11,17 @@ function dateOf(days: number): string {
   return new Date(days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Whether a text is a real day, written YYYY-MM-DD. */
 export function isStayDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const days = daysOf(text);
   return Number.isFinite(days) && dateOf(days) === text;
 }
 
-/** Whether a date may be asked for: a year that is being typed begins as 0002. */
+/** A year that is being typed begins as 0002. */
 export function isAskedDate(text: string): boolean {
   return isStayDate(text) && text >= "1900";
 }
 
-/** So many days later (earlier, where negative). */
 export function addDays(date: string, days: number): string {
   return dateOf(daysOf(date) + days);
 }
@@ -35,7 +31,6 @@ export function daysBetween(from: string, to: string): number {
   return daysOf(to) - daysOf(from);
 }
 
-/** Every date from..to, `to` included. */
 export function datesBetween(from: string, to: string): string[] {
   const count = daysBetween(from, to) + 1;
   return Array.from({ length: Math.max(count, 0) }, (_, day) => addDays(from, day));
@@ -50,16 +45,11 @@ export function isWeekend(date: string): boolean {
   return weekdayOf(date) >= 4 && weekdayOf(date) <= 5;
 }
 
-/** Today where the operator sits: only a default for the range that is shown first. */
+/** The operator's local day. */
 export function today(now = new Date()): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
 }
-
-/**
- * How values are written: digits in groups, a real minus, no exact value rounded. Instants are UTC, as in answers, logs and the
- * command line.
- */
 
 const counts = new Intl.NumberFormat("en-GB");
 
@@ -73,7 +63,7 @@ export function writeSigned(value: number): string {
   return value > 0 ? `+${writeCount(value)}` : writeCount(value);
 }
 
-/** Decimal text `1234567.5` as `1,234,567.50`; it never becomes a binary number. */
+/** Decimal text `1234567.5` as `1,234,567.50`, never as a binary number. */
 export function writeMoney(text: string, signed = false): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
   if (match === null) return text;
@@ -85,7 +75,7 @@ export function writeMoney(text: string, signed = false): string {
 
 const shortened = new Intl.NumberFormat("en-GB", { notation: "compact" });
 
-/** Decimal text `-1234.5` as `−1.2K`: two digits, for where the exact figure has no room and stands elsewhere. */
+/** Decimal text `-1234.5` as `−1.2K`. */
 export function writeShort(text: string): string {
   return shortened.format(Number(text)).replace("-", "−");
 }
@@ -123,7 +113,7 @@ export function writeAgo(instant: string, nowMs = Date.now()): string {
   return seconds < 5 ? "just now" : `${writeDuration(seconds)} ago`;
 }
 
-/** What an operator types for an instant (`2026-03-14`, `2026-03-14 09:26`) as UTC, or undefined. */
+/** A typed instant (`2026-03-14`, `2026-03-14 09:26`) as UTC. */
 export function readInstant(text: string, end: "start" | "end" = "start"): string | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2}(?:\.\d{1,6})?))?)?Z?$/.exec(text.trim());
   if (match === null) return undefined;
@@ -157,20 +147,16 @@ export function writeMonth(date: string): string {
   return `${MONTH_NAMES[Number(date.slice(5, 7)) - 1] ?? ""} ${date.slice(0, 4)}`;
 }
 
-/**
- * A request's id short enough for a line. Ids of the same minute begin alike (UUIDv7: the beginning is the time), so what
- * tells them apart, the end, is there too.
- */
+/** UUIDv7s of the same minute begin alike, so the end is shown, too. */
 export function shortId(requestId: string): string {
   return requestId.length <= 13 ? requestId : `${requestId.slice(0, 8)}…${requestId.slice(-4)}`;
 }
 
-/** Why a delivery failed, as it is read: `NotAccepted` as `not accepted`. The names are those of docs/webhooks.md. */
 export function failureInWords(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }
 
-/** A short JSON value as it is read: text without its quotes, all else as it was sent. */
+/** JSON text without its quotes, all else verbatim. */
 export function writeValue(json: string): string {
   if (!json.startsWith('"')) return json;
   try {
@@ -180,7 +166,7 @@ export function writeValue(json: string): string {
   }
 }
 
-/** Decimal texts added up, exactly: `0.1` and `0.2` are `0.3`. Nothing of nothing is `0`. */
+/** The exact sum of decimal texts. */
 export function addMoney(texts: readonly string[]): string {
   const places = Math.max(0, ...texts.map((text) => text.split(".")[1]?.length ?? 0));
   const sum = texts.reduce((total, text) => {
@@ -192,12 +178,12 @@ export function addMoney(texts: readonly string[]): string {
   return `${sum < 0n ? "-" : ""}${digits.slice(0, end)}${places === 0 ? "" : `.${digits.slice(end)}`}`;
 }
 
-/** One decimal text less another, exactly. */
+/** The exact difference of decimal texts. */
 export function subtractMoney(from: string, less: string): string {
   return addMoney([from, less.startsWith("-") ? less.slice(1) : `-${less}`]);
 }
 
-/** A page of a property: codes may hold anything, so they stand in the query. */
+/** Codes may hold any character, so they are in the query. */
 export function propertyPath(
   page: string,
   { clientCode, propertyCode }: PropertyCodes,
@@ -206,7 +192,6 @@ export function propertyPath(
   return `${page}?${new URLSearchParams({ clientCode, propertyCode, ...more })}`;
 }
 
-/** The history of one record. */
 export function historyPath(codes: PropertyCodes, resource: Resource, key: string): string {
   return propertyPath("/history", codes, { resource, key });
 }
@@ -216,7 +201,7 @@ export function writeGrant({ clientCode, propertyCode }: Grant): string {
   return `${clientCode}/${propertyCode}`;
 }
 
-/** Grants as they are typed, one a line, and the lines that are none. */
+/** Grants as typed, one per line, and the invalid lines. */
 export function readGrants(text: string): {
   readonly grants: readonly Grant[];
   readonly wrong: readonly string[];

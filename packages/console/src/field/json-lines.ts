@@ -1,11 +1,9 @@
-/** One line of a JSON text that is laid out: a value, or the beginning or end of an object or array. */
+/** One line of a formatted JSON text. */
 interface JsonLine {
-  /** Where it begins in the text. */
   readonly at: number;
   readonly depth: number;
   /** RFC 6901 pointer of the value. An end has none: `\0`. */
   readonly pointer: string;
-  /** The member's name, with its quotes. */
   readonly name?: string;
   readonly text: string;
 }
@@ -18,10 +16,7 @@ interface Level {
   index: number;
 }
 
-/**
- * A JSON text in lines, with the pointer of each value. Values are cut out of the text as they are: no number becomes another by
- * being read. A text that is cut short is laid out as far as it goes.
- */
+/** Formats JSON text in lines with a pointer each. Values stay verbatim; a truncated text is formatted as far as it goes. */
 export function layOutJson(text: string): JsonLine[] {
   const lines: JsonLine[] = [];
   const levels: Level[] = [];

@@ -22,7 +22,6 @@ const COLUMNS: readonly Column<AuditItem>[] = [
   { head: "Detail", prose: true, cell: ({ detail }) => <Detail detail={detail} /> },
 ];
 
-/** Who did what. */
 export function AuditPage() {
   const { filters } = useFilters();
   const { who = "", clientId = "" } = Object.fromEntries(filters);
@@ -61,7 +60,6 @@ function Detail({ detail }: { detail: AuditItem["detail"] }) {
   );
 }
 
-/** Lists of texts as such; anything deeper as JSON. */
 function writeDetail(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((each) => typeof each === "string"))

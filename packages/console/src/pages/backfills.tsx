@@ -35,7 +35,6 @@ const COLUMNS: readonly Column<BackfillListItem>[] = [
   { head: "Note", prose: true, cell: ({ note }) => note ?? "" },
 ];
 
-/** The first loads of hotels, newest first. */
 export function BackfillsPage() {
   const state = useFilters().filters.get("state") ?? "";
   return (
@@ -99,7 +98,6 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Being applied", end: true, cell: ({ counts }) => writeCount(counts.pending) },
 ];
 
-/** One backfill: how far it has come, what is missing, and the signatures. */
 export function BackfillPage({ params }: { params: { backfillId: string } }) {
   const { backfillId } = params;
   const [deed, setDeed] = useState<BackfillDeed>();
@@ -207,7 +205,6 @@ interface BackfillDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a statement is signed, or a backfill abandoned. */
 function BackfillDialog({ deed, backfillId, hash, onClose }: BackfillDialogProps) {
   const [why, setWhy] = useState("");
   const send = (body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
@@ -275,7 +272,6 @@ function keyOf(gap: BackfillGap): string {
   return gap.kind === "date-missing" ? gap.date : `${gap.requestId}/${gap.index}`;
 }
 
-/** The dates and records that a backfill is missing, page by page. */
 function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: boolean }) {
   const asked = useList<PageOf<BackfillGap>>(
     `backfills/${backfillId}/gaps`,

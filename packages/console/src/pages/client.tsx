@@ -12,7 +12,6 @@ import { DaysField, GrantsField, LimitFields, readLimits, ScopeFields, typeLimit
 
 type Doing = "rotate" | "edit" | "revoke";
 
-/** One client: what it may, what it has used, and its secrets. */
 export function ClientPage({ params }: { params: { clientId: string } }) {
   const { clientId } = params;
   const asked = useAnswer<ClientAnswer>(`clients/${clientId}`);
@@ -103,7 +102,6 @@ function Client({ client }: { client: ClientAnswer }) {
   );
 }
 
-/** Name, scopes and limits. */
 function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
   const [name, setName] = useState(client.name);
   const [scopes, setScopes] = useState(client.scopes);
@@ -123,7 +121,6 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
   );
 }
 
-/** The hotels that a client may push and read. */
 function Grants({ client }: { client: ClientAnswer }) {
   const [adding, setAdding] = useState(false);
   const deed = useDeed();
@@ -274,7 +271,6 @@ function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
   );
 }
 
-/** Its secrets, without anything secret: once the old one is unused, the partner has changed over. */
 function Secrets({ client }: { client: ClientAnswer }) {
   const [ending, setEnding] = useState<SecretItem>();
   return (

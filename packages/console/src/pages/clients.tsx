@@ -39,7 +39,6 @@ const COLUMNS: readonly Column<ClientItem>[] = [
   { head: "Created", cell: ({ createdAt }) => <Instant at={createdAt} /> },
 ];
 
-/** The partners' clients. */
 export function ClientsPage() {
   const { filters } = useFilters();
   const newClient = (
@@ -73,7 +72,6 @@ export function ClientsPage() {
   );
 }
 
-/** A new client for a partner. */
 export function NewClientPage() {
   const asked = useAnswer<ClientOptionsAnswer>("client-options");
   return (
@@ -258,7 +256,6 @@ interface DaysFieldProps {
   readonly onChange: (days: string) => void;
 }
 
-/** After how many days a secret expires. */
 export function DaysField({ label, days, onChange }: DaysFieldProps) {
   return (
     <InputField

@@ -11,14 +11,13 @@ const KINDS: Readonly<Record<Resource, string>> = {
   groups: "Group",
 };
 
-/** Where a record has its source time: of inventory, and of the others. */
+/** The pointers of the source time. */
 const SOURCE_TIMES: ReadonlySet<string> = new Set(["/createDateTime", "/lastModifiedDateTime"]);
 
 function isResource(text: string): text is Resource {
   return text in KINDS;
 }
 
-/** Every version of one record, the newest first, and what each changed. */
 export function HistoryPage() {
   const { filters } = useFilters();
   const told = filters.get("resource") ?? "reservations";
@@ -83,7 +82,7 @@ interface VersionProps {
 
 function Version({ version, isCurrent, isFirst }: VersionProps) {
   const { outcome } = version;
-  // The source time stands above; that it changed with a version says nothing.
+  // The source time is in the heading.
   const changes = version.changes.filter(({ pointer }) => !SOURCE_TIMES.has(pointer));
   const changeTotal = version.changeTotal - (version.changes.length - changes.length);
   const isQuiet = !isFirst && changeTotal === 0;

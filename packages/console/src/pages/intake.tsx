@@ -8,7 +8,7 @@ import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.t
 import { REQUEST_COLUMNS } from "./requests.tsx";
 
 const RENEWED_MS = 3000;
-/** Beyond this an operator wants to know: batches are normally applied within milliseconds. */
+/** Batches are normally applied within milliseconds. */
 const LAG_SECONDS_MAX = 30;
 const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
 const ONE: Readonly<Record<Resource, string>> = {
@@ -17,7 +17,6 @@ const ONE: Readonly<Record<Resource, string>> = {
   groups: "group",
 };
 
-/** What comes in now: rates, lag and the newest batches. */
 export function IntakePage() {
   const asked = useAnswer<IntakeAnswer>("intake", { againMs: () => RENEWED_MS });
   return (
@@ -35,7 +34,7 @@ export function IntakePage() {
 function Intake({ answer }: { answer: IntakeAnswer }) {
   const { lag, held, minutes, lastBatches } = answer;
   const counted = minutes.filter(({ resources }) => resources !== null);
-  // The newest minute is still growing; the one before it says what a minute brings.
+  // The newest minute is still growing.
   const last = counted.at(-2) ?? counted.at(-1);
   return (
     <>

@@ -7,7 +7,6 @@ import { Empty } from "../parts/page.tsx";
 import { Badge, Instant, PropertyLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
-/** The feed of one resource: its state, and when the last batch came. */
 function Feed({ of: { feeds }, resource }: { of: PropertyItem; resource: Resource }) {
   const feed = feeds.find((each) => each.resource === resource);
   if (feed === undefined || feed.state === "never") return <span className="muted">never sent</span>;
@@ -40,7 +39,6 @@ const COLUMNS: readonly Column<PropertyItem>[] = [
   },
 ];
 
-/** Every hotel that a batch has named, and the state of its feeds. */
 export function PropertiesPage() {
   const { filters } = useFilters();
   const { search = "", clientCode = "" } = Object.fromEntries(filters);

@@ -26,7 +26,6 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
   { head: "Why", prose: true, cell: ({ message }) => message },
 ];
 
-/** Quarantined records, oldest first. */
 export function QuarantinePage() {
   const { filters } = useFilters();
   const { clientCode = "", propertyCode = "" } = Object.fromEntries(filters);
@@ -71,11 +70,10 @@ type Decision = "release" | "discard";
 const REASON_CHARACTERS_MAX = 500;
 const RENEWED_MS = 500;
 
-/** One held record: why it is held, what was sent, and the decision. */
 export function HeldRecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   const [deciding, setDeciding] = useState<Decision>();
-  // A decision takes effect within moments; until then it is looked for again.
+  // A decision takes effect within moments.
   const [decided, setDecided] = useState(false);
   const asked = useAnswer<QuarantineAnswer>(`quarantine/${requestId}/${index}`, {
     againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),

@@ -13,7 +13,6 @@ import { appliedAfter, OUTCOME_NAMES, RequestOutcome } from "./requests.tsx";
 
 const RENEWED_MS = 1000;
 
-/** One batch and the outcome of each of its records. */
 export function RequestPage({ params }: { params: { requestId: string } }) {
   const { requestId } = params;
   const { filters } = useFilters();
@@ -143,7 +142,7 @@ function RecordOutcome({ record }: { record: RecordItem }) {
   );
 }
 
-/** Null where there is no reason: a phone then leaves the line out. */
+/** Null leaves the line out on a phone. */
 function whyOf(record: RecordItem): ReactNode {
   const notices = record.violations ?? record.warnings;
   const why = record.message ?? notices[0]?.message;
@@ -166,7 +165,6 @@ function toRows(records: readonly RecordItem[]) {
   );
 }
 
-/** One record of a batch: what became of it, and where in what was sent the reason stands. */
 export function RecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
@@ -221,7 +219,7 @@ function OneRecord({ answer }: { answer: RecordAnswer }) {
           Property: <PropertyLink of={record} />,
           Resource: answer.resource,
           Decided: record.resolvedAt && <Instant at={record.resolvedAt} />,
-          // A notice below says it with its pointer.
+          // The notices below include it.
           Why: notices.length > 0 ? null : record.message,
         }}
       />
@@ -261,7 +259,7 @@ function noticesOf({
   return [...violations, ...own, ...warnings];
 }
 
-/** The part of a pointer into the batch that points into the record: `/3/status` of record 3 is `/status`. */
+/** `/3/status` of record 3 is `/status`. */
 function pointerWithin(pointer: string, index: number): string | undefined {
   const beginning = `/${index}`;
   if (pointer === beginning) return "";

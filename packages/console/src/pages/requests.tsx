@@ -26,7 +26,7 @@ const OUTCOMES = [
   ...OUTCOME_NAMES.map((outcome) => [outcome, outcome] as const),
 ] as const;
 
-/** The filters of the address as the service takes them. A property needs both codes. */
+/** A property needs both codes. */
 function queryOf(filters: URLSearchParams): Record<string, string | undefined> {
   const { id, clientId, resource, outcome, clientCode, propertyCode, from, to } = Object.fromEntries(filters);
   const codes = clientCode === undefined || propertyCode === undefined ? {} : { clientCode, propertyCode };
@@ -41,7 +41,6 @@ function queryOf(filters: URLSearchParams): Record<string, string | undefined> {
   };
 }
 
-/** Every accepted batch, newest first. */
 export function RequestsPage() {
   const { filters } = useFilters();
   return (
@@ -121,7 +120,6 @@ function NoRequests({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boo
   );
 }
 
-/** The columns of a list of requests. */
 export const REQUEST_COLUMNS: readonly Column<RequestItem>[] = [
   {
     head: "Received",
@@ -142,7 +140,6 @@ export const REQUEST_COLUMNS: readonly Column<RequestItem>[] = [
   { head: "Applied after", end: true, cell: (request) => appliedAfter(request) },
 ];
 
-/** How long after its receipt a request was applied. */
 export function appliedAfter({
   receivedAt,
   appliedAt,
@@ -151,7 +148,7 @@ export function appliedAfter({
   return writeDuration(Math.max(0, (Date.parse(appliedAt) - Date.parse(receivedAt)) / 1000));
 }
 
-/** The outcomes of its records that need attention, as badges; otherwise a word. */
+/** Badges for outcomes that need attention, otherwise a word. */
 export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts" | "status"> }) {
   const { counts, status } = request;
   return (

@@ -17,7 +17,6 @@ import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.t
 import { Badge, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
-/** What insights go by, for a client code or one of its properties, and what its status labels mean. */
 export function SettingsPage() {
   const codes = useAnswer<ClientCodesAnswer>("client-codes");
   return (
@@ -151,7 +150,6 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
   "cadence.groups": { title: "Groups expected every", hint: "Hours between batches." },
 };
 
-/** What a setting is called, and what it takes. */
 function describeSetting(name: SettingName): SettingWords {
   return WORDS[name] ?? { title: name, hint: "" };
 }
@@ -208,7 +206,6 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
 
 const _LIMIT = 50;
 
-/** The status labels of a client code: whether rooms under them count on the books. */
 function Labels({ clientCode }: { clientCode: string }) {
   const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
   const asked = useList<LabelsAnswer>("labels", { clientCode, by });

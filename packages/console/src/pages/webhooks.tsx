@@ -21,7 +21,6 @@ import { useFilters } from "../routing/filters.ts";
 
 const AGAIN_MS = 5_000;
 
-/** The state of an endpoint. */
 function WebhookState({ state }: { state: WebhookItem["state"] }) {
   if (state === "active") return "active";
   return <Badge tone={state === "failing" ? "bad" : "warn"}>{state}</Badge>;
@@ -55,7 +54,6 @@ function resultOf(status: number | null, failure: string | null): string | null 
   return status === null ? failureInWords(failure) : `${failureInWords(failure)} (${status})`;
 }
 
-/** The partners' webhook endpoints. */
 export function WebhooksPage() {
   const clientId = useFilters().filters.get("clientId") ?? "";
   const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), { againMs: () => AGAIN_MS });
@@ -130,7 +128,6 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
   },
 ];
 
-/** One endpoint: how it stands, its delivery log and its dead letters. */
 export function WebhookPage({ params }: { params: { endpointId: string } }) {
   const { endpointId } = params;
   const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, { againMs: () => WEBHOOK_AGAIN_MS });
@@ -183,7 +180,6 @@ function Webhook({ webhook }: { webhook: WebhookAnswer }) {
   );
 }
 
-/** Why nothing arrives, where that is so. */
 function Trouble({ webhook }: { webhook: WebhookAnswer }) {
   const { state, pausedAt, pausedBy, pauseReason, failures, failingSince, droppedSince, dropped } = webhook;
   return (
@@ -249,13 +245,11 @@ function eventsOf(choice: EventChoice): readonly WebhookEventName[] {
 }
 
 interface NewWebhookDialogProps {
-  /** The client, where the address names one. */
   readonly clientId: string;
   readonly onClose: () => void;
   readonly onDone: (answer: WebhookSecretAnswer) => void;
 }
 
-/** Registers an endpoint for a client. */
 function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) {
   const [client, setClient] = useState(clientId);
   const [url, setUrl] = useState("");
@@ -281,7 +275,6 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
   );
 }
 
-/** What an operator can do with an endpoint. A new secret and a removal are confirmed first. */
 function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
   const [asking, setAsking] = useState<"rotate" | "remove">();
   const [made, setMade] = useState<WebhookSecretAnswer>();
@@ -335,7 +328,6 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
   );
 }
 
-/** The secret that an endpoint's messages are signed with, this once. */
 function WebhookSecretDialog({ made, onClose }: { made: WebhookSecretAnswer; onClose: () => void }) {
   return (
     <SecretDialog

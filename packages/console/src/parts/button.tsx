@@ -5,7 +5,7 @@ type ButtonKind = "main" | "plain" | "danger" | "quiet";
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> {
   readonly kind?: ButtonKind;
-  /** What it does is being done: it stays where it is, focus and all, and does nothing more. */
+  /** Keeps its focus and ignores clicks. */
   readonly busy?: boolean;
 }
 
@@ -31,7 +31,6 @@ interface LinkButtonProps {
   readonly children: ReactNode;
 }
 
-/** Goes somewhere, and looks like what can be done there. */
 export function LinkButton({ to, kind = "plain", children }: LinkButtonProps) {
   return (
     <Link to={to} className="button" data-kind={kind}>
@@ -40,7 +39,7 @@ export function LinkButton({ to, kind = "plain", children }: LinkButtonProps) {
   );
 }
 
-/** Drawn on a 16 x 16 grid with one stroke; they say with a shape what a tone says with colour. */
+/** On a 16 x 16 grid. */
 const PATHS = {
   warn: "M8 2.5 14.5 13.5h-13zM8 6.5v3.2M8 11.7v.1",
   bad: "M8 1.8 14.2 8 8 14.2 1.8 8zM8 5v3.6M8 10.8v.1",
@@ -52,7 +51,6 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture beside words that say the same. */
 export function Icon({ name, size = 14 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -17,7 +17,7 @@ import { Copyable } from "./values.tsx";
 const SHOWN_MS = 6000;
 const SayContext = createContext<(words: string) => void>(() => undefined);
 
-/** Shows what was done, in a corner and to screen readers. */
+/** Announces what was done, in a corner and to screen readers. */
 export function ToastProvider({ children }: { children: ReactNode }) {
   const [said, setSaid] = useState({ words: "", times: 0 });
   useEffect(() => {
@@ -36,20 +36,18 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** Shows a sentence in the corner. */
 export function useSay(): (words: string) => void {
   return useContext(SayContext);
 }
 
-/** A change that the operator makes: whether it is under way, and why it failed. */
+/** A change by the operator. */
 export interface Deed {
   readonly busy: boolean;
   readonly error: CallError | null;
-  /** Does the work, then says `done`. */
   readonly run: (work: () => Promise<unknown>, done?: string) => void;
 }
 
-/** Runs one change at a time; afterwards every answer is asked for again. */
+/** Runs one change at a time, then refetches every answer. */
 export function useDeed(): Deed {
   const say = useSay();
   const { mutate, isPending, error } = useMutation<unknown, CallError, () => Promise<unknown>>({
@@ -69,12 +67,12 @@ export function useDeed(): Deed {
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Escape does not close it: what it shows is not shown again. */
+  /** Escape does not close it. */
   readonly stays?: boolean;
   readonly children: ReactNode;
 }
 
-/** The browser's own dialog, with its focus trap and Escape; open while it is rendered. */
+/** The browser's dialog; open while it is rendered. */
 export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -98,23 +96,18 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
 
 interface FormDialogProps {
   readonly title: string;
-  /** What happens, before the fields. */
   readonly text?: ReactNode;
-  /** Of the button that submits. */
   readonly button: string;
   readonly danger?: boolean;
-  /** False: a field is missing or wrong. */
   readonly ready?: boolean;
-  /** Shown once it is done. */
   readonly done?: string;
   readonly onSubmit: () => Promise<unknown>;
   readonly onClose: () => void;
-  /** Beside the button that submits. */
   readonly actions?: (deed: Deed) => ReactNode;
   readonly children?: ReactNode;
 }
 
-/** Asks for fields or for a confirmation, does it, and closes; a failure is shown above the fields. */
+/** Runs `onSubmit` and closes; a failure is shown above the fields. */
 export function FormDialog(props: FormDialogProps) {
   const { title, text, button, danger = false, ready = true, done, onSubmit, onClose, actions } = props;
   const deed = useDeed();
@@ -153,7 +146,6 @@ interface SecretDialogProps {
 const DIGEST_ONLY =
   "Hand it over on a secure channel. The service keeps only its digest and cannot show it again.";
 
-/** A secret, shown once. */
 export function SecretDialog(props: SecretDialogProps) {
   const { title, clientId, warning = DIGEST_ONLY, secret, children, onClose } = props;
   return (

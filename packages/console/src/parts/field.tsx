@@ -23,11 +23,9 @@ interface TiedControl {
 }
 
 interface FieldProps extends Labelled {
-  /** The control, given what ties it to its label, hint and error. */
   readonly children: (tied: TiedControl) => ReactNode;
 }
 
-/** A labelled control. */
 function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? "" : `${id}-hint`, wrong === undefined ? "" : `${id}-wrong`];
@@ -57,7 +55,6 @@ function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
 type Typed<Attributes> = Omit<Attributes, "onChange" | "value"> &
   Labelled & { readonly value: string; readonly onChange: (value: string) => void };
 
-/** A line of text, or what `type` says. */
 export function InputField(props: Typed<InputHTMLAttributes<HTMLInputElement>>) {
   const { label, hint, wrong, wide = false, onChange, ...rest } = props;
   return (
@@ -69,7 +66,6 @@ export function InputField(props: Typed<InputHTMLAttributes<HTMLInputElement>>) 
   );
 }
 
-/** Several lines of text. */
 export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
   const { label, hint, wrong, wide = false, onChange, ...rest } = props;
   return (
@@ -79,7 +75,7 @@ export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElemen
   );
 }
 
-/** Values and their texts; as pairs where the order of the values is not that of an object. */
+/** Pairs keep an order that an object's keys would not. */
 type Options<Value extends string> =
   | Readonly<Partial<Record<Value, string>>>
   | readonly (readonly [value: Value, text: string])[];
@@ -95,7 +91,6 @@ interface SelectFieldProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few values from a list. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
   const { label, value, options, onChange } = props;
   return (
@@ -114,11 +109,9 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
 }
 
 interface ChoiceProps<Value extends string> extends SelectFieldProps<Value> {
-  /** Only screen readers get the label. */
   readonly labelUnseen?: boolean;
 }
 
-/** One of two or three values, all visible. */
 export function Choice<Value extends string>(props: ChoiceProps<Value>) {
   const { label, value, options, onChange, labelUnseen = false } = props;
   const name = useId();
@@ -144,27 +137,25 @@ interface TextFilterProps {
   readonly placeholder?: string | undefined;
   readonly type?: "search" | "date";
   readonly wide?: boolean;
-  /** What is wrong with a text, or undefined. A wrong one is not asked for. */
+  /** The error of a text; an invalid text is not applied. */
   readonly check?: (value: string) => string | undefined;
-  /** `/` leads here. */
   readonly first?: boolean;
 }
 
-/** How long typing pauses before a filter takes effect. */
 const SETTLED_MS = 350;
 
-/** A filter that is typed: it takes effect when the typing pauses, or at once with Enter. */
+/** Applies when typing pauses, or with Enter. */
 export function TextFilter(props: TextFilterProps) {
   const { label, value, onChange, placeholder, type = "search", wide = false, check, first = false } = props;
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
-  // A link or going back changed the address.
+  // The address changed.
   if (known !== value) {
     setKnown(value);
     setTyped(value);
   }
   const wrong = typed === "" ? undefined : check?.(typed);
-  // A field for a date is empty while a part of it is.
+  // A date input is empty while it is incomplete.
   const isUnfinished = type === "date" && typed === "";
   useEffect(() => {
     if (typed === value || wrong !== undefined || isUnfinished) return;
@@ -194,7 +185,6 @@ export function TextFilter(props: TextFilterProps) {
 
 type AddressFilterProps = Omit<TextFilterProps, "value" | "onChange"> & { readonly name: string };
 
-/** The text filter of this name in the address. */
 export function AddressFilter({ name, ...rest }: AddressFilterProps) {
   const { filters, change } = useFilters();
   const value = filters.get(name) ?? "";
@@ -205,9 +195,9 @@ interface AddressChoiceProps<Value extends string> {
   readonly label: string;
   readonly name: string;
   readonly options: Options<Value>;
-  /** Where the address has none; by default the first one. */
+  /** Where the address has none; the first by default. */
   readonly standard?: Value;
-  /** The open page of a list stays. */
+  /** Keeps the open page of a list. */
   readonly keepsPage?: boolean;
 }
 
@@ -224,12 +214,10 @@ function useAddressChoice<Value extends string>(props: AddressChoiceProps<Value>
   };
 }
 
-/** The choice of this name in the address. */
 export function AddressChoice<Value extends string>(props: AddressChoiceProps<Value>) {
   return <Choice label={props.label} options={props.options} {...useAddressChoice(props)} />;
 }
 
-/** The same as a list. */
 export function AddressSelect<Value extends string>(props: AddressChoiceProps<Value>) {
   return <SelectField label={props.label} options={props.options} {...useAddressChoice(props)} />;
 }

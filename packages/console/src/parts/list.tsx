@@ -11,28 +11,27 @@ import { Answered, Page, type PageProps } from "./page.tsx";
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Figures stand at the end of their column. */
+  /** For figures. */
   readonly end?: boolean;
-  /** Names the row: a row header, and at phone width the head of its sheet. */
+  /** The row header; at phone width the heading of the row. */
   readonly lead?: boolean;
-  /** Sentences: at phone width below their head, not beside it. */
+  /** At phone width below its head. */
   readonly prose?: boolean;
-  /** What can be done with the row; its button says what, so the head is for those who do not see it. */
+  /** A button: the head is for screen readers. */
   readonly action?: boolean;
 }
 
 interface TableProps<Row> {
-  /** What the table lists, for those who do not see where it stands. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly rowClass?: (row: Row) => string | undefined;
-  /** At phone width: sheets (the default), or columns that scroll sideways, for figures that are compared. */
+  /** At phone width: one sheet per row (default), or columns that scroll. */
   readonly narrow?: "sheets" | "scroll";
 }
 
-/** Rows in columns. Roles are spelt out, as a browser drops them where the style makes sheets of the rows. */
+/** Roles are explicit: browsers drop them where rows are styled as sheets. */
 export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "sheets" }: TableProps<Row>) {
   const table = (
     // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
@@ -89,7 +88,6 @@ function TableCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   );
 }
 
-/** What may be wider than the screen scrolls by itself, by keyboard too. */
 export function Scroll({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard (WCAG 2.1.1)
@@ -101,11 +99,10 @@ export function Scroll({ label, children }: { label: string; children: ReactNode
 
 interface Listed<Item> {
   readonly items: readonly Item[];
-  /** Absent: the list has one page. */
+  /** Absent: one page. */
   readonly nextCursor?: string | null;
 }
 
-/** The open page of a list of the console's API. */
 export function useList<Answer>(
   path: string,
   parameters: Parameters = {},
@@ -118,14 +115,11 @@ export function useList<Answer>(
 
 interface ListProps<Item> extends Omit<TableProps<Item>, "rows"> {
   readonly asked: Asked<Listed<Item>>;
-  /** In place of the table where there are no rows. */
   readonly empty: ReactNode | ((answer: Listed<Item>) => ReactNode);
-  /** What the rows are: `["entry", "entries"]`. */
   readonly noun: readonly [one: string, many?: string];
   readonly lines?: number;
 }
 
-/** A page of a list: its rows, how many there are, and the way to other pages. */
 export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...table }: ListProps<Item>) {
   return (
     <Answered asked={asked} lines={lines}>
@@ -147,13 +141,12 @@ export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...tabl
 
 interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children"> {
   readonly filters?: ReactNode;
-  /** The columns of the file, by name; `csvRow` makes a row of an item where the item itself is none. */
+  /** Member names; `csvRow` converts an item. */
   readonly csv: string;
   readonly csvRow?: (item: Item) => object;
   readonly children?: ReactNode;
 }
 
-/** A page with a list: filters, the rows, and an export of what is shown. */
 export function ListPage<Item extends object>(props: ListPageProps<Item>) {
   const { title, lead, filters, actions, csv, csvRow, children, ...list } = props;
   const rows = () =>
@@ -179,7 +172,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
   );
 }
 
-/** Items as rows below a head: the members that `columns` names, separated by spaces. */
+/** Rows of these members, below their names. */
 export function csvRows(columns: string, items: readonly object[]): Cell[][] {
   const names = columns.split(" ");
   return [
@@ -195,7 +188,6 @@ function cellOf(value: unknown): Cell {
   return Array.isArray(value) ? value.join(" ") : JSON.stringify(value);
 }
 
-/** How many rows there are, and links to the other pages of them. */
 export function Pager({ nextCursor, shown }: { nextCursor: string | null; shown: string }) {
   const { filters } = useFilters();
   const [path] = useLocation();
@@ -226,7 +218,7 @@ export function Pager({ nextCursor, shown }: { nextCursor: string | null; shown:
   );
 }
 
-/** Another page begins at the head of its list: the link was below the rows, and goes with them. */
+/** Another page begins at the heading of its list. */
 function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
   const head = currentTarget.closest(".section, main")?.querySelector<HTMLElement>("h1, h2");
   head?.focus({ preventScroll: true });
@@ -234,19 +226,10 @@ function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
   else head?.scrollIntoView();
 }
 
-interface ExportButtonProps {
-  /** Of the file, without its ending. */
-  readonly name: string;
-  /** What is shown; the first row is the head. */
-  readonly rows: () => readonly (readonly Cell[])[];
-}
-
-/** Saves what the page shows as CSV. */
-export function ExportButton({ name, rows }: ExportButtonProps) {
+export function ExportButton({ name, rows }: { name: string; rows: () => readonly (readonly Cell[])[] }) {
   return <Button onClick={() => download(`${name}.csv`, toCsv(rows()))}>Export CSV</Button>;
 }
 
-/** Saves the answer of an address as the service writes it in CSV. */
 export function CsvButton({ name, address }: { name: string; address: string | null }) {
   const [busy, setBusy] = useState(false);
   const say = useSay();
@@ -269,7 +252,6 @@ export function CsvButton({ name, address }: { name: string; address: string | n
   );
 }
 
-/** Gives the browser a file to save. */
 function download(name: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
   const link = document.createElement("a");

@@ -5,7 +5,6 @@ import { writeAgo } from "../field/format.ts";
 import { useListPage } from "../routing/filters.ts";
 import { Button, Icon } from "./button.tsx";
 
-/** A step on the way to a page. */
 interface Crumb {
   readonly to: string;
   readonly text: string;
@@ -13,7 +12,6 @@ interface Crumb {
 
 export interface PageProps {
   readonly title: string;
-  /** The title as it is shown, where it is more than text. */
   readonly heading?: ReactNode;
   readonly lead?: ReactNode;
   readonly crumbs?: readonly Crumb[];
@@ -21,12 +19,12 @@ export interface PageProps {
   readonly children: ReactNode;
 }
 
-/** The frame of a page. Whoever goes to another page lands on its heading, by eye and by screen reader. */
+/** Moves the focus to the heading of another page. */
 export function Page({ title, heading = title, lead, crumbs = [], actions, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null);
   const [path] = useLocation();
   const { number = 1 } = useListPage();
-  // Entries of the browser's history are told apart by it.
+  // Distinguishes entries of the browser's history.
   const place = number === 1 ? "" : `page ${number}`;
   useEffect(() => {
     document.title = `${title}${place === "" ? "" : `, ${place}`} · Bellhop console`;
@@ -64,7 +62,7 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
 
 let arrivedAt: string | undefined;
 
-/** Not for the first page of all: there the browser's own beginning is right. */
+/** The first page keeps the browser's own focus. */
 function useArrival(path: string, head: { readonly current: HTMLElement | null }): void {
   useEffect(() => {
     if (arrivedAt !== undefined && arrivedAt !== path) {
@@ -99,7 +97,6 @@ interface Figure {
   readonly note?: ReactNode;
 }
 
-/** A few key figures. */
 export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <dl className="figures">
@@ -114,15 +111,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
   );
 }
 
-interface FactsProps {
-  /** By name; empty values are left out. */
-  readonly facts: Readonly<Record<string, ReactNode>>;
-  /** The one that gets a line of its own. */
-  readonly wide?: string;
-}
-
-/** Names and values of one thing. */
-export function Facts({ facts, wide }: FactsProps) {
+export function Facts({ facts, wide }: { facts: Readonly<Record<string, ReactNode>>; wide?: string }) {
   const known = Object.entries(facts).filter(([, value]) => value || value === 0);
   return (
     <dl className="facts">
@@ -142,7 +131,6 @@ interface EmptyProps {
   readonly actions?: ReactNode;
 }
 
-/** Nothing to show, why, and what can be done about it. */
 export function Empty({ title, children, actions }: EmptyProps) {
   return (
     <div className="empty">
@@ -153,7 +141,6 @@ export function Empty({ title, children, actions }: EmptyProps) {
   );
 }
 
-/** Something is on its way. */
 export function Waiting({ lines = 6 }: { lines?: number }) {
   return (
     <div className="waiting">
@@ -188,7 +175,6 @@ export function Notice({ tone = "plain", title, children, action }: NoticeProps)
   );
 }
 
-/** What to do about an error, by its kind. */
 function adviceOn({ status, retryAfterSeconds }: CallError): string {
   if (status === 0) return "Check that the service runs, then try again.";
   if (status === 404) return "It may have been removed, or the link may be cut short.";
@@ -198,13 +184,7 @@ function adviceOn({ status, retryAfterSeconds }: CallError): string {
   return "Try again.";
 }
 
-interface FailureProps {
-  /** Null: nothing failed. */
-  readonly error: CallError | null;
-  readonly onRetry?: () => unknown;
-}
-
-export function Failure({ error, onRetry }: FailureProps) {
+export function Failure({ error, onRetry }: { error: CallError | null; onRetry?: () => unknown }) {
   if (error === null) return null;
   const retry = onRetry === undefined ? undefined : <Button onClick={onRetry}>Try again</Button>;
   return (
@@ -221,7 +201,7 @@ interface AnswerProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** The answer when it is there; until then that it is awaited, or why it is not coming. A failed renewal keeps what was shown. */
+/** The answer, or its loading or error state. A failed refetch keeps the answer before it. */
 export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Answer>) {
   const { data, error, dataUpdatedAt } = asked;
   if (data === undefined)

@@ -13,7 +13,7 @@ interface BadgeProps {
   readonly children: ReactNode;
 }
 
-/** A state in one word. The normal state is plain. */
+/** The normal state is plain. */
 export function Badge({ tone = "plain", icon, children }: BadgeProps) {
   const shown = icon ?? (tone === "warn" || tone === "bad" ? tone : undefined);
   return (
@@ -30,21 +30,19 @@ const TONES: Partial<Record<Outcome | "pending", Tone>> = {
   rejected: "bad",
 };
 
-/** The outcome of a record. */
 export function OutcomeBadge({ outcome }: { outcome: Outcome | "pending" }) {
   return <Badge tone={TONES[outcome] ?? "plain"}>{outcome}</Badge>;
 }
 
-/** Beyond this a name may break, or it would push all other columns away. */
+/** Longer names may break. */
 const CHARACTERS_ON_ONE_LINE = 32;
 
-/** A name, key or code in a row: it stays on one line unless it is long. */
+/** One line unless it is long. */
 export function Word({ children, mono = false }: { children: string; mono?: boolean }) {
   const breaks = children.length > CHARACTERS_ON_ONE_LINE ? "break" : "nowrap";
   return <span className={mono ? `mono small ${breaks}` : breaks}>{children}</span>;
 }
 
-/** A value, or a dash where there is none. */
 export function orDash<Value extends string | number>(
   value: Value | null | undefined,
   write: (value: Value) => ReactNode = (known) => known,
@@ -52,7 +50,6 @@ export function orDash<Value extends string | number>(
   return value === null || value === undefined ? <span className="muted">–</span> : write(value);
 }
 
-/** An instant in UTC, or how long ago it was. */
 export function Instant({ at, as = "full" }: { at: string | null; as?: "full" | "ago" }) {
   if (at === null) return <span className="muted">never</span>;
   return (
@@ -63,12 +60,11 @@ export function Instant({ at, as = "full" }: { at: string | null; as?: "full" | 
 }
 
 interface NamedProperty {
-  /** Null: the record could not be read. */
+  /** Null: unreadable. */
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
 }
 
-/** To a page of the property that a record names. */
 export function PropertyLink({ of, to = "/property" }: { of: NamedProperty; to?: string }) {
   const { clientCode, propertyCode } = of;
   if (clientCode === null || propertyCode === null) return <span className="muted">unreadable</span>;
@@ -79,7 +75,6 @@ export function PropertyLink({ of, to = "/property" }: { of: NamedProperty; to?:
   );
 }
 
-/** To a request, or to one record of it. */
 export function RequestLink({ requestId, index }: { requestId: string; index?: number }) {
   return (
     <Link className="nowrap" to={`/requests/${requestId}${index === undefined ? "" : `/${index}`}`}>
@@ -94,16 +89,14 @@ interface HistoryLinkProps {
   readonly of: string;
 }
 
-/** To the history of a record, by its key. */
 export function HistoryLink({ codes, resource, of }: HistoryLinkProps) {
   return <Link to={historyPath(codes, resource, of)}>{of}</Link>;
 }
 
-/** A text to copy. */
 export function Copyable({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState<"yes" | "failed">();
   const copy = () => {
-    // Pages that are not served securely have no clipboard; the text can still be selected.
+    // Insecure pages have no clipboard.
     const done = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(
       () => setCopied("yes"),
@@ -122,7 +115,7 @@ export function Copyable({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** Details that are rendered once they are opened, as they may be long. */
+/** Rendered once opened. */
 export function Disclosure({ summary, children }: { summary: string; children: ReactNode }) {
   const [wasOpened, setWasOpened] = useState(false);
   return (
@@ -135,11 +128,11 @@ export function Disclosure({ summary, children }: { summary: string; children: R
 
 interface PayloadViewProps {
   readonly payload: Payload;
-  /** RFC 6901, into the record: its lines are marked. */
+  /** RFC 6901 pointers into the record. */
   readonly marked?: readonly string[];
 }
 
-/** A record as it was sent, laid out in lines without touching a value. */
+/** A record verbatim, in lines. */
 export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
   const lines = useMemo(() => layOutJson(payload.text), [payload.text]);
   const first = useRef<HTMLLIElement>(null);

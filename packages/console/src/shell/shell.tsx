@@ -5,7 +5,6 @@ import { Button, Icon } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Choice } from "../parts/field.tsx";
 
-/** What is around every page: where to go, and who is there. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
   const [open, setOpen] = useState(false);
@@ -78,13 +77,11 @@ function Foot({ onKeys }: { onKeys: () => void }) {
   );
 }
 
-/** A place in the navigation. */
 interface Place {
   readonly to: string;
   readonly text: string;
-  /** After `g`. */
   readonly key: string;
-  /** Beginnings of the paths that belong to it. */
+  /** Path prefixes. */
   readonly paths: readonly string[];
 }
 
@@ -115,12 +112,10 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
   },
 ];
 
-/** Whether a path belongs to a place. */
 function isWithin({ to, paths }: Place, path: string): boolean {
   return path === to || paths.some((beginning) => path === beginning || path.startsWith(`${beginning}/`));
 }
 
-/** The bell of a front desk, and the name. */
 export function Brand() {
   return (
     <>
@@ -135,7 +130,7 @@ export function Brand() {
 }
 
 const SHORTCUTS_STORED_AS = "bellhop.shortcuts";
-/** After `g`, so long for the second key. */
+/** Time for the second key after `g`. */
 const SECOND_KEY_MS = 1500;
 
 function areOn(): boolean {
@@ -157,7 +152,7 @@ function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) =>
     try {
       localStorage.setItem(SHORTCUTS_STORED_AS, next ? "on" : "off");
     } catch {
-      // Storage may be forbidden; the choice then lasts as long as the page.
+      // Without storage the choice lasts as long as the page.
     }
   };
   return (
@@ -232,7 +227,7 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** Focus goes to the first link of the row, so that Enter opens it. */
+/** Enter then opens the row. */
 function moveRow(step: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>("main tbody tr")].flatMap((row) => {
     const link = row.querySelector<HTMLElement>("a[href]");
@@ -263,11 +258,10 @@ function putTheme(theme: Theme): void {
   try {
     localStorage.setItem(THEME_STORED_AS, theme);
   } catch {
-    // Storage may be forbidden; the choice then lasts as long as the page.
+    // Without storage the choice lasts as long as the page.
   }
 }
 
-/** Light, dark, or as the system has it. */
 function ThemeChoice() {
   const [theme, setTheme] = useState(storedTheme);
   return (

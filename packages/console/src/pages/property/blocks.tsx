@@ -19,7 +19,6 @@ import {
 const NIGHTS_SHOWN = 90;
 const LIMIT = 500;
 
-/** Group blocks by night: held, picked up, left, released. */
 export function BlocksPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const byRoomType = useFilters().filters.get("by") === "roomType";

@@ -27,7 +27,6 @@ import { InsightFilters, PropertyPage, useCodes, useRange } from "./property-pag
 const NIGHTS_SHOWN = 365;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
-/** How the feeds of a property do, and the nights that its inventory leaves out. */
 export function CalendarPage() {
   const firstOfMonth = `${today().slice(0, 7)}-01`;
   const range = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
@@ -64,7 +63,6 @@ export function CalendarPage() {
 function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
   const months = [...Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7))];
-  // Months after the last night have nothing to show.
   const last = months.findLastIndex(([, nights]) => nights.some(({ inventory }) => isMarked(inventory)));
   const shown = months.slice(0, Math.max(last + 1, 1));
   const empty = months.slice(shown.length).map(([month]) => writeMonth(`${month}-01`));
@@ -190,7 +188,6 @@ function Legend() {
   );
 }
 
-/** How each feed of a property does: when it last brought something, and how well. */
 function FeedHealth({ codes }: { codes: PropertyCodes }) {
   const asked = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
   return (
@@ -260,7 +257,7 @@ function FeedState({ feed }: { feed: FeedHealthItem }) {
 }
 
 function writeHours(value: number): string {
-  // Two places of an hour are 36 s: what is less came at once, as a first load does.
+  // Two decimals of an hour are 36 s; shorter gaps are those of a first load.
   if (value < 1 / 60) return "< 1 min";
   return value < 1 ? `${Math.round(value * 60)} min` : `${Math.round(value * 10) / 10} h`;
 }

@@ -51,7 +51,6 @@ const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
   ["group", "group"],
 ];
 
-/** What is reserved for each night, as known now or at any instant. */
 export function OnTheBooksPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const codes = useCodes();
@@ -105,10 +104,10 @@ export function OnTheBooksPage() {
   );
 }
 
-/** The same nights a year before, as they were known the same time ago; whole nights, whatever the rows are told apart by. */
+/** The same weekdays a year before, as known at the same time. */
 function useLastYear(codes: PropertyCodes | undefined, range: Range): NightRows | undefined {
   const { asOf, clock } = usePointInTime();
-  // To the hour, so that a page that is looked at does not ask for it again and again.
+  // To the hour, so that the query is cached.
   const instant = asOf ?? `${new Date().toISOString().slice(0, 13)}:00:00Z`;
   const address =
     codes === undefined
@@ -134,16 +133,16 @@ function groupingOf(filters: URLSearchParams): Grouping | undefined {
   return found === "" ? undefined : found;
 }
 
-/** The same weekday a year before lies so many days back. */
+/** Keeps the weekday. */
 const YEAR_DAYS = 364;
 
-/** A page of rows, and of which nights it has all. */
+/** A page of rows; `isWhole` tells nights whose rows are all on it. */
 interface NightRows {
   readonly items: readonly OnTheBooksItem[];
   readonly isWhole: (night: string) => boolean;
 }
 
-/** Rows come by night: where pages are before or behind them, those at the end are of a night that may go on there. */
+/** A night at the edge of a page may continue on the next. */
 function nightRows(
   items: readonly OnTheBooksItem[],
   { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
@@ -154,13 +153,12 @@ function nightRows(
 
 interface NightsChartProps {
   readonly rows: NightRows;
-  /** Of the same nights a year before, as they were known at the same time; undefined: not known (yet). */
+  /** Undefined: not known yet. */
   readonly lastYear: NightRows | undefined;
   readonly range: Range;
   readonly measure: Measure;
 }
 
-/** Rooms of each night below its capacity, or revenue, beside the same time last year. */
 function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
   const nights = datesBetween(range.from, range.to);
   const night = (place: number) => nights[place] ?? range.from;
@@ -201,7 +199,7 @@ function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
   );
 }
 
-/** Of each night its rooms or its money, as decimal text; null of those of which rows are elsewhere. */
+/** Rooms or money per night as decimal text; null where rows are on another page. */
 function sumsOf(
   { items, isWhole }: NightRows,
   nights: readonly string[],
@@ -218,7 +216,7 @@ function sumsOf(
 
 function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> {
   const capacity = new Map<string, number>();
-  // By room type each has its own; otherwise every row of a night names the whole one.
+  // By room type capacities add up; otherwise each row has the whole night's.
   for (const item of items)
     if (item.capacity !== null && isWhole(item.stayDate))
       capacity.set(
@@ -228,7 +226,6 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
   return capacity;
 }
 
-/** What nights may be told apart by. */
 type Grouping = Extract<
   keyof OnTheBooksItem,
   "roomType" | "bookedRoomType" | "marketSegment" | "rateCode" | "channel" | "group"
@@ -249,7 +246,6 @@ interface NightsTableProps {
   readonly codes: PropertyCodes;
 }
 
-/** The figures of each night, grouping and currency. */
 function NightsTable({ items, by, codes }: NightsTableProps) {
   return (
     <Table
@@ -265,10 +261,7 @@ function NightsTable({ items, by, codes }: NightsTableProps) {
   );
 }
 
-/**
- * Blocks and rooms under unmapped labels have no price, so they come as a row of their own, without rooms and without a currency.
- * Where the night has another row, theirs are added to that: it changes neither its rooms nor anything counted from them.
- */
+/** Blocks and unmapped rooms have no price and come as rows without currency: they are added to the night's priced row. */
 function withoutBareRows(
   items: readonly OnTheBooksItem[],
   by: Grouping | undefined,
@@ -327,7 +320,7 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
 }
 
 function Occupancy({ share }: { share: string | null }) {
-  // The place of the bar is kept, so that all figures end at one line.
+  // Keeps the figures aligned.
   if (share === null)
     return (
       <span className="muted">

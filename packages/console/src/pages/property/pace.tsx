@@ -33,11 +33,10 @@ import {
 
 const LIMIT = 1000;
 const DAYS_AHEAD = 28;
-/** So many days of nothing show where the curve begins. */
+/** Days without bookings shown before the first booking. */
 const DAYS_BEFORE_THE_FIRST = 14;
 const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
-/** How on the books grew as the nights came nearer, against the same time last year. */
 export function PacePage() {
   const first = addDays(today(), DAYS_AHEAD);
   const range = useRange({ from: first, to: first });
@@ -85,7 +84,7 @@ interface Point {
   readonly lastYear: string | null;
 }
 
-/** Rooms of all currencies together, or the money of one. Days before arrival rise. */
+/** Rooms of all currencies, or the money of one. */
 function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[] {
   const points = new Map<number, { now: string | null; lastYear: string | null }>();
   const add = (sum: string | null, own: number | string | null) =>
@@ -101,7 +100,7 @@ function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[
   const rising = [...points]
     .map(([daysBefore, point]) => ({ daysBefore, ...point }))
     .sort((a, b) => a.daysBefore - b.daysBefore);
-  // Before the first booking there is nothing to be seen but a line at nothing.
+  // Nothing happens before the first booking.
   const first = rising.findLastIndex(({ now, lastYear }) => Number(now) !== 0 || Number(lastYear) !== 0);
   return rising.slice(0, first + 1 + DAYS_BEFORE_THE_FIRST);
 }
@@ -157,7 +156,6 @@ interface StandingProps {
   readonly write: (text: string | null | undefined) => string;
 }
 
-/** How it stands now, against the same time last year and what last year came to. */
 function Standing({ points, nights, measure, write }: StandingProps) {
   const now = points.find((point) => point.now !== null);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;

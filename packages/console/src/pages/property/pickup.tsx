@@ -41,7 +41,7 @@ const DAY_COUNTS = [
   ["28", "28 days"],
 ] as const;
 
-/** What a day brought of a night in one currency. */
+/** One day's pickup of a night in one currency. */
 interface Movement extends PickupItem {
   readonly day: string;
 }
@@ -60,7 +60,6 @@ const COLUMNS: readonly Column<Movement>[] = [
   { head: "Currency", cell: ({ currency }) => orDash(currency) },
 ];
 
-/** Rooms or revenue booked and cancelled, by the day of the change and the night. */
 export function PickupPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { until, count, clock } = usePickupFilters();
@@ -109,7 +108,6 @@ export function PickupPage() {
   );
 }
 
-/** The days of the address: how many, until which, and by whose clock. */
 function usePickupFilters(): {
   readonly until: string;
   readonly count: (typeof DAY_COUNTS)[number][0];
@@ -169,7 +167,7 @@ const isNothing = (amount: string): boolean => Number(amount) === 0;
 const writeExactly = (amount: string, measure: Measure): string =>
   measure.of === "rooms" ? writeSigned(Number(amount)) : writeMoney(amount, true);
 
-/** What came and went by day (down) and night (across): the darker, the more. */
+/** Days down, nights across: the darker, the more. */
 function HeatMap({ days, nights, measure }: HeatMapProps) {
   const sizes = days.flatMap(({ amounts }) =>
     [...amounts.values()].map((amount) => Math.abs(Number(amount))),
@@ -257,11 +255,11 @@ function NightHeads({ nights }: { nights: readonly string[] }) {
 interface CellProps {
   readonly amount: string;
   readonly measure: Measure;
-  /** Absent: it is a sum. */
+  /** Undefined: a sum. */
   readonly heat?: number;
 }
 
-/** Money is shortened to be seen, and exact to a pointer that rests on it and to who does not see it. */
+/** Money is shortened; its exact value is in the title and for screen readers. */
 function Cell({ amount, measure, heat }: CellProps) {
   const exact = isNothing(amount) ? "" : writeExactly(amount, measure);
   const className = heat === undefined ? "sum" : undefined;
@@ -315,13 +313,12 @@ function roomsInAll(rooms: number): string {
   return rooms < 0 ? `${writeCount(rooms)} rooms in all` : `+${writeMany(rooms, "room")} in all`;
 }
 
-/** What a day brought (UTC midnight to midnight), by night: rooms or the money of one currency, signed, as decimal text. */
+/** One day's pickup (UTC) by night: signed rooms or money as decimal text. */
 interface PickupDay {
   readonly day: string;
   readonly amounts: ReadonlyMap<string, string>;
 }
 
-/** Of what a day brought that which is measured. */
 function pickupOf(day: string, items: readonly PickupItem[], measure: Measure): PickupDay {
   const amounts = new Map<string, string>();
   for (const { stayDate, rooms, roomRevenue, currency } of items) {
@@ -332,18 +329,14 @@ function pickupOf(day: string, items: readonly PickupItem[], measure: Measure): 
   return { day, amounts };
 }
 
-/** What a day brought of a night: `0` where nothing came or went. */
 const amountOf = ({ amounts }: PickupDay, night: string): string => amounts.get(night) ?? "0";
 
-/** What a day brought of all nights. */
 const sumOfDay = ({ amounts }: PickupDay): string => addMoney([...amounts.values()]);
 
-/** What all days together brought of a night. */
 function sumOfNight(days: readonly PickupDay[], night: string): string {
   return addMoney(days.map((day) => amountOf(day, night)));
 }
 
-/** What all days together brought. */
 const sumOfAll = (days: readonly PickupDay[]): string => addMoney(days.map(sumOfDay));
 
 /** The heat map as it is shown, each amount exact; the first row is the head. */

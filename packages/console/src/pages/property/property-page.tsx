@@ -28,14 +28,12 @@ const TABS: readonly (readonly [path: string, text: string])[] = [
 ];
 
 interface PropertyPageProps {
-  /** What the tab shows, for the title of the window. */
   readonly title: string;
   readonly lead: string;
   readonly actions?: ReactNode;
   readonly children: (codes: PropertyCodes) => ReactNode;
 }
 
-/** The frame of every page of a property. */
 export function PropertyPage({ title, lead, actions, children }: PropertyPageProps) {
   const codes = useCodes();
   const [path] = useLocation();
@@ -73,14 +71,13 @@ export function PropertyPage({ title, lead, actions, children }: PropertyPagePro
   );
 }
 
-/** On a phone the tabs scroll, and the one that is open may be the last. */
+/** On a phone the tabs scroll. */
 function showCurrent(tabs: HTMLElement | null): void {
   const current = tabs?.querySelector<HTMLElement>("[aria-current]");
   if (tabs === null || current === null || current === undefined) return;
   tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 16;
 }
 
-/** The property of the address. */
 export function useCodes(): PropertyCodes | undefined {
   const { filters } = useFilters();
   const clientCode = filters.get("clientCode");
@@ -88,16 +85,14 @@ export function useCodes(): PropertyCodes | undefined {
   return clientCode === null || propertyCode === null ? undefined : { clientCode, propertyCode };
 }
 
-/** More than two years: what no page shows at once. */
 const NIGHTS_MAX = 800;
 
-/** A range of stay dates, `to` included. */
 export interface Range {
   readonly from: string;
   readonly to: string;
 }
 
-/** The range of the address, or the default; one that runs backwards is its first date, a longer one ends with its 800th. */
+/** The range of the address, at most 800 nights, or the default. */
 export function useRange(fallback: Range): Range {
   const { filters } = useFilters();
   const told = (name: keyof Range) => {
@@ -107,11 +102,10 @@ export function useRange(fallback: Range): Range {
   const from = told("from") ?? fallback.from;
   const to = told("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
   if (daysBetween(from, to) < 0) return { from, to: from };
-  // An address may hold millennia; a page that made them all would stand still.
+  // A page with millennia of nights would freeze.
   return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
 }
 
-/** The instant of the address, as the service takes it. */
 export function usePointInTime(): {
   readonly asOf: string | undefined;
   readonly clock: "receipt" | undefined;
@@ -123,10 +117,7 @@ export function usePointInTime(): {
   };
 }
 
-/**
- * Where a property's insight is asked for, of these nights, at the instant and from the row that the address has; null until
- * the property is known. `more` is what else a page asks by.
- */
+/** The address of an insight with the filters of the page's address. */
 export function useInsightAddress(
   name: string,
   codes: PropertyCodes | undefined,
@@ -140,7 +131,6 @@ export function useInsightAddress(
   return addressOf(`insight/${name}`, { ...codes, ...range, ...point, cursor, ...more });
 }
 
-/** From and to, and what else a page asks by. */
 export function InsightFilters({ range, children }: { range: Range; children?: ReactNode }) {
   const { change } = useFilters();
   return (
@@ -165,12 +155,10 @@ export function InsightFilters({ range, children }: { range: Range; children?: R
   );
 }
 
-/** The clock of the address: the sender's, or that of the receipt. */
 export function ClockFilter() {
   return <AddressChoice name="clock" label="Clock" options={{ source: "Sender's", receipt: "Receipt" }} />;
 }
 
-/** As of when, and by which clock. */
 export function PointInTimeFilters() {
   return (
     <>
@@ -194,7 +182,7 @@ interface WatermarkProps {
   readonly knownFrom?: string | undefined;
 }
 
-/** What an answer at a point in time can be relied on for. */
+/** How far an answer at a point in time is final. */
 export function Watermark({ watermark, knownFrom }: WatermarkProps) {
   return (
     <>
@@ -213,15 +201,14 @@ export function Watermark({ watermark, knownFrom }: WatermarkProps) {
   );
 }
 
-/** What a chart of nights shows. Money of one currency: money of several cannot be added. */
+/** Money is of one currency. */
 export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; readonly currency: string };
 
-/** Of the y axis. */
 export function unitOf(measure: Measure): string {
   return measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
 }
 
-/** Decimal texts, one for each place on the x axis (null: not known): drawn by numbers, told by the texts that they were. */
+/** Drawn as numbers, written as the exact decimal texts. */
 export function measuredSeries(
   look: Pick<Series, "name" | "kind">,
   texts: readonly (string | null)[],
@@ -248,7 +235,7 @@ function currenciesOf(items: readonly Priced[]): readonly string[] {
   return [...rows].toSorted(([, one], [, other]) => other - one).map(([currency]) => currency);
 }
 
-/** The measure of the address, and the currencies that it could be in; rooms where nothing has a price. */
+/** Rooms where nothing has a price. */
 export function useMeasure(items: readonly Priced[]): {
   readonly measure: Measure;
   readonly currencies: readonly string[];
@@ -264,7 +251,7 @@ export function useMeasure(items: readonly Priced[]): {
   return { measure, currencies };
 }
 
-/** Rooms or revenue, and the currency where there are several; the table keeps its page. */
+/** Changing the measure keeps the page of the table. */
 export function MeasureFilters({ items }: { items: readonly Priced[] }) {
   const { measure, currencies } = useMeasure(items);
   return (

@@ -38,7 +38,6 @@ import {
 const NIGHTS_SHOWN = 35;
 const LIMIT = 1000;
 
-/** Rooms sold as inventory reports them, against rooms rebuilt from reservations, night by night. */
 export function ReconciliationPage() {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { filters } = useFilters();
@@ -170,7 +169,6 @@ function currentSearch(fallback: string): string {
   return location.search === "" ? fallback : location.search;
 }
 
-/** As inventory reports it, and as it was rebuilt. */
 function pair(reported: number | null, rebuilt: number) {
   return (
     <>
@@ -180,16 +178,14 @@ function pair(reported: number | null, rebuilt: number) {
   );
 }
 
-/** Rooms apart: positive where the hotel counts more. */
+/** Positive where inventory reports more. */
 function Difference({ rooms }: { rooms: number | null }) {
   if (rooms === null) return orDash(rooms);
   return rooms === 0 ? "0" : <Badge tone="bad">{writeSigned(rooms)}</Badge>;
 }
 
-/** More reservations than any night of a hotel has. */
 const RESERVATIONS_LIMIT = 1000;
 
-/** One night taken apart: what may explain the difference, and every reservation that has the night. */
 function NightDrillDown({ codes, night }: { codes: PropertyCodes; night: string }) {
   const { change } = useFilters();
   const point = usePointInTime();
