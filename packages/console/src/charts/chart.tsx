@@ -61,7 +61,7 @@ export function Chart(props: ChartProps) {
       <Suspense fallback={<ChartSpace height={height} label={label} />}>
         <Plot {...plot} />
       </Suspense>
-      {props.xUnit === undefined ? null : (
+      {props.xUnit !== undefined && (
         <p className="chart-unit x" aria-hidden="true">
           {props.xUnit}
         </p>

@@ -155,12 +155,11 @@ const queryOf = <Answer>(address: string) => ({
 });
 
 export function useAnswer<Answer>(
-  address: string | null,
+  address: string,
   { againMs, meanwhile }: Renewal<Answer> = {},
 ): Asked<Answer> {
   return useQuery<Answer, CallError>({
-    ...queryOf<Answer>(address ?? ""),
-    enabled: address !== null,
+    ...queryOf<Answer>(address),
     refetchInterval: ({ state }) => againMs?.(state.data) ?? false,
     ...(meanwhile === undefined ? {} : { placeholderData: meanwhile as never }),
   });

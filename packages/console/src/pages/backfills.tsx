@@ -11,8 +11,8 @@ import type {
 import { tell, useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { FormDialog } from "../parts/dialog.tsx";
-import { AddressSelect, AreaField } from "../parts/field.tsx";
+import { FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
+import { AddressSelect } from "../parts/field.tsx";
 import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
@@ -152,11 +152,11 @@ function Told({ told }: { told: BackfillAnswer }) {
   };
   return (
     <>
-      {reproduced === false ? (
+      {reproduced === false && (
         <Notice tone="bad" title="The log no longer gives the signed statement">
           You cannot sign it: the statement or the log was changed.
         </Notice>
-      ) : null}
+      )}
       <Facts
         facts={{
           State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
@@ -195,8 +195,6 @@ function Signed({ by: { signedBy, signedAt } }: { by: BackfillSignature }) {
 
 type BackfillDeed = "sign" | "abandon";
 
-const WHY_CHARACTERS_MAX = 500;
-
 interface BackfillDialogProps {
   readonly deed: BackfillDeed;
   readonly backfillId: string;
@@ -206,7 +204,6 @@ interface BackfillDialogProps {
 }
 
 function BackfillDialog({ deed, backfillId, hash, onClose }: BackfillDialogProps) {
-  const [why, setWhy] = useState("");
   const send = (body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
   if (deed === "sign")
     return (
@@ -228,17 +225,10 @@ function BackfillDialog({ deed, backfillId, hash, onClose }: BackfillDialogProps
       button="Abandon"
       danger
       done="The backfill is abandoned."
-      onSubmit={() => send({ why: why.trim() })}
+      onSubmit={(form) => send({ why: typed(form, "reason") })}
       onClose={onClose}
     >
-      <AreaField
-        label="Reason"
-        hint="Kept in the audit with your name."
-        required
-        maxLength={WHY_CHARACTERS_MAX}
-        value={why}
-        onChange={setWhy}
-      />
+      <ReasonField required />
     </FormDialog>
   );
 }

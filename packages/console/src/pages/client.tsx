@@ -8,7 +8,15 @@ import { InputField, SelectField } from "../parts/field.tsx";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, Copyable, Instant } from "../parts/values.tsx";
-import { DaysField, GrantsField, LimitFields, readLimits, ScopeFields, typeLimits } from "./clients.tsx";
+import {
+  DaysField,
+  GrantsField,
+  LimitFields,
+  NameField,
+  readClient,
+  readDays,
+  ScopeFields,
+} from "./clients.tsx";
 
 type Doing = "rotate" | "edit" | "revoke";
 
@@ -29,10 +37,10 @@ export function ClientPage({ params }: { params: { clientId: string } }) {
       <Answered asked={asked} lines={10}>
         {(answer) => <Client client={answer} />}
       </Answered>
-      {doing === "rotate" ? <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} /> : null}
-      {doing === "edit" && client !== undefined ? <EditClientDialog client={client} onClose={close} /> : null}
-      {doing === "revoke" && client !== undefined ? <RevokeDialog client={client} onClose={close} /> : null}
-      {rotated === undefined ? null : (
+      {doing === "rotate" && <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} />}
+      {doing === "edit" && client !== undefined && <EditClientDialog client={client} onClose={close} />}
+      {doing === "revoke" && client !== undefined && <RevokeDialog client={client} onClose={close} />}
+      {rotated !== undefined && (
         <SecretDialog
           title="The new secret"
           clientId={rotated.clientId}
@@ -47,9 +55,7 @@ export function ClientPage({ params }: { params: { clientId: string } }) {
                 The previous secret stays valid until <Instant at={rotated.previousExpiresAt} />.
               </>
             )}
-            {rotated.endedCreatedAt === null
-              ? null
-              : " An older one has ended: a client has at most two secrets."}
+            {rotated.endedCreatedAt !== null && " An older one has ended: a client has at most two secrets."}
           </p>
         </SecretDialog>
       )}
@@ -76,7 +82,7 @@ function Client({ client }: { client: ClientAnswer }) {
     own === null ? `${writeCount(fallback)} (default)` : writeCount(own);
   return (
     <>
-      {client.revokedAt === null ? null : (
+      {client.revokedAt !== null && (
         <Notice tone="bad" title="Revoked for good">
           Since <Instant at={client.revokedAt} /> its requests are refused. The records it sent stay.
         </Notice>
@@ -103,20 +109,17 @@ function Client({ client }: { client: ClientAnswer }) {
 }
 
 function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
-  const [name, setName] = useState(client.name);
-  const [scopes, setScopes] = useState(client.scopes);
-  const [limits, setLimits] = useState(() => typeLimits(client));
   return (
     <FormDialog
       title={`Edit ${client.name}`}
       button="Save"
       done="The client is changed. The change applies at once, also to tokens already issued."
-      onSubmit={() => tell(`clients/${client.clientId}/update`, { name, scopes, ...readLimits(limits) })}
+      onSubmit={(form) => tell(`clients/${client.clientId}/update`, readClient(form))}
       onClose={onClose}
     >
-      <InputField label="Name" required maxLength={128} value={name} onChange={setName} />
-      <ScopeFields known={client.knownScopes} chosen={scopes} onChange={setScopes} />
-      <LimitFields limits={limits} defaults={client.defaults} onChange={setLimits} />
+      <NameField defaultValue={client.name} />
+      <ScopeFields known={client.knownScopes} chosen={client.scopes} />
+      <LimitFields limits={client} defaults={client.defaults} />
     </FormDialog>
   );
 }
@@ -128,52 +131,46 @@ function Grants({ client }: { client: ClientAnswer }) {
   const update = (body: object) => tell<ClientAnswer>(`clients/${client.clientId}/update`, body);
   const remove = (grant: Grant) =>
     deed.run(() => update({ removeGrants: [grant] }), `The grant ${writeGrant(grant)} is removed.`);
+  const removeButton = (grant: Grant) => (
+    <Button
+      kind="quiet"
+      busy={deed.busy}
+      aria-label={`Remove ${writeGrant(grant)}`}
+      onClick={() => remove(grant)}
+    >
+      Remove
+    </Button>
+  );
   return (
     <Section
       title="Grants"
       aside={isLive ? <Button onClick={() => setAdding(true)}>Add grants …</Button> : undefined}
     >
       <Failure error={deed.error} />
-      {client.grants.length === 0 ? (
-        <Empty title="This client may not push or read any hotel">
-          Its requests are refused with 403 until it has a grant.
-        </Empty>
-      ) : (
-        <Table
-          caption="Hotels that the client may push and read"
-          rows={client.grants}
-          keyOf={writeGrant}
-          columns={[
-            { head: "Client code", lead: true, cell: ({ clientCode }) => clientCode },
-            {
-              head: "Property code",
-              cell: ({ propertyCode }) => (propertyCode === "*" ? "every property" : propertyCode),
-            },
-            {
-              head: "Change",
-              end: true,
-              action: true,
-              cell: (grant) =>
-                isLive ? (
-                  <Button
-                    kind="quiet"
-                    busy={deed.busy}
-                    aria-label={`Remove ${writeGrant(grant)}`}
-                    onClick={() => remove(grant)}
-                  >
-                    Remove
-                  </Button>
-                ) : null,
-            },
-          ]}
-        />
-      )}
-      {client.grantTotal > client.grants.length ? (
+      <Table
+        caption="Hotels that the client may push and read"
+        rows={client.grants}
+        empty={
+          <Empty title="This client may not push or read any hotel">
+            Its requests are refused with 403 until it has a grant.
+          </Empty>
+        }
+        keyOf={writeGrant}
+        columns={[
+          { head: "Client code", lead: true, cell: ({ clientCode }) => clientCode },
+          {
+            head: "Property code",
+            cell: ({ propertyCode }) => (propertyCode === "*" ? "every property" : propertyCode),
+          },
+          { head: "Change", end: true, action: true, cell: (grant) => isLive && removeButton(grant) },
+        ]}
+      />
+      {client.grantTotal > client.grants.length && (
         <p className="muted">
           The first {writeCount(client.grants.length)} of {writeCount(client.grantTotal)}.
         </p>
-      ) : null}
-      {adding ? <AddGrantsDialog update={update} onClose={() => setAdding(false)} /> : null}
+      )}
+      {adding && <AddGrantsDialog update={update} onClose={() => setAdding(false)} />}
     </Section>
   );
 }
@@ -199,23 +196,19 @@ function AddGrantsDialog({ update, onClose }: AddGrantsDialogProps) {
   );
 }
 
-interface RevokeDialogProps {
-  readonly client: ClientAnswer;
-  readonly onClose: () => void;
-}
-
 /** Permanent, so the id is typed again. */
-function RevokeDialog({ client: { clientId, name }, onClose }: RevokeDialogProps) {
-  const [typed, setTyped] = useState("");
+function RevokeDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
+  const { clientId, name } = client;
+  const [confirm, setConfirm] = useState("");
   return (
     <FormDialog
       title={`Revoke ${name}?`}
       text="Its tokens and secrets are refused from now on, permanently. The records it sent stay. To give the partner access again, create a new client."
       button="Revoke for good"
       danger
-      ready={typed.trim() === clientId}
+      ready={confirm.trim() === clientId}
       done={`${name} is revoked.`}
-      onSubmit={() => tell(`clients/${clientId}/disable`, { confirm: typed.trim() })}
+      onSubmit={() => tell(`clients/${clientId}/disable`, { confirm: confirm.trim() })}
       onClose={onClose}
     >
       <InputField
@@ -223,8 +216,8 @@ function RevokeDialog({ client: { clientId, name }, onClose }: RevokeDialogProps
         hint={<code>{clientId}</code>}
         required
         autoComplete="off"
-        value={typed}
-        onChange={setTyped}
+        value={confirm}
+        onChange={setConfirm}
       />
     </FormDialog>
   );
@@ -236,7 +229,6 @@ const OVERLAPS = [
   ["3600", "an hour"],
   ["0", "not at all: it leaked"],
 ] as const;
-type Overlap = (typeof OVERLAPS)[number][0];
 
 interface RotateDialogProps {
   readonly clientId: string;
@@ -245,11 +237,8 @@ interface RotateDialogProps {
 }
 
 function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
-  const [overlap, setOverlap] = useState<Overlap>("86400");
-  const [days, setDays] = useState("");
-  const submit = async () => {
-    const expiry = days === "" ? {} : { expiresSeconds: Number(days) * 86_400 };
-    const request = { overlapSeconds: Number(overlap), ...expiry };
+  const submit = async (form: FormData) => {
+    const request = { overlapSeconds: Number(form.get("overlap")), expiresSeconds: readDays(form) };
     onDone(await tell<RotateSecretAnswer>(`clients/${clientId}/rotate`, request));
   };
   return (
@@ -260,54 +249,42 @@ function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
       onSubmit={submit}
       onClose={onClose}
     >
-      <SelectField
-        label="The current secret stays valid for"
-        value={overlap}
-        options={OVERLAPS}
-        onChange={setOverlap}
-      />
-      <DaysField label="The new secret expires after days" days={days} onChange={setDays} />
+      <SelectField name="overlap" label="The current secret stays valid for" options={OVERLAPS} />
+      <DaysField label="The new secret expires after days" />
     </FormDialog>
   );
 }
 
 function Secrets({ client }: { client: ClientAnswer }) {
   const [ending, setEnding] = useState<SecretItem>();
+  const endButton = (secret: SecretItem) => (
+    <Button kind="quiet" onClick={() => setEnding(secret)}>
+      End now …
+    </Button>
+  );
+  const canEnd = ({ live }: SecretItem) => live && client.revokedAt === null;
   return (
     <Section
       title="Secrets"
       aside={<p>At most two. When the old one is unused, the partner has changed over.</p>}
     >
-      {client.secrets.length === 0 ? (
-        <Empty title="No secrets" />
-      ) : (
-        <Table
-          caption="Secrets of this client"
-          rows={client.secrets}
-          keyOf={({ slot }) => String(slot)}
-          columns={[
-            { head: "Created", lead: true, cell: ({ createdAt }) => <Instant at={createdAt} /> },
-            { head: "State", cell: ({ live }) => (live ? "live" : <Badge icon="off">ended</Badge>) },
-            {
-              head: "Expires",
-              cell: ({ expiresAt }) => (expiresAt === null ? "never" : <Instant at={expiresAt} />),
-            },
-            { head: "Last used", cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} as="ago" /> },
-            {
-              head: "Change",
-              end: true,
-              action: true,
-              cell: (secret) =>
-                secret.live && client.revokedAt === null ? (
-                  <Button kind="quiet" onClick={() => setEnding(secret)}>
-                    End now …
-                  </Button>
-                ) : null,
-            },
-          ]}
-        />
-      )}
-      {ending === undefined ? null : (
+      <Table
+        caption="Secrets of this client"
+        rows={client.secrets}
+        empty={<Empty title="No secrets" />}
+        keyOf={({ slot }) => String(slot)}
+        columns={[
+          { head: "Created", lead: true, cell: ({ createdAt }) => <Instant at={createdAt} /> },
+          { head: "State", cell: ({ live }) => (live ? "live" : <Badge icon="off">ended</Badge>) },
+          {
+            head: "Expires",
+            cell: ({ expiresAt }) => (expiresAt === null ? "never" : <Instant at={expiresAt} />),
+          },
+          { head: "Last used", cell: ({ lastUsedAt }) => <Instant at={lastUsedAt} as="ago" /> },
+          { head: "Change", end: true, action: true, cell: (secret) => canEnd(secret) && endButton(secret) },
+        ]}
+      />
+      {ending !== undefined && (
         <FormDialog
           title="End this secret now?"
           text={

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type {
   ClientItem,
@@ -9,11 +9,11 @@ import type {
 } from "../contract.ts";
 import { tell, useAnswer } from "../data/queries.ts";
 import { readGrants, writeCount } from "../field/format.ts";
-import { Button, LinkButton } from "../parts/button.tsx";
-import { SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { LinkButton } from "../parts/button.tsx";
+import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AddressFilter, AreaField, InputField } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
-import { Answered, Empty, Failure, Page } from "../parts/page.tsx";
+import { Answered, Empty, Page } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -86,58 +86,34 @@ export function NewClientPage() {
 }
 
 function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
-  const [name, setName] = useState("");
-  const [scopes, setScopes] = useState(options.defaults.scopes);
   const [grantText, setGrantText] = useState("");
-  const [limits, setLimits] = useState(NO_LIMITS);
-  const [days, setDays] = useState("");
   const [created, setCreated] = useState<CreateClientAnswer>();
-  const deed = useDeed();
   const [, go] = useLocation();
   const { grants, wrong } = readGrants(grantText);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (wrong.length > 0) return;
-    deed.run(async () => {
-      const request = {
-        name,
-        scopes,
-        grants,
-        ...readLimits(limits),
-        ...(days === "" ? {} : { secretExpiresSeconds: Number(days) * 86_400 }),
-      };
-      setCreated(await tell<CreateClientAnswer>("clients", request));
-    });
+  const submit = async (form: FormData) => {
+    const request = { ...readClient(form), grants, secretExpiresSeconds: readDays(form) };
+    setCreated(await tell<CreateClientAnswer>("clients", request));
   };
   return (
     <>
-      <Failure error={deed.error} />
-      <form className="form" onSubmit={submit}>
-        <InputField
-          label="Name"
-          hint="The name you know the partner by."
-          required
-          maxLength={128}
-          value={name}
-          onChange={setName}
-        />
+      <Form
+        button="Create the client"
+        ready={wrong.length === 0}
+        onSubmit={submit}
+        actions={() => <LinkButton to="/clients">Cancel</LinkButton>}
+      >
+        <NameField hint="The name you know the partner by." />
         <GrantsField
           label="Hotels it may push and read"
           text={grantText}
           wrong={wrong}
           onChange={setGrantText}
         />
-        <ScopeFields known={options.knownScopes} chosen={scopes} onChange={setScopes} />
-        <LimitFields limits={limits} defaults={options.defaults} onChange={setLimits} />
-        <DaysField label="The secret expires after days" days={days} onChange={setDays} />
-        <div className="form-actions">
-          <Button type="submit" kind="main" busy={deed.busy}>
-            Create the client
-          </Button>
-          <LinkButton to="/clients">Cancel</LinkButton>
-        </div>
-      </form>
-      {created === undefined ? null : (
+        <ScopeFields known={options.knownScopes} chosen={options.defaults.scopes} />
+        <LimitFields defaults={options.defaults} />
+        <DaysField label="The secret expires after days" />
+      </Form>
+      {created !== undefined && (
         <SecretDialog
           title="The client is created"
           clientId={created.clientId}
@@ -149,77 +125,60 @@ function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
   );
 }
 
-/** Limits as they are typed: empty follows the configuration. */
-type TypedLimits = Readonly<Record<keyof ClientLimits, string>>;
-
-const NO_LIMITS: TypedLimits = { requestRate: "", requestBurst: "", tokenBurst: "" };
-
-export function typeLimits({ requestRate, requestBurst, tokenBurst }: ClientLimits): TypedLimits {
-  const text = (value: number | null) => (value === null ? "" : String(value));
-  return { requestRate: text(requestRate), requestBurst: text(requestBurst), tokenBurst: text(tokenBurst) };
-}
-
-export function readLimits({ requestRate, requestBurst, tokenBurst }: TypedLimits): ClientLimits {
-  const number = (text: string) => (text.trim() === "" ? null : Number(text));
-  return {
-    requestRate: number(requestRate),
-    requestBurst: number(requestBurst),
-    tokenBurst: number(tokenBurst),
-  };
-}
-
 const LIMITS: readonly (readonly [name: keyof ClientLimits, label: string])[] = [
   ["requestRate", "Requests a second"],
   ["requestBurst", "Burst of requests"],
   ["tokenBurst", "Burst of tokens"],
 ];
 
-interface LimitFieldsProps {
-  readonly limits: TypedLimits;
-  readonly defaults: ClientOptionsAnswer["defaults"];
-  readonly onChange: (limits: TypedLimits) => void;
+/** Name, scopes and limits; an empty limit follows the configuration. */
+export function readClient(form: FormData) {
+  const limits = LIMITS.map(([name]) => [name, form.get(name) === "" ? null : Number(form.get(name))]);
+  return { name: typed(form, "name"), scopes: form.getAll("scopes"), ...Object.fromEntries(limits) };
 }
 
-export function LimitFields({ limits, defaults, onChange }: LimitFieldsProps) {
+export function readDays(form: FormData): number | undefined {
+  const days = typed(form, "days");
+  return days === "" ? undefined : Number(days) * 86_400;
+}
+
+export function NameField(props: { hint?: string; defaultValue?: string }) {
+  return <InputField {...props} name="name" label="Name" required maxLength={128} />;
+}
+
+interface LimitFieldsProps {
+  readonly limits?: ClientLimits;
+  readonly defaults: ClientOptionsAnswer["defaults"];
+}
+
+export function LimitFields({ limits, defaults }: LimitFieldsProps) {
   return (
     <div className="side-by-side">
       {LIMITS.map(([name, label]) => (
         <InputField
           key={name}
+          name={name}
           label={label}
           hint={`Empty: ${defaults[name]}, the configured default`}
           type="number"
           min={1}
           step={1}
           inputMode="numeric"
-          value={limits[name]}
-          onChange={(text) => onChange({ ...limits, [name]: text })}
+          defaultValue={limits?.[name] ?? ""}
         />
       ))}
     </div>
   );
 }
 
-interface ScopeFieldsProps {
-  readonly known: readonly string[];
-  readonly chosen: readonly string[];
-  readonly onChange: (scopes: readonly string[]) => void;
-}
-
-export function ScopeFields({ known, chosen, onChange }: ScopeFieldsProps) {
+export function ScopeFields({ known, chosen }: { known: readonly string[]; chosen: readonly string[] }) {
   return (
     <fieldset className="field">
       <legend>Scopes</legend>
       <div className="checks">
         {known.map((scope) => (
           <label key={scope} className="check">
-            <input
-              type="checkbox"
-              checked={chosen.includes(scope)}
-              onChange={(event) =>
-                onChange(event.target.checked ? [...chosen, scope] : chosen.filter((each) => each !== scope))
-              }
-            />
+            <input type="checkbox" name="scopes" value={scope} defaultChecked={chosen.includes(scope)} />
             {scope}
           </label>
         ))}
@@ -236,13 +195,11 @@ interface GrantsFieldProps {
 }
 
 export function GrantsField({ label, text, wrong, onChange }: GrantsFieldProps) {
-  const complaint =
-    wrong.length === 0 ? undefined : `Not CLIENTCODE/PROPERTYCODE: ${wrong.slice(0, 3).join(", ")}`;
   return (
     <AreaField
       label={label}
       hint="One per line: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/* for every hotel of the code."
-      wrong={complaint}
+      wrong={wrong.length === 0 ? undefined : `Not CLIENTCODE/PROPERTYCODE: ${wrong.slice(0, 3).join(", ")}`}
       spellCheck={false}
       value={text}
       onChange={onChange}
@@ -250,22 +207,15 @@ export function GrantsField({ label, text, wrong, onChange }: GrantsFieldProps) 
   );
 }
 
-interface DaysFieldProps {
-  readonly label: string;
-  readonly days: string;
-  readonly onChange: (days: string) => void;
-}
-
-export function DaysField({ label, days, onChange }: DaysFieldProps) {
+export function DaysField({ label }: { label: string }) {
   return (
     <InputField
+      name="days"
       label={label}
       hint="Empty: it does not expire."
       type="number"
       min={1}
       max={3650}
-      value={days}
-      onChange={onChange}
     />
   );
 }

@@ -92,17 +92,17 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         <strong>
           <Instant at={version.sourceTime} />
         </strong>
-        {version.status === null ? null : <Badge>{version.status}</Badge>}
-        {isCurrent ? <Badge tone="accent">current</Badge> : null}
+        {version.status !== null && <Badge>{version.status}</Badge>}
+        {isCurrent && <Badge tone="accent">current</Badge>}
         {version.late ? <Badge tone="warn">came late</Badge> : null}
         {outcome === "applied" || outcome === "stale" ? null : <Badge>{outcome}</Badge>}
         <span className="muted">
           received <Instant at={version.receivedAt} /> in <RequestLink {...version} />
         </span>
       </div>
-      {isFirst ? <p className="muted">First known version.</p> : null}
-      {isQuiet ? <p className="muted">Nothing changed but the source time.</p> : null}
-      {changes.length === 0 ? null : (
+      {isFirst && <p className="muted">First known version.</p>}
+      {isQuiet && <p className="muted">Nothing changed but the source time.</p>}
+      {changes.length !== 0 && (
         <dl className="changes">
           {changes.map(({ pointer, before, after }) => (
             <div key={pointer}>
@@ -114,9 +114,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
               </dd>
             </div>
           ))}
-          {changeTotal > changes.length ? (
-            <p className="muted">… and {changeTotal - changes.length} more</p>
-          ) : null}
+          {changeTotal > changes.length && <p className="muted">… and {changeTotal - changes.length} more</p>}
         </dl>
       )}
       <Disclosure summary="As it was sent">

@@ -38,12 +38,12 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
   const last = counted.at(-2) ?? counted.at(-1);
   return (
     <>
-      {lag.seconds > LAG_SECONDS_MAX ? (
+      {lag.seconds > LAG_SECONDS_MAX && (
         <Notice tone="warn" title={`The oldest waiting batch came ${writeDuration(lag.seconds)} ago`}>
           Batches are kept safe meanwhile. The service's log and <code>/metrics</code> say what the appliers
           do.
         </Notice>
-      ) : null}
+      )}
       <Figures
         figures={[
           {
@@ -80,19 +80,18 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
         <MinutesChart minutes={minutes} />
       </Section>
       <Section title="Newest batches" aside={<Link to="/requests">All requests</Link>}>
-        {lastBatches.length === 0 ? (
-          <Empty title="Nothing has come in yet">
-            The first batch shows here as soon as a partner sends it. A partner needs a client:{" "}
-            <Link to="/clients/new">create one</Link>.
-          </Empty>
-        ) : (
-          <Table
-            caption="The newest batches, newest first"
-            columns={REQUEST_COLUMNS}
-            rows={lastBatches}
-            keyOf={({ requestId }) => requestId}
-          />
-        )}
+        <Table
+          caption="The newest batches, newest first"
+          columns={REQUEST_COLUMNS}
+          rows={lastBatches}
+          empty={
+            <Empty title="Nothing has come in yet">
+              The first batch shows here as soon as a partner sends it. A partner needs a client:{" "}
+              <Link to="/clients/new">create one</Link>.
+            </Empty>
+          }
+          keyOf={({ requestId }) => requestId}
+        />
       </Section>
     </>
   );

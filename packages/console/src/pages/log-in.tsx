@@ -28,12 +28,12 @@ export function LogInPage() {
           <Brand />
         </p>
         <h1>Log in to the console</h1>
-        {data?.hasOperators === false ? (
+        {data?.hasOperators === false && (
           <Notice tone="warn" title="Nobody can log in yet">
             <p>Create the first operator on the machine of the service:</p>
             <Copyable text="npm run bellhop -- operator create NAME" what="command" />
           </Notice>
-        ) : null}
+        )}
         <LogInFailure error={deed.error} />
         <form className="form" onSubmit={submit}>
           <InputField

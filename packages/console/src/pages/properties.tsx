@@ -12,7 +12,7 @@ function Feed({ of: { feeds }, resource }: { of: PropertyItem; resource: Resourc
   if (feed === undefined || feed.state === "never") return <span className="muted">never sent</span>;
   return (
     <span className="badges">
-      {feed.state === "ok" ? null : <Badge tone="bad">{feed.state}</Badge>}
+      {feed.state !== "ok" && <Badge tone="bad">{feed.state}</Badge>}
       <Instant at={feed.lastReceivedAt} as="ago" />
     </span>
   );

@@ -3,8 +3,8 @@ import { Link } from "wouter";
 import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
 import { tell, useAnswer } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
-import { FormDialog } from "../parts/dialog.tsx";
-import { AddressFilter, AreaField } from "../parts/field.tsx";
+import { FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
+import { AddressFilter } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
 import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
@@ -67,7 +67,6 @@ export function QuarantinePage() {
 }
 
 type Decision = "release" | "discard";
-const REASON_CHARACTERS_MAX = 500;
 const RENEWED_MS = 500;
 
 export function HeldRecordPage({ params }: { params: { requestId: string; index: string } }) {
@@ -99,7 +98,7 @@ export function HeldRecordPage({ params }: { params: { requestId: string; index:
       <Answered asked={asked} lines={10}>
         {(answer) => <HeldRecord answer={answer} />}
       </Answered>
-      {deciding === undefined ? null : (
+      {deciding !== undefined && (
         <DecisionDialog
           decision={deciding}
           path={`quarantine/${requestId}/${index}/${deciding}`}
@@ -147,16 +146,16 @@ function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
   );
 }
 
-const WORDS: Readonly<Record<Decision, { title: string; what: string; button: string; done: string }>> = {
+const WORDS: Readonly<Record<Decision, { title: string; text: string; button: string; done: string }>> = {
   release: {
     title: "Release this record?",
-    what: "It is applied verbatim, at its source time in the history. This cannot be undone.",
+    text: "It is applied verbatim, at its source time in the history. This cannot be undone.",
     button: "Release",
     done: "The record is released.",
   },
   discard: {
     title: "Discard this record?",
-    what: "It is never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
+    text: "It is never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
     button: "Discard",
     done: "The record is discarded.",
   },
@@ -170,31 +169,14 @@ interface DecisionDialogProps {
 }
 
 function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
-  const [reason, setReason] = useState("");
-  const { title, what, button, done } = WORDS[decision];
   const isDiscard = decision === "discard";
-  const submit = async () => {
-    await tell<ResolveAnswer>(path, reason.trim() === "" ? {} : { reason: reason.trim() });
+  const submit = async (form: FormData) => {
+    await tell<ResolveAnswer>(path, { reason: typed(form, "reason") || undefined });
     onDone();
   };
   return (
-    <FormDialog
-      title={title}
-      button={button}
-      done={done}
-      onClose={onClose}
-      text={what}
-      danger={isDiscard}
-      onSubmit={submit}
-    >
-      <AreaField
-        label={isDiscard ? "Reason" : "Reason (optional)"}
-        hint="Kept in the audit with your name."
-        required={isDiscard}
-        maxLength={REASON_CHARACTERS_MAX}
-        value={reason}
-        onChange={setReason}
-      />
+    <FormDialog {...WORDS[decision]} danger={isDiscard} onSubmit={submit} onClose={onClose}>
+      <ReasonField required={isDiscard} />
     </FormDialog>
   );
 }

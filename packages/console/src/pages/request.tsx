@@ -135,9 +135,9 @@ function RecordOutcome({ record }: { record: RecordItem }) {
   return (
     <span className="badges">
       <OutcomeBadge outcome={record.outcome} />
-      {record.warnings.length > 0 ? (
+      {record.warnings.length > 0 && (
         <Badge tone="warn">{writeMany(record.warnings.length, "warning")}</Badge>
-      ) : null}
+      )}
     </span>
   );
 }
@@ -150,7 +150,7 @@ function whyOf(record: RecordItem): ReactNode {
   return (
     <>
       {why}
-      {notices.length > 1 ? <span className="muted"> and {notices.length - 1} more</span> : null}
+      {notices.length > 1 && <span className="muted"> and {notices.length - 1} more</span>}
     </>
   );
 }
@@ -191,16 +191,16 @@ function RecordActions({ answer }: { answer: RecordAnswer | undefined }) {
   const { clientCode, propertyCode, key } = record;
   return (
     <>
-      {record.outcome === "quarantined" ? (
+      {record.outcome === "quarantined" && (
         <LinkButton kind="main" to={`/quarantine/${requestId}/${record.index}`}>
           Release or discard
         </LinkButton>
-      ) : null}
-      {clientCode !== null && propertyCode !== null && key !== null && record.outcome !== "rejected" ? (
+      )}
+      {clientCode !== null && propertyCode !== null && key !== null && record.outcome !== "rejected" && (
         <LinkButton to={historyPath({ clientCode, propertyCode }, resource, key)}>
           History of {key}
         </LinkButton>
-      ) : null}
+      )}
     </>
   );
 }
@@ -223,7 +223,7 @@ function OneRecord({ answer }: { answer: RecordAnswer }) {
           Why: notices.length > 0 ? null : record.message,
         }}
       />
-      {notices.length === 0 ? null : (
+      {notices.length !== 0 && (
         <Section title="Violations and warnings">
           <Table
             caption="Violations and warnings of this record"

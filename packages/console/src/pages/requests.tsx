@@ -153,21 +153,19 @@ export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts
   const { counts, status } = request;
   return (
     <span className="badges">
-      {status === "accepted" ? (
+      {status === "accepted" && (
         <Badge tone="accent" icon="waiting">
           being applied
         </Badge>
-      ) : null}
-      {counts.rejected > 0 ? <Badge tone="bad">{writeCount(counts.rejected)} rejected</Badge> : null}
-      {counts.quarantined > 0 ? (
-        <Badge tone="warn">{writeCount(counts.quarantined)} quarantined</Badge>
-      ) : null}
-      {counts.discarded > 0 ? <Badge>{writeCount(counts.discarded)} discarded</Badge> : null}
-      {counts.warned > 0 ? <Badge tone="warn">{writeCount(counts.warned)} with warnings</Badge> : null}
+      )}
+      {counts.rejected > 0 && <Badge tone="bad">{writeCount(counts.rejected)} rejected</Badge>}
+      {counts.quarantined > 0 && <Badge tone="warn">{writeCount(counts.quarantined)} quarantined</Badge>}
+      {counts.discarded > 0 && <Badge>{writeCount(counts.discarded)} discarded</Badge>}
+      {counts.warned > 0 && <Badge tone="warn">{writeCount(counts.warned)} with warnings</Badge>}
       {status === "applied" &&
-      counts.quarantined + counts.discarded + counts.rejected + counts.warned === 0 ? (
-        <span>{plainWord(counts)}</span>
-      ) : null}
+        counts.quarantined + counts.discarded + counts.rejected + counts.warned === 0 && (
+          <span>{plainWord(counts)}</span>
+        )}
     </span>
   );
 }

@@ -10,7 +10,7 @@ import type {
 import { addressOf, tell, useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { type Deed, FormDialog, useDeed } from "../parts/dialog.tsx";
+import { type Deed, FormDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
 import { type Column, List, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
@@ -122,7 +122,7 @@ function SettingsTable({ clientCode, propertyCode }: { clientCode: string; prope
           />
         )}
       </Answered>
-      {changing === undefined ? null : (
+      {changing !== undefined && (
         <ChangeSettingDialog
           setting={changing}
           clientCode={clientCode}
@@ -163,48 +163,42 @@ interface ChangeSettingDialogProps {
 }
 
 function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: ChangeSettingDialogProps) {
-  const [value, setValue] = useState(setting.value ?? "");
-  const { title, hint } = describeSetting(setting.name);
+  const { name, from } = setting;
+  const { title, hint } = describeSetting(name);
   const codes = propertyCode === "" ? { clientCode } : { clientCode, propertyCode };
   const of = propertyCode === "" ? `all properties of ${clientCode}` : `${clientCode} / ${propertyCode}`;
-  const isOwn = setting.from === (propertyCode === "" ? "client" : "property");
+  const isOwn = from === (propertyCode === "" ? "client" : "property");
   const done = `${title} is changed.`;
+  const unset = () => tell("settings/unset", { ...codes, name }).then(onClose);
+  const field = { name: "value", defaultValue: setting.value ?? "" };
   return (
     <FormDialog
       title={title}
       text={`For ${of}.`}
       button="Save"
       done={done}
-      onSubmit={() => tell("settings/set", { ...codes, name: setting.name, value: value.trim() })}
+      onSubmit={(form) => tell("settings/set", { ...codes, name, value: typed(form, "value") })}
       onClose={onClose}
       actions={({ busy, run }) =>
         isOwn ? (
-          <Button
-            busy={busy}
-            onClick={() =>
-              run(() => tell("settings/unset", { ...codes, name: setting.name }).then(onClose), done)
-            }
-          >
+          <Button busy={busy} onClick={() => run(unset, done)}>
             Take it back
           </Button>
         ) : null
       }
     >
-      {setting.name === "occupancyBase" ? (
+      {name === "occupancyBase" ? (
         <SelectField
+          {...field}
           label={hint}
-          value={value}
           options={{ capacity: "capacity: every room", available: "available: capacity less out of order" }}
-          onChange={setValue}
         />
       ) : (
-        <InputField label="Value" hint={hint} required autoComplete="off" value={value} onChange={setValue} />
+        <InputField {...field} label="Value" hint={hint} required autoComplete="off" />
       )}
     </FormDialog>
   );
 }
-
-const _LIMIT = 50;
 
 function Labels({ clientCode }: { clientCode: string }) {
   const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
@@ -216,7 +210,7 @@ function Labels({ clientCode }: { clientCode: string }) {
       aside={<p>Rooms under a label that deducts count on the books.</p>}
     >
       <Failure error={deed.error} />
-      {asked.data === undefined ? null : <UnmappedNotice {...asked.data.unmapped} />}
+      {asked.data !== undefined && <UnmappedNotice {...asked.data.unmapped} />}
       <search className="filters">
         <AddressChoice name="labels" label="Labels" options={{ all: "All", unmapped: "Unmapped" }} />
       </search>

@@ -4,7 +4,6 @@ import type {
   DeadLetterItem,
   WebhookAnswer,
   WebhookAttemptItem,
-  WebhookEventName,
   WebhookItem,
   WebhookSecretAnswer,
   WebhooksAnswer,
@@ -12,7 +11,7 @@ import type {
 import { addressOf, tell, useAnswer } from "../data/queries.ts";
 import { failureInWords, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressFilter, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, Table } from "../parts/list.tsx";
 import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
@@ -81,10 +80,8 @@ export function WebhooksPage() {
       }
       csv="endpointId kind url description clientId clientName events resource clientCode propertyCode state pausedAt pausedBy pauseReason failures failingSince waiting waitingSince deadLetters dropped droppedSince lastTryAt lastStatus lastFailure createdAt"
     >
-      {isMaking ? (
-        <NewWebhookDialog clientId={clientId} onClose={() => setMaking(false)} onDone={setMade} />
-      ) : null}
-      {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
+      {isMaking && <NewWebhookDialog clientId={clientId} onClose={() => setMaking(false)} onDone={setMade} />}
+      {made !== undefined && <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </ListPage>
   );
 }
@@ -165,16 +162,13 @@ function Webhook({ webhook }: { webhook: WebhookAnswer }) {
       />
       <DeadLetters webhook={webhook} />
       <Section title="Delivery log">
-        {webhook.attempts.length === 0 ? (
-          <Empty title="No messages yet">Send a test to see whether it arrives.</Empty>
-        ) : (
-          <Table
-            caption="Attempts, newest first"
-            columns={ATTEMPTS}
-            rows={webhook.attempts}
-            keyOf={({ attemptId }) => String(attemptId)}
-          />
-        )}
+        <Table
+          caption="Attempts, newest first"
+          columns={ATTEMPTS}
+          rows={webhook.attempts}
+          empty={<Empty title="No messages yet">Send a test to see whether it arrives.</Empty>}
+          keyOf={({ attemptId }) => String(attemptId)}
+        />
       </Section>
     </>
   );
@@ -184,12 +178,12 @@ function Trouble({ webhook }: { webhook: WebhookAnswer }) {
   const { state, pausedAt, pausedBy, pauseReason, failures, failingSince, droppedSince, dropped } = webhook;
   return (
     <>
-      {state === "paused" ? (
+      {state === "paused" && (
         <Notice tone="warn" title={`Paused by ${pausedBy === "service" ? "the service" : pausedBy}`}>
           Since <Instant at={pausedAt} />. {pauseReason} Its messages wait.
         </Notice>
-      ) : null}
-      {state === "failing" ? (
+      )}
+      {state === "failing" && (
         <Notice
           tone="bad"
           title={
@@ -198,8 +192,8 @@ function Trouble({ webhook }: { webhook: WebhookAnswer }) {
         >
           Since <Instant at={failingSince} />.
         </Notice>
-      ) : null}
-      {droppedSince === null ? null : (
+      )}
+      {droppedSince !== null && (
         <Notice tone="bad" title={`${writeMany(dropped, "event")} dropped: the queue was full`}>
           Since <Instant at={droppedSince} />. The partner has to list its requests from then on.
         </Notice>
@@ -233,16 +227,11 @@ function DeadLetters({ webhook }: { webhook: WebhookAnswer }) {
   );
 }
 
-const EVENTS = [
-  ["request.applied", "applied batches"],
-  ["changes.available", "changed records"],
-  ["both", "both"],
-] as const;
-type EventChoice = (typeof EVENTS)[number][0];
-
-function eventsOf(choice: EventChoice): readonly WebhookEventName[] {
-  return choice === "both" ? ["changes.available", "request.applied"] : [choice];
-}
+const EVENTS = {
+  "request.applied": "applied batches",
+  "changes.available": "changed records",
+  "changes.available request.applied": "both",
+};
 
 interface NewWebhookDialogProps {
   readonly clientId: string;
@@ -251,26 +240,23 @@ interface NewWebhookDialogProps {
 }
 
 function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) {
-  const [client, setClient] = useState(clientId);
-  const [url, setUrl] = useState("");
-  const [choice, setChoice] = useState<EventChoice>("request.applied");
-  const submit = async () => {
-    const request = { clientId: client.trim(), url: url.trim(), events: eventsOf(choice) };
+  const submit = async (form: FormData) => {
+    const events = typed(form, "events").split(" ");
+    const request = { clientId: typed(form, "clientId"), url: typed(form, "url"), events };
     onDone(await tell<WebhookSecretAnswer>("webhooks", request));
   };
   return (
     <FormDialog title="New endpoint" button="Register" onSubmit={submit} onClose={onClose}>
-      <InputField label="Client id" required autoComplete="off" value={client} onChange={setClient} />
+      <InputField name="clientId" label="Client id" required autoComplete="off" defaultValue={clientId} />
       <InputField
+        name="url"
         label="Address"
         hint="A public https address."
         required
         type="url"
         placeholder="https://partner.example/bellhop"
-        value={url}
-        onChange={setUrl}
       />
-      <SelectField label="Events" value={choice} options={EVENTS} onChange={setChoice} />
+      <SelectField name="events" label="Events" options={EVENTS} />
     </FormDialog>
   );
 }
@@ -304,7 +290,7 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
       <Button kind="danger" onClick={() => setAsking("remove")}>
         Remove …
       </Button>
-      {asking === "rotate" ? (
+      {asking === "rotate" && (
         <FormDialog
           title="Make a new secret?"
           text="For a day, messages are signed with both secrets, so that the partner can change over."
@@ -312,8 +298,8 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
           onSubmit={rotate}
           onClose={close}
         />
-      ) : null}
-      {asking === "remove" ? (
+      )}
+      {asking === "remove" && (
         <FormDialog
           title="Remove the endpoint?"
           text="Its waiting messages, dead letters and delivery log are removed with it."
@@ -322,8 +308,8 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
           onSubmit={() => tell(`${path}/remove`, {}).then(() => go("/webhooks"))}
           onClose={close}
         />
-      ) : null}
-      {made === undefined ? null : <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
+      )}
+      {made !== undefined && <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </>
   );
 }
@@ -336,7 +322,7 @@ function WebhookSecretDialog({ made, onClose }: { made: WebhookSecretAnswer; onC
       secret={made.secret}
       onClose={onClose}
     >
-      {made.previousExpiresAt === null ? null : (
+      {made.previousExpiresAt !== null && (
         <p className="muted">
           Messages are also signed with the previous secret until <Instant at={made.previousExpiresAt} />.
         </p>

@@ -11,6 +11,7 @@ import {
 } from "react";
 import { type CallError, renewAnswers } from "../data/queries.ts";
 import { Button } from "./button.tsx";
+import { AreaField } from "./field.tsx";
 import { Failure, Notice } from "./page.tsx";
 import { Copyable } from "./values.tsx";
 
@@ -94,42 +95,81 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
   );
 }
 
-interface FormDialogProps {
-  readonly title: string;
-  readonly text?: ReactNode;
+interface FormProps {
   readonly button: string;
+  readonly className?: string;
   readonly danger?: boolean;
+  /** False: a field is missing or invalid. */
   readonly ready?: boolean;
   readonly done?: string;
-  readonly onSubmit: () => Promise<unknown>;
-  readonly onClose: () => void;
+  readonly onSubmit: (form: FormData) => Promise<unknown>;
   readonly actions?: (deed: Deed) => ReactNode;
   readonly children?: ReactNode;
 }
 
-/** Runs `onSubmit` and closes; a failure is shown above the fields. */
-export function FormDialog(props: FormDialogProps) {
-  const { title, text, button, danger = false, ready = true, done, onSubmit, onClose, actions } = props;
+/** Runs `onSubmit` with the fields; a failure is shown above them. */
+export function Form(props: FormProps) {
+  const { button, className = "form", danger = false, ready = true, done, onSubmit, actions } = props;
   const deed = useDeed();
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (ready) deed.run(() => onSubmit().then(onClose), done);
+    const form = new FormData(event.currentTarget);
+    if (ready) deed.run(() => onSubmit(form), done);
   };
   return (
+    <form className={className} onSubmit={submit}>
+      <Failure error={deed.error} />
+      {props.children}
+      <div className="form-actions">
+        <Button type="submit" kind={danger ? "danger" : "main"} busy={deed.busy || !ready}>
+          {button}
+        </Button>
+        {actions?.(deed)}
+      </div>
+    </form>
+  );
+}
+
+/** The text of a field. */
+export function typed(form: FormData, name: string): string {
+  return String(form.get(name) ?? "").trim();
+}
+
+interface FormDialogProps extends FormProps {
+  readonly title: string;
+  readonly text?: ReactNode;
+  readonly onClose: () => void;
+}
+
+export function FormDialog({ title, text, onClose, onSubmit, actions, ...form }: FormDialogProps) {
+  return (
     <Dialog title={title} onClose={onClose}>
-      {text === undefined ? null : <p className="muted">{text}</p>}
-      <form className="stack" onSubmit={submit}>
-        <Failure error={deed.error} />
-        {props.children}
-        <div className="form-actions">
-          <Button type="submit" kind={danger ? "danger" : "main"} busy={deed.busy || !ready}>
-            {button}
-          </Button>
-          {actions?.(deed)}
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
+      {text !== undefined && <p className="muted">{text}</p>}
+      <Form
+        {...form}
+        className="stack"
+        onSubmit={(fields) => onSubmit(fields).then(onClose)}
+        actions={(deed) => (
+          <>
+            {actions?.(deed)}
+            <Button onClick={onClose}>Cancel</Button>
+          </>
+        )}
+      />
     </Dialog>
+  );
+}
+
+/** Why the operator decided so, named `reason`. */
+export function ReasonField({ required }: { required: boolean }) {
+  return (
+    <AreaField
+      name="reason"
+      label={required ? "Reason" : "Reason (optional)"}
+      hint="Kept in the audit with your name."
+      required={required}
+      maxLength={500}
+    />
   );
 }
 
@@ -154,7 +194,7 @@ export function SecretDialog(props: SecretDialogProps) {
         <Notice tone="warn" title="The secret is shown this once">
           {warning}
         </Notice>
-        {clientId === undefined ? null : (
+        {clientId !== undefined && (
           <div className="field">
             <span className="label">Client id</span>
             <Copyable text={clientId} what="client id" />

@@ -38,12 +38,12 @@ function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
         "aria-invalid": wrong === undefined ? undefined : true,
         "aria-describedby": described.filter((name) => name !== "").join(" ") || undefined,
       })}
-      {hint === undefined ? null : (
+      {hint !== undefined && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
         </span>
       )}
-      {wrong === undefined ? null : (
+      {wrong !== undefined && (
         <span className="wrong" id={`${id}-wrong`}>
           {wrong}
         </span>
@@ -52,15 +52,16 @@ function Field({ label, hint, wrong, wide = false, children }: FieldProps) {
   );
 }
 
-type Typed<Attributes> = Omit<Attributes, "onChange" | "value"> &
-  Labelled & { readonly value: string; readonly onChange: (value: string) => void };
+/** Controlled by `value` and `onChange`, or read by `name` when its form is submitted. */
+type Typed<Attributes> = Omit<Attributes, "onChange"> &
+  Labelled & { readonly onChange?: (value: string) => void };
 
 export function InputField(props: Typed<InputHTMLAttributes<HTMLInputElement>>) {
   const { label, hint, wrong, wide = false, onChange, ...rest } = props;
   return (
     <Field label={label} hint={hint} wrong={wrong} wide={wide}>
       {(tied) => (
-        <input spellCheck={false} {...rest} {...tied} onChange={(event) => onChange(event.target.value)} />
+        <input spellCheck={false} {...rest} {...tied} onChange={(event) => onChange?.(event.target.value)} />
       )}
     </Field>
   );
@@ -70,7 +71,7 @@ export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElemen
   const { label, hint, wrong, wide = false, onChange, ...rest } = props;
   return (
     <Field label={label} hint={hint} wrong={wrong} wide={wide}>
-      {(tied) => <textarea {...rest} {...tied} onChange={(event) => onChange(event.target.value)} />}
+      {(tied) => <textarea {...rest} {...tied} onChange={(event) => onChange?.(event.target.value)} />}
     </Field>
   );
 }
@@ -86,17 +87,19 @@ function pairsOf<Value extends string>(options: Options<Value>): readonly (reado
 
 interface SelectFieldProps<Value extends string> {
   readonly label: string;
-  readonly value: Value;
+  readonly name?: string;
+  readonly value?: Value;
+  readonly defaultValue?: string;
   readonly options: Options<Value>;
-  readonly onChange: (value: Value) => void;
+  readonly onChange?: (value: Value) => void;
 }
 
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, value, options, onChange } = props;
+  const { label, options, onChange, ...rest } = props;
   return (
     <Field label={label}>
       {(tied) => (
-        <select {...tied} value={value} onChange={(event) => onChange(event.target.value as Value)}>
+        <select {...rest} {...tied} onChange={(event) => onChange?.(event.target.value as Value)}>
           {pairsOf(options).map(([each, text]) => (
             <option key={each} value={each}>
               {text}
@@ -108,7 +111,9 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
   );
 }
 
-interface ChoiceProps<Value extends string> extends SelectFieldProps<Value> {
+interface ChoiceProps<Value extends string>
+  extends Omit<SelectFieldProps<Value>, "name" | "defaultValue" | "onChange"> {
+  readonly onChange: (value: Value) => void;
   readonly labelUnseen?: boolean;
 }
 

@@ -25,6 +25,8 @@ interface TableProps<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** Shown in place of a table without rows. */
+  readonly empty?: ReactNode;
   readonly keyOf: (row: Row) => string;
   readonly rowClass?: (row: Row) => string | undefined;
   /** At phone width: one sheet per row (default), or columns that scroll. */
@@ -32,7 +34,9 @@ interface TableProps<Row> {
 }
 
 /** Roles are explicit: browsers drop them where rows are styled as sheets. */
-export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "sheets" }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets" } = props;
+  if (rows.length === 0 && empty !== undefined) return empty;
   const table = (
     // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
     <table className={narrow} role="table">
@@ -67,7 +71,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass, narrow = "
 
 function TableCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const content = column.cell(row);
-  const isVoid = content === null || content === "" || content === undefined;
+  const isVoid = content === null || content === "" || content === undefined || content === false;
   const names = [
     column.end ? "end" : "",
     column.lead ? "lead-cell" : "",
@@ -113,7 +117,7 @@ export function useList<Answer>(
   return useAnswer<Answer>(address, againMs === undefined ? {} : { againMs });
 }
 
-interface ListProps<Item> extends Omit<TableProps<Item>, "rows"> {
+interface ListProps<Item> extends Omit<TableProps<Item>, "rows" | "empty"> {
   readonly asked: Asked<Listed<Item>>;
   readonly empty: ReactNode | ((answer: Listed<Item>) => ReactNode);
   readonly noun: readonly [one: string, many?: string];
@@ -125,13 +129,7 @@ export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...tabl
     <Answered asked={asked} lines={lines}>
       {(answer) => (
         <>
-          {answer.items.length > 0 ? (
-            <Table {...table} rows={answer.items} />
-          ) : typeof empty === "function" ? (
-            empty(answer)
-          ) : (
-            empty
-          )}
+          <Table {...table} rows={answer.items} empty={typeof empty === "function" ? empty(answer) : empty} />
           <Pager nextCursor={answer.nextCursor ?? null} shown={writeMany(answer.items.length, one, many)} />
         </>
       )}
@@ -165,7 +163,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
         </>
       }
     >
-      {filters === undefined ? null : <search className="filters">{filters}</search>}
+      {filters !== undefined && <search className="filters">{filters}</search>}
       <List {...list} />
       {children}
     </Page>
@@ -230,11 +228,10 @@ export function ExportButton({ name, rows }: { name: string; rows: () => readonl
   return <Button onClick={() => download(`${name}.csv`, toCsv(rows()))}>Export CSV</Button>;
 }
 
-export function CsvButton({ name, address }: { name: string; address: string | null }) {
+export function CsvButton({ name, address }: { name: string; address: string }) {
   const [busy, setBusy] = useState(false);
   const say = useSay();
   const save = async () => {
-    if (address === null) return;
     setBusy(true);
     try {
       download(`${name}.csv`, await askForCsv(address));

@@ -34,7 +34,7 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
     <>
       <header className="page-head">
         <div className="titles">
-          {crumbs.length === 0 ? null : (
+          {crumbs.length !== 0 && (
             <nav aria-label="Where this is">
               <ol className="crumbs">
                 {crumbs.map(({ to, text }) => (
@@ -48,12 +48,12 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
           <h1 ref={head} tabIndex={-1}>
             {heading}
           </h1>
-          {lead === undefined ? null : <p className="lead">{lead}</p>}
+          {lead !== undefined && <p className="lead">{lead}</p>}
           <p className="unseen" role="status">
             {place}
           </p>
         </div>
-        {actions === undefined ? null : <div className="actions">{actions}</div>}
+        {actions !== undefined && <div className="actions">{actions}</div>}
       </header>
       {children}
     </>
@@ -104,7 +104,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
-          {note === undefined ? null : <dd className="note">{note}</dd>}
+          {note !== undefined && <dd className="note">{note}</dd>}
         </div>
       ))}
     </dl>
@@ -135,8 +135,8 @@ export function Empty({ title, children, actions }: EmptyProps) {
   return (
     <div className="empty">
       <strong>{title}</strong>
-      {children === undefined ? null : <p>{children}</p>}
-      {actions === undefined ? null : <div className="form-actions">{actions}</div>}
+      {children !== undefined && <p>{children}</p>}
+      {actions !== undefined && <div className="form-actions">{actions}</div>}
     </div>
   );
 }
@@ -165,10 +165,10 @@ interface NoticeProps {
 export function Notice({ tone = "plain", title, children, action }: NoticeProps) {
   return (
     <div className="notice" data-tone={tone} role={tone === "bad" ? "alert" : undefined}>
-      {tone === "plain" ? null : <Icon name={tone} size={16} />}
+      {tone !== "plain" && <Icon name={tone} size={16} />}
       <div className="stack">
         <strong>{title}</strong>
-        {children === undefined ? null : <div>{children}</div>}
+        {children !== undefined && <div>{children}</div>}
       </div>
       {action}
     </div>
@@ -189,8 +189,7 @@ export function Failure({ error, onRetry }: { error: CallError | null; onRetry?:
   const retry = onRetry === undefined ? undefined : <Button onClick={onRetry}>Try again</Button>;
   return (
     <Notice tone="bad" title={error.message} action={retry}>
-      {adviceOn(error)}{" "}
-      {error.exception === "" ? null : <code className="small break">{error.exception}</code>}
+      {adviceOn(error)} {error.exception !== "" && <code className="small break">{error.exception}</code>}
     </Notice>
   );
 }
@@ -208,7 +207,7 @@ export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Ans
     return error === null ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.refetch} />;
   return (
     <>
-      {error === null ? null : (
+      {error !== null && (
         <Notice
           tone="warn"
           title={`Not up to date: ${error.message}`}

@@ -18,7 +18,7 @@ export function Badge({ tone = "plain", icon, children }: BadgeProps) {
   const shown = icon ?? (tone === "warn" || tone === "bad" ? tone : undefined);
   return (
     <span className="badge" data-tone={tone}>
-      {shown === undefined ? null : <Icon name={shown} size={12} />}
+      {shown !== undefined && <Icon name={shown} size={12} />}
       {children}
     </span>
   );
@@ -152,7 +152,7 @@ export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
               data-marked={marked.includes(line.pointer) ? "" : undefined}
             >
               {"  ".repeat(line.depth)}
-              {line.name === undefined ? null : <span className="name">{line.name}: </span>}
+              {line.name !== undefined && <span className="name">{line.name}: </span>}
               {line.text}
             </li>
           ))}

@@ -1,65 +1,51 @@
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
-import { useAnswer } from "../../data/queries.ts";
-import { addDays, today, writeCount, writeDate } from "../../field/format.ts";
+import { addDays, today, writeCount, writeDate, writeMany } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, CsvButton, List } from "../../parts/list.tsx";
+import { type Column, Pager, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { Badge, HistoryLink, orDash } from "../../parts/values.tsx";
-import { useFilters } from "../../routing/filters.ts";
-import {
-  InsightFilters,
-  PointInTimeFilters,
-  PropertyPage,
-  useCodes,
-  useInsightAddress,
-  useRange,
-  Watermark,
-} from "./property-page.tsx";
+import { InsightPage, ofProperty, PointInTimeFilters, useByRoomType, useInsight } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 90;
-const LIMIT = 500;
 
-export function BlocksPage() {
-  const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
-  const byRoomType = useFilters().filters.get("by") === "roomType";
-  const codes = useCodes();
-  const address = useInsightAddress("blocks", codes, range, {
-    by: byRoomType ? "roomType" : undefined,
-    limit: LIMIT,
-  });
-  const asked = useAnswer<BlocksAnswer>(address);
+export const BlocksPage = ofProperty(function Blocks({ codes }) {
+  const by = useByRoomType();
+  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by });
   return (
-    <PropertyPage
+    <InsightPage
+      codes={codes}
       title="Blocks"
       lead="Rooms held for groups: picked up, left, and released."
-      actions={<CsvButton name={`blocks-${range.from}`} address={address} />}
-    >
-      {(known) => (
+      insight={insight}
+      filters={
         <>
-          <InsightFilters range={range}>
-            <AddressChoice name="by" label="By" options={{ "": "Group", roomType: "Room type" }} />
-            <PointInTimeFilters />
-          </InsightFilters>
-          <List
-            asked={asked}
+          <AddressChoice name="by" label="By" options={{ "": "Group", roomType: "Room type" }} />
+          <PointInTimeFilters />
+        </>
+      }
+      lines={10}
+    >
+      {({ items, nextCursor }) => (
+        <>
+          <Table
             caption="Group blocks by night"
             narrow="scroll"
-            columns={columnsOf(known, byRoomType)}
-            keyOf={({ stayDate, group, roomType }) => JSON.stringify([stayDate, group, roomType ?? null])}
-            noun={["row"]}
+            columns={columnsOf(codes, by !== undefined)}
+            rows={items}
             empty={
               <Empty title="No group holds rooms in these nights">
                 A group's block counts once its status label holds rooms.
               </Empty>
             }
-            lines={10}
+            keyOf={({ stayDate, group, roomType }) => JSON.stringify([stayDate, group, roomType ?? null])}
           />
-          <Watermark watermark={asked.data?.watermark} knownFrom={asked.data?.knownFrom} />
+          <Pager nextCursor={nextCursor} shown={writeMany(items.length, "row")} />
         </>
       )}
-    </PropertyPage>
+    </InsightPage>
   );
-}
+});
 
 function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<BlocksItem>[] {
   const roomType: Column<BlocksItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
@@ -74,7 +60,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<B
       cell: ({ group, name }) => (
         <>
           <HistoryLink codes={codes} resource="groups" of={group} />
-          {name === null ? null : <span className="muted"> {name}</span>}
+          {name !== null && <span className="muted"> {name}</span>}
         </>
       ),
     },

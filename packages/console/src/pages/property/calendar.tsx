@@ -22,20 +22,18 @@ import {
 import { type Column, csvRows, ExportButton, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
 import { Badge, Instant, orDash } from "../../parts/values.tsx";
-import { InsightFilters, PropertyPage, useCodes, useRange } from "./property-page.tsx";
+import { InsightFilters, ofProperty, PropertyPage, useRange } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
-export function CalendarPage() {
+export const CalendarPage = ofProperty(function Calendar({ codes }) {
   const firstOfMonth = `${today().slice(0, 7)}-01`;
   const range = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
-  const codes = useCodes();
-  const asked = useAnswer<CalendarAnswer>(
-    codes === undefined ? null : addressOf("calendar", { ...codes, ...range }),
-  );
+  const asked = useAnswer<CalendarAnswer>(addressOf("calendar", { ...codes, ...range }));
   return (
     <PropertyPage
+      codes={codes}
       title="Feeds and nights"
       lead="The state of the feeds, and the nights without inventory."
       actions={
@@ -45,20 +43,16 @@ export function CalendarPage() {
         />
       }
     >
-      {(known) => (
-        <>
-          <FeedHealth codes={known} />
-          <Section title="Nights of inventory" aside={<Legend />}>
-            <InsightFilters range={range} />
-            <Answered asked={asked} lines={12}>
-              {(answer) => <Months answer={answer} codes={known} />}
-            </Answered>
-          </Section>
-        </>
-      )}
+      <FeedHealth codes={codes} />
+      <Section title="Nights of inventory" aside={<Legend />}>
+        <InsightFilters range={range} />
+        <Answered asked={asked} lines={12}>
+          {(answer) => <Months answer={answer} codes={codes} />}
+        </Answered>
+      </Section>
     </PropertyPage>
   );
-}
+});
 
 function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
@@ -68,23 +62,23 @@ function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCode
   const empty = months.slice(shown.length).map(([month]) => writeMonth(`${month}-01`));
   return (
     <>
-      {answer.firstNight === null ? (
+      {answer.firstNight === null && (
         <Notice title="No inventory was ever sent">
           Nights show here with the first batch of inventories.
         </Notice>
-      ) : null}
-      {missing.length > 0 ? (
+      )}
+      {missing.length > 0 && (
         <Notice tone="warn" title={`${writeMany(missing.length, "night is", "nights are")} missing`}>
           Between the first and the last night that inventory was sent for. The sender has to push{" "}
           {missing.length === 1 ? "it" : "them"} again; a full push of the range does it.
         </Notice>
-      ) : null}
+      )}
       <div className="months">
         {shown.map(([month, nights]) => (
           <Month key={month} month={month} nights={nights} codes={codes} />
         ))}
       </div>
-      {empty.length === 0 ? null : (
+      {empty.length !== 0 && (
         <p className="months-after muted">
           Nothing was sent for {empty[0]}
           {empty.length === 1 ? "" : ` to ${empty.at(-1)}`}.
@@ -110,7 +104,7 @@ function Month({ month, nights, codes }: MonthProps) {
     <section className="month">
       <h3>
         {writeMonth(`${month}-01`)}
-        {missing === 0 ? null : <span className="bad small">{missing} missing</span>}
+        {missing !== 0 && <span className="bad small">{missing} missing</span>}
       </h3>
       <table>
         <caption className="unseen">Nights of {writeMonth(`${month}-01`)}</caption>
@@ -169,7 +163,7 @@ function Night({ night, codes }: { night: CalendarNight | undefined; codes: Prop
   return (
     <span className="night" data-state={inventory} title={`${writeDate(date)}: ${inventory}`}>
       {day}
-      {inventory === "missing" ? <span className="unseen"> missing</span> : null}
+      {inventory === "missing" && <span className="unseen"> missing</span>}
     </span>
   );
 }
@@ -193,21 +187,18 @@ function FeedHealth({ codes }: { codes: PropertyCodes }) {
   return (
     <Section title="Feeds" aside={<p>Rates are of the last seven days.</p>}>
       <Answered asked={asked} lines={4}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="No feed of this property has sent a batch yet" />
-          ) : (
-            <>
-              <Unmapped items={items} codes={codes} />
-              <Table
-                caption="Feeds of this property"
-                columns={columnsOf(codes)}
-                rows={items}
-                keyOf={({ resource }) => resource}
-              />
-            </>
-          )
-        }
+        {({ items }) => (
+          <>
+            <Unmapped items={items} codes={codes} />
+            <Table
+              caption="Feeds of this property"
+              columns={columnsOf(codes)}
+              rows={items}
+              empty={<Empty title="No feed of this property has sent a batch yet" />}
+              keyOf={({ resource }) => resource}
+            />
+          </>
+        )}
       </Answered>
     </Section>
   );
@@ -246,12 +237,12 @@ function FeedState({ feed }: { feed: FeedHealthItem }) {
   return (
     <span className="badges">
       {feed.silent ? <Badge tone="bad">silent</Badge> : <span>as expected</span>}
-      {feed.missingNightCount > 0 ? (
+      {feed.missingNightCount > 0 && (
         <Badge tone="warn">{writeMany(feed.missingNightCount, "night")} missing</Badge>
-      ) : null}
-      {feed.staleNightCount > 0 ? (
+      )}
+      {feed.staleNightCount > 0 && (
         <Badge tone="warn">{writeMany(feed.staleNightCount, "night")} not renewed</Badge>
-      ) : null}
+      )}
     </span>
   );
 }

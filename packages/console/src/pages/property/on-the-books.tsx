@@ -18,29 +18,26 @@ import {
   writeShare,
 } from "../../field/format.ts";
 import { AddressSelect } from "../../parts/field.tsx";
-import { type Column, CsvButton, Pager, Table } from "../../parts/list.tsx";
-import { Answered, Empty } from "../../parts/page.tsx";
+import { type Column, Pager, Table } from "../../parts/list.tsx";
+import { Empty } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
-  InsightFilters,
+  InsightPage,
   type Measure,
   MeasureFilters,
   measuredSeries,
+  ofProperty,
   PointInTimeFilters,
-  PropertyPage,
   type Range,
+  ROWS_MAX,
   unitOf,
-  useCodes,
-  useInsightAddress,
+  useInsight,
   useMeasure,
   usePointInTime,
-  useRange,
-  Watermark,
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
-const LIMIT = 1000;
 const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
   ["", "whole nights"],
   ["roomType", "room type"],
@@ -51,75 +48,69 @@ const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
   ["group", "group"],
 ];
 
-export function OnTheBooksPage() {
-  const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
-  const codes = useCodes();
+export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
   const { filters } = useFilters();
-  const address = useInsightAddress("on-the-books", codes, range, {
+  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const insight = useInsight<OnTheBooksAnswer>("on-the-books", codes, nights, {
     by: filters.get("by") ?? undefined,
-    limit: LIMIT,
   });
-  const asked = useAnswer<OnTheBooksAnswer>(address);
+  const { range } = insight;
   const lastYear = useLastYear(codes, range);
   const by = groupingOf(filters);
-  const items = asked.data?.items ?? [];
+  const items = insight.asked.data?.items ?? [];
   const rows = withoutBareRows(items, by);
   const { measure } = useMeasure(items);
   return (
-    <PropertyPage
+    <InsightPage
+      codes={codes}
       title="On the books"
       lead="What is reserved for each night, as known now or at any instant of either clock."
-      actions={<CsvButton name={`on-the-books-${range.from}`} address={address} />}
-    >
-      {(known) => (
+      insight={insight}
+      filters={
         <>
-          <InsightFilters range={range}>
-            <AddressSelect name="by" label="By" options={GROUPINGS} />
-            <PointInTimeFilters />
-            <MeasureFilters items={items} />
-          </InsightFilters>
-          <Answered asked={asked} lines={14}>
-            {({ nextCursor, watermark, knownFrom }) =>
-              items.every(isNothing) ? (
-                <Empty title="Nothing is on the books for these nights">
-                  No reservation that deducts has them, and no inventory was sent for them. Try another range,
-                  or another “as of”.
-                </Empty>
-              ) : (
-                <>
-                  <NightsChart
-                    rows={nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null })}
-                    {...{ lastYear, range, measure }}
-                  />
-                  <NightsTable items={rows} by={by} codes={known} />
-                  <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
-                  <Watermark watermark={watermark} knownFrom={knownFrom} />
-                </>
-              )
-            }
-          </Answered>
+          <AddressSelect name="by" label="By" options={GROUPINGS} />
+          <PointInTimeFilters />
+          <MeasureFilters items={items} />
         </>
-      )}
-    </PropertyPage>
+      }
+      lines={14}
+    >
+      {({ nextCursor }) =>
+        items.every(isNothing) ? (
+          <Empty title="Nothing is on the books for these nights">
+            No reservation that deducts has them, and no inventory was sent for them. Try another range, or
+            another “as of”.
+          </Empty>
+        ) : (
+          <>
+            <NightsChart
+              rows={nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null })}
+              lastYear={lastYear}
+              range={range}
+              measure={measure}
+            />
+            <NightsTable items={rows} by={by} codes={codes} />
+            <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
+          </>
+        )
+      }
+    </InsightPage>
   );
-}
+});
 
 /** The same weekdays a year before, as known at the same time. */
-function useLastYear(codes: PropertyCodes | undefined, range: Range): NightRows | undefined {
+function useLastYear(codes: PropertyCodes, range: Range): NightRows | undefined {
   const { asOf, clock } = usePointInTime();
   // To the hour, so that the query is cached.
   const instant = asOf ?? `${new Date().toISOString().slice(0, 13)}:00:00Z`;
-  const address =
-    codes === undefined
-      ? null
-      : addressOf("insight/on-the-books", {
-          ...codes,
-          from: addDays(range.from, -YEAR_DAYS),
-          to: addDays(range.to, -YEAR_DAYS),
-          asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
-          clock,
-          limit: LIMIT,
-        });
+  const address = addressOf("insight/on-the-books", {
+    ...codes,
+    from: addDays(range.from, -YEAR_DAYS),
+    to: addDays(range.to, -YEAR_DAYS),
+    asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
+    clock,
+    limit: ROWS_MAX,
+  });
   const { data } = useAnswer<OnTheBooksAnswer>(address);
   return data && nightRows(data.items, { isFirst: true, isLast: data.nextCursor === null });
 }

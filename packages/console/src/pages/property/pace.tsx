@@ -1,6 +1,5 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
-import { useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -12,70 +11,58 @@ import {
   writeMoney,
   writeSigned,
 } from "../../field/format.ts";
-import { CsvButton, Table } from "../../parts/list.tsx";
-import { Answered, Empty, Figures } from "../../parts/page.tsx";
+import { Table } from "../../parts/list.tsx";
+import { Empty, Figures } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import {
-  InsightFilters,
+  InsightPage,
   type Measure,
   MeasureFilters,
   measuredSeries,
+  ofProperty,
   PointInTimeFilters,
-  PropertyPage,
   type Range,
   unitOf,
-  useCodes,
-  useInsightAddress,
+  useInsight,
   useMeasure,
-  useRange,
-  Watermark,
 } from "./property-page.tsx";
 
-const LIMIT = 1000;
 const DAYS_AHEAD = 28;
 /** Days without bookings shown before the first booking. */
 const DAYS_BEFORE_THE_FIRST = 14;
 const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
-export function PacePage() {
+export const PacePage = ofProperty(function Pace({ codes }) {
   const first = addDays(today(), DAYS_AHEAD);
-  const range = useRange({ from: first, to: first });
-  const codes = useCodes();
-  const address = useInsightAddress("pace", codes, range, { limit: LIMIT });
-  const asked = useAnswer<PaceAnswer>(address);
-  const items = asked.data?.items ?? [];
+  const insight = useInsight<PaceAnswer>("pace", codes, { from: first, to: first });
+  const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   return (
-    <PropertyPage
+    <InsightPage
+      codes={codes}
       title="Pace"
       lead="How on the books grew as these nights came nearer, against the same weekdays a year before."
-      actions={<CsvButton name={`pace-${range.from}`} address={address} />}
-    >
-      {() => (
+      insight={insight}
+      filters={
         <>
-          <InsightFilters range={range}>
-            <PointInTimeFilters />
-            <MeasureFilters items={items} />
-          </InsightFilters>
-          <Answered asked={asked} lines={10}>
-            {({ watermark, knownFrom }) =>
-              items.length === 0 ? (
-                <Empty title="No reservation for these nights yet">
-                  There is none for the same weekdays a year before, either.
-                </Empty>
-              ) : (
-                <>
-                  <Curve items={items} range={range} measure={measure} />
-                  <Watermark watermark={watermark} knownFrom={knownFrom} />
-                </>
-              )
-            }
-          </Answered>
+          <PointInTimeFilters />
+          <MeasureFilters items={items} />
         </>
-      )}
-    </PropertyPage>
+      }
+      lines={10}
+    >
+      {() =>
+        items.length === 0 ? (
+          <Empty title="No reservation for these nights yet">
+            There is none for the same weekdays a year before, either.
+          </Empty>
+        ) : (
+          <Curve items={items} range={insight.range} measure={measure} />
+        )
+      }
+    </InsightPage>
   );
-}
+});
 
 interface Point {
   readonly daysBefore: number;

@@ -27,9 +27,10 @@ import {
   InsightFilters,
   type Measure,
   MeasureFilters,
+  ofProperty,
   PropertyPage,
   type Range,
-  useCodes,
+  ROWS_MAX,
   useMeasure,
   useRange,
 } from "./property-page.tsx";
@@ -60,24 +61,20 @@ const COLUMNS: readonly Column<Movement>[] = [
   { head: "Currency", cell: ({ currency }) => orDash(currency) },
 ];
 
-export function PickupPage() {
+export const PickupPage = ofProperty(function Pickup({ codes }) {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { until, count, clock } = usePickupFilters();
-  const codes = useCodes();
   const days = datesBetween(addDays(until, 1 - Number(count)), until).toReversed();
-  const addresses =
-    codes === undefined
-      ? []
-      : days.map((day) =>
-          addressOf("insight/pickup", {
-            ...codes,
-            ...range,
-            clock,
-            since: `${addDays(day, -1)}T23:59:59.999999Z`,
-            asOf: `${day}T23:59:59.999999Z`,
-            limit: 1000,
-          }),
-        );
+  const addresses = days.map((day) =>
+    addressOf("insight/pickup", {
+      ...codes,
+      ...range,
+      clock,
+      since: `${addDays(day, -1)}T23:59:59.999999Z`,
+      asOf: `${day}T23:59:59.999999Z`,
+      limit: ROWS_MAX,
+    }),
+  );
   const asked = useAnswers<PickupAnswer>(addresses);
   const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
   const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
@@ -87,26 +84,23 @@ export function PickupPage() {
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return (
     <PropertyPage
+      codes={codes}
       title="Pickup"
       lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
       actions={<ExportButton name={`pickup-${unit}-${until}`} rows={() => toRows(pickup, nights)} />}
     >
-      {() => (
-        <>
-          <PickupFilters range={range} movements={movements} />
-          <Answered asked={asked} lines={14}>
-            {() => (
-              <>
-                <HeatMap days={pickup} nights={nights} measure={measure} />
-                {movements.length === 0 ? null : <Movements movements={movements} />}
-              </>
-            )}
-          </Answered>
-        </>
-      )}
+      <PickupFilters range={range} movements={movements} />
+      <Answered asked={asked} lines={14}>
+        {() => (
+          <>
+            <HeatMap days={pickup} nights={nights} measure={measure} />
+            {movements.length !== 0 && <Movements movements={movements} />}
+          </>
+        )}
+      </Answered>
     </PropertyPage>
   );
-}
+});
 
 function usePickupFilters(): {
   readonly until: string;

@@ -1,8 +1,8 @@
-import type { ReactNode } from "react";
+import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Series } from "../../charts/chart.tsx";
 import type { PropertyCodes } from "../../contract.ts";
-import { addressOf } from "../../data/queries.ts";
+import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   daysBetween,
@@ -15,7 +15,8 @@ import {
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressFilter, AddressSelect, TextFilter } from "../../parts/field.tsx";
-import { Empty, Page } from "../../parts/page.tsx";
+import { CsvButton } from "../../parts/list.tsx";
+import { Answered, Empty, Page } from "../../parts/page.tsx";
 import { useFilters } from "../../routing/filters.ts";
 
 const TABS: readonly (readonly [path: string, text: string])[] = [
@@ -27,17 +28,13 @@ const TABS: readonly (readonly [path: string, text: string])[] = [
   ["/property/calendar", "Feeds and nights"],
 ];
 
-interface PropertyPageProps {
-  readonly title: string;
-  readonly lead: string;
-  readonly actions?: ReactNode;
-  readonly children: (codes: PropertyCodes) => ReactNode;
-}
-
-export function PropertyPage({ title, lead, actions, children }: PropertyPageProps) {
-  const codes = useCodes();
-  const [path] = useLocation();
-  if (codes === undefined)
+/** A page of the property that the address names. */
+export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
+  return function PropertyTab() {
+    const { filters } = useFilters();
+    const clientCode = filters.get("clientCode");
+    const propertyCode = filters.get("propertyCode");
+    if (clientCode !== null && propertyCode !== null) return <Tab codes={{ clientCode, propertyCode }} />;
     return (
       <Page title="Property" crumbs={[{ to: "/properties", text: "Properties" }]}>
         <Empty title="Which property?" actions={<LinkButton to="/properties">Properties</LinkButton>}>
@@ -45,6 +42,19 @@ export function PropertyPage({ title, lead, actions, children }: PropertyPagePro
         </Empty>
       </Page>
     );
+  };
+}
+
+interface PropertyPageProps {
+  readonly codes: PropertyCodes;
+  readonly title: string;
+  readonly lead: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function PropertyPage({ codes, title, lead, actions, children }: PropertyPageProps) {
+  const [path] = useLocation();
   const name = `${codes.clientCode} / ${codes.propertyCode}`;
   return (
     <Page
@@ -66,7 +76,7 @@ export function PropertyPage({ title, lead, actions, children }: PropertyPagePro
           </Link>
         ))}
       </nav>
-      {children(codes)}
+      {children}
     </Page>
   );
 }
@@ -76,13 +86,6 @@ function showCurrent(tabs: HTMLElement | null): void {
   const current = tabs?.querySelector<HTMLElement>("[aria-current]");
   if (tabs === null || current === null || current === undefined) return;
   tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 16;
-}
-
-export function useCodes(): PropertyCodes | undefined {
-  const { filters } = useFilters();
-  const clientCode = filters.get("clientCode");
-  const propertyCode = filters.get("propertyCode");
-  return clientCode === null || propertyCode === null ? undefined : { clientCode, propertyCode };
 }
 
 const NIGHTS_MAX = 800;
@@ -117,18 +120,64 @@ export function usePointInTime(): {
   };
 }
 
-/** The address of an insight with the filters of the page's address. */
-export function useInsightAddress(
+export const ROWS_MAX = 1000;
+
+interface Insight<Answer> {
+  readonly range: Range;
+  readonly address: string;
+  readonly asked: Asked<Answer>;
+}
+
+/** An insight by the filters of the page's address. */
+export function useInsight<Answer>(
   name: string,
-  codes: PropertyCodes | undefined,
-  range: Range,
-  more: Readonly<Record<string, string | number | undefined>>,
-): string | null {
-  const { filters } = useFilters();
-  const point = usePointInTime();
-  if (codes === undefined) return null;
-  const cursor = filters.get("cursor") ?? undefined;
-  return addressOf(`insight/${name}`, { ...codes, ...range, ...point, cursor, ...more });
+  codes: PropertyCodes,
+  nights: Range,
+  more: Readonly<Record<string, string | undefined>> = {},
+): Insight<Answer> {
+  const range = useRange(nights);
+  const cursor = useFilters().filters.get("cursor") ?? undefined;
+  const parameters = { ...codes, ...range, ...usePointInTime(), cursor, limit: ROWS_MAX, ...more };
+  const address = addressOf(`insight/${name}`, parameters);
+  return { range, address, asked: useAnswer<Answer>(address) };
+}
+
+/** `by=roomType` of the address. */
+export function useByRoomType(): "roomType" | undefined {
+  return useFilters().filters.get("by") === "roomType" ? "roomType" : undefined;
+}
+
+interface InsightPageProps<Answer> extends Omit<PropertyPageProps, "actions" | "children"> {
+  readonly insight: Insight<Answer>;
+  readonly filters: ReactNode;
+  readonly intro?: ReactNode;
+  readonly lines: number;
+  readonly children: (answer: Answer) => ReactNode;
+}
+
+export function InsightPage<Answer extends WatermarkProps>(props: InsightPageProps<Answer>) {
+  const { codes, title, lead, insight, filters, intro, lines, children } = props;
+  const { range, address, asked } = insight;
+  const file = `${title.toLowerCase().replaceAll(" ", "-")}-${range.from}`;
+  return (
+    <PropertyPage
+      codes={codes}
+      title={title}
+      lead={lead}
+      actions={<CsvButton name={file} address={address} />}
+    >
+      <InsightFilters range={range}>{filters}</InsightFilters>
+      {intro}
+      <Answered asked={asked} lines={lines}>
+        {(answer) => (
+          <>
+            {children(answer)}
+            <Watermark watermark={answer.watermark} knownFrom={answer.knownFrom} />
+          </>
+        )}
+      </Answered>
+    </PropertyPage>
+  );
 }
 
 export function InsightFilters({ range, children }: { range: Range; children?: ReactNode }) {
@@ -178,12 +227,12 @@ export function PointInTimeFilters() {
 const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
 
 interface WatermarkProps {
-  readonly watermark: string | null | undefined;
+  readonly watermark: string | null;
   readonly knownFrom?: string | undefined;
 }
 
 /** How far an answer at a point in time is final. */
-export function Watermark({ watermark, knownFrom }: WatermarkProps) {
+function Watermark({ watermark, knownFrom }: WatermarkProps) {
   return (
     <>
       {typeof watermark === "string" && (
@@ -257,14 +306,14 @@ export function MeasureFilters({ items }: { items: readonly Priced[] }) {
   return (
     <>
       <AddressChoice name="show" label="Chart" keepsPage options={{ rooms: "Rooms", revenue: "Revenue" }} />
-      {measure.of === "revenue" && currencies.length > 1 ? (
+      {measure.of === "revenue" && currencies.length > 1 && (
         <AddressSelect
           name="currency"
           label="Currency"
           keepsPage
           options={currencies.map((currency) => [currency, currency] as const)}
         />
-      ) : null}
+      )}
     </>
   );
 }

@@ -19,68 +19,49 @@ import {
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, CsvButton, Pager, Table } from "../../parts/list.tsx";
+import { type Column, Pager, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 import {
-  InsightFilters,
+  InsightPage,
+  ofProperty,
   PointInTimeFilters,
-  PropertyPage,
-  type Range,
-  useCodes,
-  useInsightAddress,
+  useByRoomType,
+  useInsight,
   usePointInTime,
-  useRange,
-  Watermark,
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
-const LIMIT = 1000;
 
-export function ReconciliationPage() {
-  const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
-  const { filters } = useFilters();
-  const codes = useCodes();
-  const byRoomType = filters.get("by") === "roomType";
-  const address = useInsightAddress("reconciliation", codes, range, {
-    by: byRoomType ? "roomType" : undefined,
-    limit: LIMIT,
-  });
-  const asked = useAnswer<ReconciliationAnswer>(address);
-  const night = filters.get("night");
+export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) {
+  const by = useByRoomType();
+  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const night = useFilters().filters.get("night");
   return (
-    <PropertyPage
+    <InsightPage
+      codes={codes}
       title="Reconciliation"
       lead="Rooms sold as inventory reports them, against rooms rebuilt from reservations; each night opens to the records behind it."
-      actions={<CsvButton name={`reconciliation-${range.from}`} address={address} />}
-    >
-      {(known) => (
+      insight={useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by })}
+      filters={
         <>
-          <ReconciliationFilters range={range} />
-          {night !== null && isStayDate(night) ? <NightDrillDown codes={known} night={night} /> : null}
-          <Answered asked={asked} lines={12}>
-            {(answer) => <Nights answer={answer} codes={known} />}
-          </Answered>
+          <AddressChoice name="nights" label="Nights" options={{ differing: "That differ", all: "All" }} />
+          <AddressChoice name="by" label="By" options={{ "": "Night", roomType: "Room type" }} />
+          <PointInTimeFilters />
         </>
-      )}
-    </PropertyPage>
+      }
+      intro={night !== null && isStayDate(night) ? <NightDrillDown codes={codes} night={night} /> : null}
+      lines={12}
+    >
+      {(answer) => <Nights answer={answer} codes={codes} />}
+    </InsightPage>
   );
-}
-
-function ReconciliationFilters({ range }: { range: Range }) {
-  return (
-    <InsightFilters range={range}>
-      <AddressChoice name="nights" label="Nights" options={{ differing: "That differ", all: "All" }} />
-      <AddressChoice name="by" label="By" options={{ "": "Night", roomType: "Room type" }} />
-      <PointInTimeFilters />
-    </InsightFilters>
-  );
-}
+});
 
 function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: PropertyCodes }) {
   const { filters } = useFilters();
-  const { items, nextCursor, watermark, knownFrom } = answer;
+  const { items, nextCursor } = answer;
   const differing = items.filter(({ difference }) => difference !== null && difference !== 0);
   const unreported = items.filter(({ reported }) => reported === null);
   const shown = filters.get("nights") === "all" ? items : differing;
@@ -103,29 +84,28 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           { name: "Not reported", value: writeCount(unreported.length), note: "no inventory for the night" },
         ]}
       />
-      {shown.length === 0 ? (
-        <Empty
-          title={items.length === unreported.length ? "Nothing to compare" : "Every reported night agrees"}
-        >
-          {items.length === unreported.length
-            ? "No inventory was sent for these nights."
-            : "Rooms sold equal the rooms of the reservations on the books, night by night."}
-        </Empty>
-      ) : (
-        <Table
-          caption="Reported and rebuilt rooms by night"
-          narrow="scroll"
-          columns={columnsOf(codes, filters.get("by") === "roomType")}
-          rows={shown}
-          keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
-        />
-      )}
+      <Table
+        caption="Reported and rebuilt rooms by night"
+        narrow="scroll"
+        columns={columnsOf(codes, filters.get("by") === "roomType")}
+        rows={shown}
+        empty={<NothingDiffers hasReports={items.length > unreported.length} />}
+        keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
+      />
       <Pager
         nextCursor={nextCursor}
         shown={`${writeMany(shown.length, "row")}; transient and group as reported / rebuilt`}
       />
-      <Watermark watermark={watermark} knownFrom={knownFrom} />
     </>
+  );
+}
+
+function NothingDiffers({ hasReports }: { hasReports: boolean }) {
+  if (!hasReports) return <Empty title="Nothing to compare">No inventory was sent for these nights.</Empty>;
+  return (
+    <Empty title="Every reported night agrees">
+      Rooms sold equal the rooms of the reservations on the books, night by night.
+    </Empty>
   );
 }
 
@@ -216,7 +196,7 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
       <p>
         Inventory reports <strong>{night.reported ?? "nothing"}</strong>, reservations come to{" "}
         <strong>{night.rebuilt}</strong>
-        {night.difference === null ? null : (
+        {night.difference !== null && (
           <>
             : <strong>{writeSigned(night.difference)}</strong>
           </>
@@ -226,16 +206,13 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
           ? `Groups hold ${writeMany(night.unpickedBlocks, "more room")} not picked up.`
           : ""}
       </p>
-      {findings.length === 0 ? (
-        <Empty title="Nothing differs on this night" />
-      ) : (
-        <Table
-          caption="What may explain the difference, the likeliest first"
-          rows={findings}
-          keyOf={(finding) => JSON.stringify([finding.kind, finding.roomType, finding.records])}
-          columns={findingColumns(codes)}
-        />
-      )}
+      <Table
+        caption="What may explain the difference, the likeliest first"
+        rows={findings}
+        empty={<Empty title="Nothing differs on this night" />}
+        keyOf={(finding) => JSON.stringify([finding.kind, finding.roomType, finding.records])}
+        columns={findingColumns(codes)}
+      />
       <Disclosure
         summary={`${answer.nextCursor === null ? "" : "The first "}${writeMany(reservations.length, "reservation")} with this night`}
       >
