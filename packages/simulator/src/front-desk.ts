@@ -5,12 +5,37 @@ import { GroupBlock, type NightBlock, type Reservation } from "./reservation.ts"
 /** Overbooking ends so many days before arrival. */
 const OVERBOOKED_UNTIL_DAYS = 3;
 
-/** Assigns and releases rooms: the only writer of the hotel's counts. */
+/** One in this many guests turned away a week or more ahead waits for a room. */
+const WAITLISTED_IN = 4;
+const WAITLISTED_LEAD_MIN = 7;
+const WAITS_UNTIL_DAYS = 2;
+const NOON = 12 * 3_600;
+const FIRST_ID = 100_001;
+
+type GroupEvent = "asked" | "decided" | "washed" | "cut-off" | "given-up";
+
+export interface GroupStep {
+  readonly group: GroupBlock;
+  readonly event: GroupEvent;
+}
+
+const HOUR = 3_600;
+const SECOND_OF: Readonly<Record<GroupEvent, number>> = {
+  asked: 9 * HOUR,
+  "given-up": 10 * HOUR,
+  decided: 11 * HOUR,
+  washed: 15 * HOUR,
+  "cut-off": 16 * HOUR,
+};
+
+/** Reservations and groups step by step: the only writer of the rooms' counts. */
 export class FrontDesk {
   readonly #books: RoomBooks;
   readonly #profile: HotelProfile;
   readonly #numbers: readonly string[][];
-
+  readonly #openGroups = new Set<GroupBlock>();
+  #booked = 0;
+  #groups = 0;
   readonly #members = new WeakMap<GroupBlock, Set<Reservation>>();
 
   constructor(books: RoomBooks, profile: HotelProfile) {
@@ -26,7 +51,7 @@ export class FrontDesk {
   }
 
   /** Books a room, of another type where its own is full. False: there is none. */
-  book(reservation: Reservation, today: number): boolean {
+  #takeRooms(reservation: Reservation, today: number): boolean {
     const { planned, group, nights, sharer } = reservation;
     if (sharer?.holds === true) return this.#hold(reservation);
     if (group !== undefined) return this.#bookMember(reservation);
@@ -50,17 +75,17 @@ export class FrontDesk {
     return [...(this.#members.get(group) ?? [])];
   }
 
-  release(reservation: Reservation): void {
+  #release(reservation: Reservation): void {
     if (!reservation.holds) return;
     reservation.holds = false;
     this.#count(reservation, -1);
   }
 
-  rearrange(reservation: Reservation, nights: number, type: number): boolean {
+  #rearrange(reservation: Reservation, nights: number, type: number): boolean {
     const { planned, sharer } = reservation;
     if (nights === reservation.nights && type === reservation.type) return true;
     const before = { nights: reservation.nights, type: reservation.type };
-    this.release(reservation);
+    this.#release(reservation);
     const fits = sharer === undefined && this.#books.free(type, planned.arrival, nights) >= planned.rooms;
     Object.assign(reservation, fits ? { nights, type } : before);
     this.#hold(reservation);
@@ -68,12 +93,12 @@ export class FrontDesk {
   }
 
   /** Two guests who share have one number. */
-  checkIn(reservation: Reservation): void {
+  #assignNumber(reservation: Reservation): void {
     const { sharer, type } = reservation;
     reservation.roomNumber = sharer?.state === "checked-in" ? sharer.roomNumber : this.#numbers[type]?.pop();
   }
 
-  checkOut({ roomNumber, sharer, type }: Reservation): void {
+  #returnNumber({ roomNumber, sharer, type }: Reservation): void {
     // The last guest of a shared room releases it.
     if (roomNumber !== undefined && sharer?.state !== "checked-in") this.#numbers[type]?.unshift(roomNumber);
   }
@@ -116,7 +141,7 @@ export class FrontDesk {
   }
 
   /** Holds a group's block as far as rooms are free. False: less than half of it. */
-  holdBlock(nights: readonly NightBlock[]): boolean {
+  #holdBlock(nights: readonly NightBlock[]): boolean {
     const fits = nights.map(({ type, day, blocks }) =>
       Math.max(0, Math.min(blocks, this.#books.free(type, day, 1))),
     );
@@ -130,12 +155,138 @@ export class FrontDesk {
   }
 
   /** Releases a part, in thousandths, of the rooms not picked up. */
-  wash(nights: readonly NightBlock[], part: number): void {
+  #wash(nights: readonly NightBlock[], part: number): void {
     for (const night of nights) {
       const given = Math.floor(((night.blocks - night.pickup) * part) / 1_000);
       night.blocks -= given;
       this.#books.take("held", night.type, night.day, -given);
     }
+  }
+
+  /** False: the guest found no room, so there is no reservation. */
+  happen(reservation: Reservation, { event, day, second }: StayStep): boolean {
+    switch (event) {
+      case "booked":
+        return this.#book(reservation, day, second);
+      case "changed":
+        this.#change(reservation);
+        return true;
+      case "cancelled":
+        this.cancel(reservation);
+        return true;
+      case "no-show":
+        this.#release(reservation);
+        reservation.state = "no-show";
+        return true;
+      case "checked-in":
+        this.#checkIn(reservation);
+        return true;
+      case "checked-out":
+        this.#returnNumber(reservation);
+        reservation.state = "checked-out";
+        return true;
+      case "corrected":
+        reservation.corrections += 1;
+        return true;
+    }
+  }
+
+  cancel(reservation: Reservation): void {
+    this.#release(reservation);
+    reservation.state = "cancelled";
+  }
+
+  #book(reservation: Reservation, day: number, second: number): boolean {
+    const { group, planned } = reservation;
+    if (group !== undefined && group.state !== "definite") return false;
+    if (!this.#takeRooms(reservation, day)) {
+      const lead = planned.arrival - day;
+      const waits = group === undefined && lead >= WAITLISTED_LEAD_MIN && planned.guest % WAITLISTED_IN === 0;
+      if (!waits || reservation.sharer !== undefined) return false;
+      const [booked] = reservation.steps;
+      reservation.state = "waitlisted";
+      reservation.steps = [
+        ...(booked === undefined ? [] : [booked]),
+        { event: "cancelled", day: planned.arrival - WAITS_UNTIL_DAYS, second: NOON },
+      ];
+    }
+    this.#booked += 1;
+    reservation.id = String(FIRST_ID + this.#booked);
+    reservation.bookedDay = day;
+    reservation.bookedSecond = second;
+    return true;
+  }
+
+  #change(reservation: Reservation): void {
+    reservation.changed += 1;
+    const { planned, changed } = reservation;
+    const next = planned.earlier[changed] ?? {};
+    const type = next.type ?? planned.type;
+    const isRearranged = this.#rearrange(reservation, next.nights ?? planned.nights, type);
+    if (isRearranged) reservation.bookedType = type;
+    reservation.adults = next.adults ?? planned.adults;
+    reservation.rateCents = next.rateCents ?? planned.rateCents;
+  }
+
+  /** Some guests get a better room, if one is free. */
+  #checkIn(reservation: Reservation): void {
+    if (reservation.planned.moves && reservation.sharer === undefined) {
+      const type = (reservation.type + 1) % this.#profile.roomTypes.length;
+      this.#rearrange(reservation, reservation.nights, type);
+    }
+    this.#assignNumber(reservation);
+    reservation.state = "checked-in";
+  }
+
+  stepsOf(planned: PlannedGroup): {
+    group: GroupBlock;
+    steps: { day: number; second: number; step: GroupStep }[];
+  } {
+    this.#groups += 1;
+    const group = new GroupBlock(planned, `G${String(this.#groups).padStart(4, "0")}`);
+    const { bookedDay, decidedDay, washDay, arrival, cutoffDays, cancelledDay } = planned;
+    const days: [GroupEvent, number | undefined][] = [
+      ["asked", bookedDay],
+      ["decided", decidedDay],
+      ["washed", washDay > decidedDay ? washDay : undefined],
+      ["cut-off", arrival - cutoffDays > decidedDay ? arrival - cutoffDays : undefined],
+      ["given-up", cancelledDay],
+    ];
+    const steps = days.flatMap(([event, day]) =>
+      day === undefined ? [] : [{ day, second: SECOND_OF[event], step: { group, event } }],
+    );
+    return { group, steps };
+  }
+
+  /** Cancelling its members is the caller's. */
+  changeGroup({ group, event }: GroupStep, day: number): void {
+    const { planned } = group;
+    if (event === "asked") {
+      group.bookedDay = day;
+      this.#openGroups.add(group);
+    } else if (event === "decided") {
+      const holds = !planned.isLost && this.#holdBlock(group.nights);
+      group.state = holds ? "definite" : "lost";
+    } else if (group.state !== "definite") return;
+    else if (event === "washed") this.#wash(group.nights, planned.washPart);
+    else if (event === "cut-off") this.#wash(group.nights, 1_000);
+    else {
+      this.#wash(group.nights, 1_000);
+      group.state = "cancelled";
+      group.cancelledDay = day;
+    }
+    group.isTouched = true;
+  }
+
+  /** Groups that changed since the last call; past ones are dropped. */
+  touchedGroups(day: number): GroupBlock[] {
+    const touched: GroupBlock[] = [];
+    for (const group of this.#openGroups) {
+      if (group.isTouched) touched.push(group);
+      group.isTouched = false;
+      if (group.planned.arrival + group.planned.nights < day) this.#openGroups.delete(group);
+    }
+    return touched;
   }
 }
 
@@ -210,178 +361,5 @@ export class RoomBooks {
 
   #at(type: number, day: number): number {
     return day < this.firstDay ? -1 : (day - this.firstDay) * this.types.length + type;
-  }
-}
-
-/** One in this many guests turned away a week or more ahead waits for a room. */
-const WAITLISTED_IN = 4;
-const WAITLISTED_LEAD_MIN = 7;
-const WAITS_UNTIL_DAYS = 2;
-const NOON = 12 * 3_600;
-const FIRST_ID = 100_001;
-
-/** Does the steps of reservations. */
-export class StayDesk {
-  readonly #desk: FrontDesk;
-  readonly #profile: HotelProfile;
-  #booked = 0;
-
-  constructor(desk: FrontDesk, profile: HotelProfile) {
-    this.#desk = desk;
-    this.#profile = profile;
-  }
-
-  /** False: the guest found no room, so there is no reservation. */
-  happen(reservation: Reservation, { event, day, second }: StayStep): boolean {
-    switch (event) {
-      case "booked":
-        return this.#book(reservation, day, second);
-      case "changed":
-        this.#change(reservation);
-        return true;
-      case "cancelled":
-        this.cancel(reservation);
-        return true;
-      case "no-show":
-        this.#desk.release(reservation);
-        reservation.state = "no-show";
-        return true;
-      case "checked-in":
-        this.#checkIn(reservation);
-        return true;
-      case "checked-out":
-        this.#desk.checkOut(reservation);
-        reservation.state = "checked-out";
-        return true;
-      case "corrected":
-        reservation.corrections += 1;
-        return true;
-    }
-  }
-
-  cancel(reservation: Reservation): void {
-    this.#desk.release(reservation);
-    reservation.state = "cancelled";
-  }
-
-  #book(reservation: Reservation, day: number, second: number): boolean {
-    const { group, planned } = reservation;
-    if (group !== undefined && group.state !== "definite") return false;
-    if (!this.#desk.book(reservation, day)) {
-      const lead = planned.arrival - day;
-      const waits = group === undefined && lead >= WAITLISTED_LEAD_MIN && planned.guest % WAITLISTED_IN === 0;
-      if (!waits || reservation.sharer !== undefined) return false;
-      const [booked] = reservation.steps;
-      reservation.state = "waitlisted";
-      reservation.steps = [
-        ...(booked === undefined ? [] : [booked]),
-        { event: "cancelled", day: planned.arrival - WAITS_UNTIL_DAYS, second: NOON },
-      ];
-    }
-    this.#booked += 1;
-    reservation.id = String(FIRST_ID + this.#booked);
-    reservation.bookedDay = day;
-    reservation.bookedSecond = second;
-    return true;
-  }
-
-  #change(reservation: Reservation): void {
-    reservation.changed += 1;
-    const { planned, changed } = reservation;
-    const next = planned.earlier[changed] ?? {};
-    const type = next.type ?? planned.type;
-    const isRearranged = this.#desk.rearrange(reservation, next.nights ?? planned.nights, type);
-    if (isRearranged) reservation.bookedType = type;
-    reservation.adults = next.adults ?? planned.adults;
-    reservation.rateCents = next.rateCents ?? planned.rateCents;
-  }
-
-  /** Some guests get a better room, if one is free. */
-  #checkIn(reservation: Reservation): void {
-    if (reservation.planned.moves && reservation.sharer === undefined) {
-      const type = (reservation.type + 1) % this.#profile.roomTypes.length;
-      this.#desk.rearrange(reservation, reservation.nights, type);
-    }
-    this.#desk.checkIn(reservation);
-    reservation.state = "checked-in";
-  }
-}
-
-type GroupEvent = "asked" | "decided" | "washed" | "cut-off" | "given-up";
-
-export interface GroupStep {
-  readonly group: GroupBlock;
-  readonly event: GroupEvent;
-}
-
-const HOUR = 3_600;
-const SECOND_OF: Readonly<Record<GroupEvent, number>> = {
-  asked: 9 * HOUR,
-  "given-up": 10 * HOUR,
-  decided: 11 * HOUR,
-  washed: 15 * HOUR,
-  "cut-off": 16 * HOUR,
-};
-
-export class GroupDesk {
-  readonly #desk: FrontDesk;
-  readonly #prefix: string;
-  #groups = 0;
-  readonly open = new Set<GroupBlock>();
-
-  constructor(desk: FrontDesk, prefix: string) {
-    this.#desk = desk;
-    this.#prefix = prefix;
-  }
-
-  stepsOf(planned: PlannedGroup): {
-    group: GroupBlock;
-    steps: { day: number; second: number; step: GroupStep }[];
-  } {
-    this.#groups += 1;
-    const group = new GroupBlock(planned, `${this.#prefix}${String(this.#groups).padStart(4, "0")}`);
-    const { bookedDay, decidedDay, washDay, arrival, cutoffDays, cancelledDay } = planned;
-    const days: [GroupEvent, number | undefined][] = [
-      ["asked", bookedDay],
-      ["decided", decidedDay],
-      ["washed", washDay > decidedDay ? washDay : undefined],
-      ["cut-off", arrival - cutoffDays > decidedDay ? arrival - cutoffDays : undefined],
-      ["given-up", cancelledDay],
-    ];
-    const steps = days.flatMap(([event, day]) =>
-      day === undefined ? [] : [{ day, second: SECOND_OF[event], step: { group, event } }],
-    );
-    return { group, steps };
-  }
-
-  /** Cancelling the members with their group is the caller's. */
-  happen({ group, event }: GroupStep, day: number): void {
-    const { planned } = group;
-    if (event === "asked") {
-      group.bookedDay = day;
-      this.open.add(group);
-    } else if (event === "decided") {
-      const holds = !planned.isLost && this.#desk.holdBlock(group.nights);
-      group.state = holds ? "definite" : "lost";
-    } else if (group.state !== "definite") return;
-    else if (event === "washed") this.#desk.wash(group.nights, planned.washPart);
-    else if (event === "cut-off") this.#desk.wash(group.nights, 1_000);
-    else {
-      this.#desk.wash(group.nights, 1_000);
-      group.state = "cancelled";
-      group.cancelledDay = day;
-    }
-    group.isTouched = true;
-  }
-
-  /** Groups that changed since the last call; past ones are dropped. */
-  touched(day: number): GroupBlock[] {
-    const touched: GroupBlock[] = [];
-    for (const group of this.open) {
-      if (group.isTouched) touched.push(group);
-      group.isTouched = false;
-      if (group.planned.arrival + group.planned.nights < day) this.open.delete(group);
-    }
-    return touched;
   }
 }

@@ -1,6 +1,6 @@
 import { Demand } from "./demand.ts";
 import type { HotelFaults } from "./faults.ts";
-import { FrontDesk, GroupDesk, type GroupStep, RoomBooks, StayDesk } from "./front-desk.ts";
+import { FrontDesk, type GroupStep, RoomBooks } from "./front-desk.ts";
 import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
 import type { Booking, StayStep } from "./plan-stay.ts";
 import { SeededRandom } from "./random.ts";
@@ -152,8 +152,6 @@ export class Hotel {
   readonly #demand: Demand;
   readonly #maintenance: Maintenance;
   readonly #desk: FrontDesk;
-  readonly #stays: StayDesk;
-  readonly #groups: GroupDesk;
   readonly #push: InventoryPush;
   readonly #agenda = new Agenda<Due>();
   readonly #faults: HotelFaults | undefined;
@@ -172,15 +170,8 @@ export class Hotel {
     const books = new RoomBooks(this.profile.roomTypes, firstDay, NIGHTS_MAX + days + daysAhead);
     this.#maintenance = new Maintenance(seed, this.profile, books);
     this.#desk = new FrontDesk(books, this.profile);
-    this.#stays = new StayDesk(this.#desk, this.profile);
-    this.#groups = new GroupDesk(this.#desk, "G");
     this.#faults = faultsOf?.(this.profile, books);
-    const miscounts = this.#faults;
-    this.#push = new InventoryPush(
-      this.profile,
-      books,
-      miscounts === undefined ? undefined : (type, day) => miscounts.miscounts(type, day),
-    );
+    this.#push = new InventoryPush(this.profile, books, (type, day) => this.#faults?.miscounts(type, day));
   }
 
   /** The records on the books when the first day begins: inventory, groups, reservations. */
@@ -195,7 +186,7 @@ export class Hotel {
       this.#enterGroups(day);
     for (let day = this.#agenda.firstDay ?? startDay; day < startDay; day += 1) this.#live(day);
     const told = this.#push.records(startDay, horizonDays, startDay - 1, PUSH_SECOND);
-    for (const group of this.#groups.touched(startDay - 1))
+    for (const group of this.#desk.touchedGroups(startDay - 1))
       if (group.state === "tentative" || group.state === "definite")
         told.push(this.#groupRecord(group, startDay - 1));
     for (const reservation of this.#open)
@@ -212,7 +203,7 @@ export class Hotel {
     const told: SimulatedRecord[] = [];
     this.#told = told;
     this.#live(day);
-    for (const group of this.#groups.touched(day)) told.push(this.#groupRecord(group, day));
+    for (const group of this.#desk.touchedGroups(day)) told.push(this.#groupRecord(group, day));
     this.#faults?.beforePush(day);
     for (const record of this.#push.records(day, this.#options.horizonDays, day, PUSH_SECOND))
       told.push(record);
@@ -244,7 +235,7 @@ export class Hotel {
 
   #enterGroups(arrival: number): void {
     for (const planned of this.#demand.groups(arrival)) {
-      const { group, steps } = this.#groups.stepsOf(planned);
+      const { group, steps } = this.#desk.stepsOf(planned);
       for (const { day, second, step } of steps) this.#agenda.add(day, second, step);
       for (const member of planned.members) this.#scheduleNext(new Reservation(member, group));
     }
@@ -265,7 +256,7 @@ export class Hotel {
   #stayStep(reservation: Reservation, step: StayStep): void {
     // Cancelled with its group meanwhile.
     if (reservation.step > 0 && reservation.isOver && step.event !== "corrected") return;
-    const isTold = this.#stays.happen(reservation, step);
+    const isTold = this.#desk.happen(reservation, step);
     if (!isTold) {
       this.#open.delete(reservation);
       return;
@@ -276,12 +267,12 @@ export class Hotel {
   }
 
   #groupStep(step: GroupStep, day: number, second: number): void {
-    this.#groups.happen(step, day);
+    this.#desk.changeGroup(step, day);
     if (step.group.state !== "cancelled") return;
     let at = second;
     for (const member of this.#desk.membersOf(step.group)) {
       at += 7;
-      this.#stays.cancel(member);
+      this.#desk.cancel(member);
       this.#tell(member, day, at);
     }
   }

@@ -219,7 +219,7 @@ const NO_MISCOUNTS: Miscounts = { transient: 0, sumOnly: 0 };
 export class InventoryPush {
   readonly #profile: HotelProfile;
   readonly #books: RoomBooks;
-  readonly #miscounts: ((type: number, day: number) => Miscounts | undefined) | undefined;
+  readonly #miscounts: (type: number, day: number) => Miscounts | undefined;
   readonly #head: string;
   readonly #rests = new Map<number, Buffer>();
   readonly #bytes = new RecordBytes();
@@ -227,7 +227,7 @@ export class InventoryPush {
   constructor(
     profile: HotelProfile,
     books: RoomBooks,
-    miscounts: ((type: number, day: number) => Miscounts | undefined) | undefined,
+    miscounts: (type: number, day: number) => Miscounts | undefined,
   ) {
     this.#profile = profile;
     this.#books = books;
@@ -264,7 +264,7 @@ export class InventoryPush {
     let text = "";
     for (let type = 0; type < books.types.length; type += 1) {
       const { code, rooms } = books.types[type] as (typeof books.types)[number];
-      const wrong = this.#miscounts?.(type, day) ?? NO_MISCOUNTS;
+      const wrong = this.#miscounts(type, day) ?? NO_MISCOUNTS;
       const transient = books.count("transient", type, day) + wrong.transient;
       const group = books.count("group", type, day);
       text += `${type === 0 ? "" : ","}{"roomTypeCode":"${code}","roomTypeCapacity":${rooms},"roomsNotAvailableMaintenance":${books.count("maintenance", type, day)},"roomsNotAvailableOther":${books.count("other", type, day)},"roomsSold":${transient + group + wrong.sumOnly},"transientSold":${transient},"groupSold":${group}}`;
