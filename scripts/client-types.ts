@@ -188,11 +188,8 @@ export function clientTypes(document: TypedDocument): string {
     const schema = schemas[name];
     if (schema === undefined) throw new Error(`The document has no schema ${name}.`);
     const base = baseOf(schema, names, schemas);
-    return declaration(
-      RENAMED[name] ?? name,
-      schema,
-      base && { ...schemas[base], name: RENAMED[base] ?? base },
-    );
+    const extended = base === undefined ? undefined : { ...schemas[base], name: RENAMED[base] ?? base };
+    return declaration(RENAMED[name] ?? name, schema, extended);
   });
   const codes = [
     "/** Every code of an error object. */",
