@@ -4,7 +4,6 @@ import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../cont
 import { addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
-  addMoney,
   datesBetween,
   isWeekend,
   propertyPath,
@@ -31,6 +30,7 @@ import {
   PointInTimeFilters,
   type Range,
   ROWS_MAX,
+  sumByNight,
   unitOf,
   useInsight,
   useMeasure,
@@ -38,15 +38,16 @@ import {
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
-const GROUPINGS: readonly (readonly [by: Grouping | "", text: string])[] = [
-  ["", "whole nights"],
-  ["roomType", "room type"],
-  ["bookedRoomType", "booked room type"],
-  ["marketSegment", "market segment"],
-  ["rateCode", "rate code"],
-  ["channel", "channel"],
-  ["group", "group"],
-];
+const GROUPINGS = {
+  "": "whole nights",
+  roomType: "room type",
+  bookedRoomType: "booked room type",
+  marketSegment: "market segment",
+  rateCode: "rate code",
+  channel: "channel",
+  group: "group",
+} as const;
+type Grouping = Exclude<keyof typeof GROUPINGS, "">;
 
 export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
   const { filters } = useFilters();
@@ -89,7 +90,14 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
               range={range}
               measure={measure}
             />
-            <NightsTable items={rows} by={by} codes={codes} />
+            <Table
+              caption="On the books by night"
+              narrow="scroll"
+              columns={columnsOf(by, codes)}
+              rows={rows}
+              keyOf={(item) => nameOf(item, by, item.currency)}
+              rowClass={({ stayDate }) => (isWeekend(stayDate) ? "weekend" : undefined)}
+            />
             <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
           </>
         )
@@ -120,8 +128,8 @@ function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
 }
 
 function groupingOf(filters: URLSearchParams): Grouping | undefined {
-  const found = GROUPINGS.find(([by]) => by !== "" && by === filters.get("by"))?.[0];
-  return found === "" ? undefined : found;
+  const by = filters.get("by") ?? "";
+  return by !== "" && Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : undefined;
 }
 
 /** Keeps the weekday. */
@@ -153,29 +161,25 @@ interface NightsChartProps {
 function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
   const nights = datesBetween(range.from, range.to);
   const night = (place: number) => nights[place] ?? range.from;
-  const series: Series[] = [
+  const capacity = capacityOf(rows);
+  const yearBefore = nights.map((date) => addDays(date, -YEAR_DAYS));
+  const series: (Series | undefined)[] = [
     measuredSeries({ name: "On the books", kind: "bars" }, sumsOf(rows, nights, measure), measure),
-  ];
-  if (lastYear !== undefined)
-    series.push(
+    lastYear &&
       measuredSeries(
         { name: "Same time last year", kind: "past-bars" },
-        sumsOf(
-          lastYear,
-          nights.map((date) => addDays(date, -YEAR_DAYS)),
-          measure,
-        ),
+        sumsOf(lastYear, yearBefore, measure),
         measure,
       ),
-    );
-  const capacity = capacityOf(rows);
-  if (measure.of === "rooms" && capacity.size > 0)
-    series.push({
-      name: "Capacity",
-      kind: "ceiling",
-      values: nights.map((date) => capacity.get(date) ?? null),
-      write: (value) => writeMany(value, "room"),
-    });
+    measure.of === "rooms" && capacity.size > 0
+      ? {
+          name: "Capacity",
+          kind: "ceiling",
+          values: nights.map((date) => capacity.get(date) ?? null),
+          write: (value) => writeMany(value, "room"),
+        }
+      : undefined,
+  ];
   return (
     <Chart
       label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${range.from} to ${range.to}`}
@@ -185,23 +189,14 @@ function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
       writeX={(place) => writeDate(night(place))}
       writeTick={(place) => writeDay(night(place))}
       ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
-      series={series}
+      series={series.filter((each) => each !== undefined)}
     />
   );
 }
 
-/** Rooms or money per night as decimal text; null where rows are on another page. */
-function sumsOf(
-  { items, isWhole }: NightRows,
-  nights: readonly string[],
-  measure: Measure,
-): readonly (string | null)[] {
-  const sums = new Map<string, string>();
-  for (const item of items) {
-    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
-    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
-    sums.set(item.stayDate, addMoney([sums.get(item.stayDate) ?? "0", own]));
-  }
+/** Null where rows of the night are on another page. */
+function sumsOf({ items, isWhole }: NightRows, nights: readonly string[], measure: Measure) {
+  const sums = sumByNight(items, measure);
   return nights.map((date) => (isWhole(date) ? (sums.get(date) ?? "0") : null));
 }
 
@@ -217,55 +212,19 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
   return capacity;
 }
 
-type Grouping = Extract<
-  keyof OnTheBooksItem,
-  "roomType" | "bookedRoomType" | "marketSegment" | "rateCode" | "channel" | "group"
->;
-
-const GROUP_HEADS: Readonly<Record<Grouping, string>> = {
-  roomType: "Room type",
-  bookedRoomType: "Booked room type",
-  marketSegment: "Market segment",
-  rateCode: "Rate code",
-  channel: "Channel",
-  group: "Group",
-};
-
-interface NightsTableProps {
-  readonly items: readonly OnTheBooksItem[];
-  readonly by: Grouping | undefined;
-  readonly codes: PropertyCodes;
-}
-
-function NightsTable({ items, by, codes }: NightsTableProps) {
-  return (
-    <Table
-      caption="On the books by night"
-      narrow="scroll"
-      columns={columnsOf(by, codes)}
-      rows={items}
-      keyOf={(item) =>
-        JSON.stringify([item.stayDate, by === undefined ? "" : (item[by] ?? null), item.currency])
-      }
-      rowClass={({ stayDate }) => (isWeekend(stayDate) ? "weekend" : undefined)}
-    />
-  );
-}
+const nameOf = (item: OnTheBooksItem, by: Grouping | undefined, currency: string | null = null) =>
+  JSON.stringify([item.stayDate, by === undefined ? "" : (item[by] ?? null), currency]);
 
 /** Blocks and unmapped rooms have no price and come as rows without currency: they are added to the night's priced row. */
-function withoutBareRows(
-  items: readonly OnTheBooksItem[],
-  by: Grouping | undefined,
-): readonly OnTheBooksItem[] {
-  const nameOf = (item: OnTheBooksItem) =>
-    JSON.stringify([item.stayDate, by === undefined ? null : (item[by] ?? null)]);
+function withoutBareRows(items: readonly OnTheBooksItem[], by: Grouping | undefined) {
   const isBare = ({ rooms, currency, roomRevenue }: OnTheBooksItem) =>
     rooms === 0 && currency === null && roomRevenue === null;
   const whole = new Map<string, OnTheBooksItem>();
-  for (const item of items) if (!isBare(item) && !whole.has(nameOf(item))) whole.set(nameOf(item), item);
+  for (const item of items)
+    if (!isBare(item) && !whole.has(nameOf(item, by))) whole.set(nameOf(item, by), item);
   const added = new Map<OnTheBooksItem, OnTheBooksItem>();
   for (const bare of items) {
-    const target = isBare(bare) ? whole.get(nameOf(bare)) : undefined;
+    const target = isBare(bare) ? whole.get(nameOf(bare, by)) : undefined;
     if (target === undefined) continue;
     const { blocksRemaining, unmappedRooms, adults, children } = added.get(target) ?? target;
     added.set(target, {
@@ -277,15 +236,16 @@ function withoutBareRows(
     });
   }
   return items
-    .filter((item) => !isBare(item) || !whole.has(nameOf(item)))
+    .filter((item) => !isBare(item) || !whole.has(nameOf(item, by)))
     .map((item) => added.get(item) ?? item);
 }
 
 function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Column<OnTheBooksItem>[] {
-  const grouping: Column<OnTheBooksItem>[] =
-    by === undefined
-      ? []
-      : [{ head: GROUP_HEADS[by], cell: (item) => item[by] ?? <span className="muted">none</span> }];
+  const text = GROUPINGS[by ?? ""];
+  const grouping = {
+    head: text.charAt(0).toUpperCase() + text.slice(1),
+    cell: (item: OnTheBooksItem) => (by && item[by]) ?? <span className="muted">none</span>,
+  };
   return [
     {
       head: "Night",
@@ -296,7 +256,7 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
         </Link>
       ),
     },
-    ...grouping,
+    ...(by === undefined ? [] : [grouping]),
     { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
     { head: "Capacity", end: true, cell: ({ capacity }) => orDash(capacity, writeCount) },
     { head: "Occupancy", end: true, cell: ({ occupancy }) => <Occupancy share={occupancy} /> },

@@ -31,6 +31,7 @@ import {
   PropertyPage,
   type Range,
   ROWS_MAX,
+  sumByNight,
   useMeasure,
   useRange,
 } from "./property-page.tsx";
@@ -79,21 +80,21 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
   const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
   const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
   const { measure } = useMeasure(movements);
-  const pickup = days.map((day, place) => pickupOf(day, itemsOf(place), measure));
-  const nights = datesBetween(range.from, range.to);
+  const sums = days.map((_, place) => sumByNight(itemsOf(place), measure));
+  const pickup = pickupTable(days, sums, datesBetween(range.from, range.to));
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return (
     <PropertyPage
       codes={codes}
       title="Pickup"
       lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
-      actions={<ExportButton name={`pickup-${unit}-${until}`} rows={() => toRows(pickup, nights)} />}
+      actions={<ExportButton name={`pickup-${unit}-${until}`} rows={() => pickup} />}
     >
       <PickupFilters range={range} movements={movements} />
       <Answered asked={asked} lines={14}>
         {() => (
           <>
-            <HeatMap days={pickup} nights={nights} measure={measure} />
+            <HeatMap table={pickup} measure={measure} />
             {movements.length !== 0 && <Movements movements={movements} />}
           </>
         )}
@@ -149,26 +150,47 @@ function Movements({ movements }: { movements: readonly Movement[] }) {
   );
 }
 
-interface HeatMapProps {
-  readonly days: readonly PickupDay[];
-  readonly nights: readonly string[];
-  readonly measure: Measure;
+/** Amounts by day (down) and night (across) with their sums, as exact decimal texts below a head. */
+function pickupTable(
+  days: readonly string[],
+  sums: readonly ReadonlyMap<string, string>[],
+  nights: readonly string[],
+): readonly (readonly string[])[] {
+  const amounts = sums.map((ofDay) => nights.map((night) => ofDay.get(night) ?? "0"));
+  const all = nights.map((_, at) => addMoney(amounts.map((row) => row[at] ?? "0")));
+  const withSum = (head: string, row: readonly string[]) => [head, ...row, addMoney(row)];
+  return [
+    ["day", ...nights, "all"],
+    ...amounts.map((row, place) => withSum(days[place] ?? "", row)),
+    withSum("all", all),
+  ];
 }
-
-const isNothing = (amount: string): boolean => Number(amount) === 0;
 
 /** `+3`, or `+412.50` */
 const writeExactly = (amount: string, measure: Measure): string =>
   measure.of === "rooms" ? writeSigned(Number(amount)) : writeMoney(amount, true);
 
-/** Days down, nights across: the darker, the more. */
-function HeatMap({ days, nights, measure }: HeatMapProps) {
-  const sizes = days.flatMap(({ amounts }) =>
-    [...amounts.values()].map((amount) => Math.abs(Number(amount))),
-  );
-  const largest = Math.max(...sizes, 0);
+/** The darker, the more. */
+function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; measure: Measure }) {
+  const [head = [], ...rows] = table;
+  const nights = head.slice(1, -1);
+  const days = rows.slice(0, -1);
+  const largest = Math.max(0, ...days.flatMap((row) => row.slice(1, -1).map((one) => Math.abs(Number(one)))));
   if (largest === 0) return <NothingMoved measure={measure} />;
-  const total = sumOfAll(days);
+  const total = rows.at(-1)?.at(-1) ?? "0";
+  const cellsOf = (row: readonly string[], isSum: boolean) => (
+    <>
+      {nights.map((night, at) => (
+        <Cell
+          key={night}
+          amount={row[at + 1] ?? "0"}
+          measure={measure}
+          largest={isSum ? undefined : largest}
+        />
+      ))}
+      <td className="sum">{writeExactly(row.at(-1) ?? "0", measure)}</td>
+    </>
+  );
   return (
     <>
       <Scroll label="Pickup by day and night">
@@ -179,28 +201,19 @@ function HeatMap({ days, nights, measure }: HeatMapProps) {
           </caption>
           <NightHeads nights={nights} />
           <tbody>
-            {days.map((each) => (
-              <tr key={each.day}>
+            {days.map((row) => (
+              <tr key={row[0]}>
                 <th scope="row">
-                  {writeWeekday(each.day)} {writeDay(each.day)}
+                  {writeWeekday(row[0] ?? "")} {writeDay(row[0] ?? "")}
                 </th>
-                {nights.map((night) => {
-                  const amount = amountOf(each, night);
-                  return (
-                    <Cell key={night} amount={amount} measure={measure} heat={heatOf(amount, largest)} />
-                  );
-                })}
-                <td className="sum">{writeExactly(sumOfDay(each), measure)}</td>
+                {cellsOf(row, false)}
               </tr>
             ))}
           </tbody>
           <tfoot>
             <tr>
               <th scope="row">All</th>
-              {nights.map((night) => (
-                <Cell key={night} amount={sumOfNight(days, night)} measure={measure} />
-              ))}
-              <td className="sum">{writeExactly(total, measure)}</td>
+              {cellsOf(rows.at(-1) ?? [], true)}
             </tr>
           </tfoot>
         </table>
@@ -250,33 +263,30 @@ interface CellProps {
   readonly amount: string;
   readonly measure: Measure;
   /** Undefined: a sum. */
-  readonly heat?: number;
+  readonly largest: number | undefined;
 }
 
 /** Money is shortened; its exact value is in the title and for screen readers. */
-function Cell({ amount, measure, heat }: CellProps) {
-  const exact = isNothing(amount) ? "" : writeExactly(amount, measure);
-  const className = heat === undefined ? "sum" : undefined;
-  if (measure.of === "rooms" || exact === "")
-    return (
-      <td className={className} data-heat={heat}>
-        {exact}
-      </td>
-    );
+function Cell({ amount, measure, largest }: CellProps) {
+  const value = Number(amount);
+  const exact = value === 0 ? "" : writeExactly(amount, measure);
+  const isShort = measure.of === "revenue" && exact !== "";
   return (
-    <td className={className} data-heat={heat} title={`${exact} ${measure.currency}`}>
-      <span aria-hidden="true">{writeShort(amount)}</span>
-      <span className="unseen">{exact}</span>
+    <td
+      className={largest === undefined ? "sum" : undefined}
+      data-heat={largest === undefined ? undefined : heatOf(value, largest)}
+      title={isShort ? `${exact} ${measure.currency}` : undefined}
+    >
+      {isShort && <span aria-hidden="true">{writeShort(amount)}</span>}
+      {isShort ? <span className="unseen">{exact}</span> : exact}
     </td>
   );
 }
 
 /** Five steps up, three down; the smallest movement is always seen. */
-function heatOf(amount: string, largest: number): number {
-  const value = Number(amount);
-  if (value === 0) return 0;
+function heatOf(value: number, largest: number): number {
   const share = Math.abs(value) / largest;
-  return value > 0 ? Math.max(1, Math.ceil(share * 5)) : -Math.max(1, Math.ceil(share * 3));
+  return value > 0 ? Math.ceil(share * 5) : -Math.ceil(share * 3);
 }
 
 function Legend({ total, measure }: { total: string; measure: Measure }) {
@@ -305,39 +315,4 @@ function Legend({ total, measure }: { total: string; measure: Measure }) {
 
 function roomsInAll(rooms: number): string {
   return rooms < 0 ? `${writeCount(rooms)} rooms in all` : `+${writeMany(rooms, "room")} in all`;
-}
-
-/** One day's pickup (UTC) by night: signed rooms or money as decimal text. */
-interface PickupDay {
-  readonly day: string;
-  readonly amounts: ReadonlyMap<string, string>;
-}
-
-function pickupOf(day: string, items: readonly PickupItem[], measure: Measure): PickupDay {
-  const amounts = new Map<string, string>();
-  for (const { stayDate, rooms, roomRevenue, currency } of items) {
-    if (measure.of === "revenue" && currency !== measure.currency) continue;
-    const own = measure.of === "rooms" ? String(rooms) : (roomRevenue ?? "0");
-    amounts.set(stayDate, addMoney([amounts.get(stayDate) ?? "0", own]));
-  }
-  return { day, amounts };
-}
-
-const amountOf = ({ amounts }: PickupDay, night: string): string => amounts.get(night) ?? "0";
-
-const sumOfDay = ({ amounts }: PickupDay): string => addMoney([...amounts.values()]);
-
-function sumOfNight(days: readonly PickupDay[], night: string): string {
-  return addMoney(days.map((day) => amountOf(day, night)));
-}
-
-const sumOfAll = (days: readonly PickupDay[]): string => addMoney(days.map(sumOfDay));
-
-/** The heat map as it is shown, each amount exact; the first row is the head. */
-function toRows(days: readonly PickupDay[], nights: readonly string[]): string[][] {
-  return [
-    ["day", ...nights, "all"],
-    ...days.map((each) => [each.day, ...nights.map((night) => amountOf(each, night)), sumOfDay(each)]),
-    ["all", ...nights.map((night) => sumOfNight(days, night)), sumOfAll(days)],
-  ];
 }

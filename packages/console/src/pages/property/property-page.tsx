@@ -5,6 +5,7 @@ import type { PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
+  addMoney,
   daysBetween,
   isAskedDate,
   isStayDate,
@@ -316,4 +317,21 @@ export function MeasureFilters({ items }: { items: readonly Priced[] }) {
       )}
     </>
   );
+}
+
+interface NightItem extends Priced {
+  readonly stayDate: string;
+  readonly rooms: number;
+  readonly roomRevenue: string | null;
+}
+
+/** Rooms, or the money of one currency, by night as decimal text. */
+export function sumByNight(items: readonly NightItem[], measure: Measure): ReadonlyMap<string, string> {
+  const sums = new Map<string, string>();
+  for (const { stayDate, rooms, roomRevenue, currency } of items) {
+    if (measure.of === "revenue" && currency !== measure.currency) continue;
+    const own = measure.of === "rooms" ? String(rooms) : (roomRevenue ?? "0");
+    sums.set(stayDate, addMoney([sums.get(stayDate) ?? "0", own]));
+  }
+  return sums;
 }
