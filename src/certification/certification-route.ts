@@ -1,29 +1,163 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
+import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
+import { jsonAnswer, REFUSALS_OF_TOKEN, refusals } from "../platform/http/openapi/errors.ts";
+import { type PathItem, type Schema, schemaOf } from "../platform/http/openapi/model.ts";
+import {
+  choice,
+  count,
+  exampleOf,
+  flag,
+  list,
+  objectOf,
+  orNull,
+  text,
+  time,
+  timestamp,
+  uuid,
+} from "../platform/http/openapi/schema.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
+import { instant, query } from "../query/openapi/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 import { findCertification } from "./certification.ts";
-import { CERTIFICATION_PARAMETERS } from "./openapi/certification-operations.ts";
 import { readReport } from "./read-report.ts";
+import { CHECKLIST } from "./report.ts";
 
-async function answer({ pool, wireNotes }: HttpContext, request: FastifyRequest, reply: FastifyReply) {
-  const { clientId } = request.principal as Principal;
-  const parameters = new DefinedParameters(request, CERTIFICATION_PARAMETERS);
-  const span = { since: parameters.textOf("since"), until: parameters.textOf("until") };
-  checkOrder(span.since, span.until);
-  // What was noted on this thread counts from the next answer on.
-  await wireNotes.settled();
-  const certification = await findCertification(pool, clientId);
-  const report = certification === undefined ? null : await readReport(pool, certification, span);
-  reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
-  return reply.send(JSON.stringify({ certification: report }));
-}
+const PATH = "/api/public/v1/certification";
+const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 
-/** `GET` of how the client's own certification stands, with the scope `read`: a partner needs nobody to know. */
+const STEP: Readonly<Record<string, Schema>> = {
+  step: {
+    ...text("Its name.", 64, "cancellation"),
+    "x-extensible-enum": CHECKLIST.map(({ name }) => name),
+  },
+  title: text("What it is about.", 128, "A cancelled reservation"),
+  instruction: text("What to do.", 2048, "Book a reservation, then cancel it."),
+  result: choice("How it stands.", ["pass", "fail", "not-yet"], "fail", {
+    pass: "It was done right.",
+    fail: "It was done wrong; the reason says what and what would be right.",
+    "not-yet": "It has not been seen.",
+  }),
+  reason: text(
+    "What was seen, or is yet to be.",
+    4096,
+    "R-48213 is cancelled and has no cancellationDateTime: when it was given back cannot be told.",
+  ),
+  requestIds: list("Batches behind it.", 20, schemaOf("RequestId")),
+};
+
+const OBSERVED: Readonly<Record<string, Schema>> = {
+  batches: count("Accepted batches.", 3),
+  records: count("Their records.", 3),
+  pending: count("Records without an outcome yet: no step counts them.", 3),
+  tokens: count("Tokens taken.", 3),
+  rateLimited: count("Answers 429.", 3),
+  refused: count("Refused batches.", 3),
+  lenient: count("Batches with `Prefer: handling=lenient`.", 3),
+  keyed: count("Batches with an `Idempotency-Key`.", 3),
+  compressed: {
+    type: "object",
+    description: "Batches by `Content-Encoding`.",
+    additionalProperties: count("So many.", 3),
+    maxProperties: 16,
+    examples: [{ gzip: 12 }],
+  },
+};
+
+const LAST_SEEN_AT = "2026-06-01T15:04:11.120331Z";
+const EVIDENCE: Readonly<Record<string, Schema>> = {
+  from: timestamp("What came from then on counts.", OPENED_AT),
+  until: orNull(time("When the last of it was seen; null when nothing was.", LAST_SEEN_AT)),
+  isWhole: flag("False when there was more than one report looks at: then the newest counts.", true),
+  hash: text(
+    "Of all that the report is made of: the same evidence gives the same report.",
+    71,
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "^sha256:[0-9a-f]{64}$",
+  ),
+};
+
+const PROPERTY: Readonly<Record<string, Schema>> = {
+  clientCode: text("Its client code.", 128, EXAMPLE_CLIENT),
+  propertyCode: text("Its property code.", 128, EXAMPLE_PROPERTY),
+};
+
+const REPORT: Readonly<Record<string, Schema>> = {
+  certificationId: uuid("Its id.", "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10"),
+  clientId: text("Whose it is.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
+  property: objectOf("The property of the examples; any that you may push does as well.", PROPERTY),
+  openedAt: timestamp("When it was opened.", OPENED_AT),
+  verdict: choice(
+    "Every step passed, one failed, or some are yet to be seen.",
+    ["certified", "failed", "incomplete"],
+    "failed",
+  ),
+  steps: list("Every step, as it stands.", 100, schemaOf("CertificationStep")),
+  observed: objectOf("What else was seen: told, not judged.", OBSERVED),
+  evidence: objectOf("What the report is made of.", EVIDENCE),
+};
+
+const EXAMPLE_REPORT = exampleOf(REPORT, {
+  property: exampleOf(PROPERTY),
+  steps: [exampleOf(STEP, { requestIds: [] })],
+  observed: exampleOf(OBSERVED),
+  evidence: exampleOf(EVIDENCE, { until: LAST_SEEN_AT }),
+});
+
+export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
+  CertificationStep: objectOf("A step of the checklist, as it stands.", STEP),
+  CertificationReport: objectOf("How an integration has done.", REPORT),
+  CertificationStanding: objectOf("Your certification.", {
+    certification: {
+      description: "The newest of yours; null where none was ever opened.",
+      anyOf: [schemaOf("CertificationReport"), { type: "null" }],
+    },
+  }),
+};
+
+const PARAMETERS = [
+  query("since", "Only what came from then on counts.", instant("2026-06-01T08:30:00Z")),
+  query("until", "Only what came until then counts.", instant("2026-06-01T16:30:00Z")),
+];
+
+/** The operation, for the OpenAPI document. */
+export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
+  [PATH]: {
+    get: {
+      operationId: "getCertification",
+      tags: ["Requests"],
+      summary: "See how your certification stands",
+      description:
+        "Each step of the checklist with what to do and how it stands, judged by what the service itself has seen of your integration since the certification was opened by the operator. After a fix, do the step again and ask with `since`, so that what was wrong before does not count.",
+      security: [{ oauth2: ["read"] }],
+      parameters: PARAMETERS,
+      responses: {
+        ...REFUSALS_OF_TOKEN,
+        200: jsonAnswer("How it stands.", "CertificationStanding", {
+          failed: { certification: EXAMPLE_REPORT },
+          none: { certification: null },
+        }),
+        ...refusals({ 400: "InvalidParameter" }),
+      },
+    },
+  },
+};
+
+/** `GET` of the client's own certification, with the scope `read`. */
 export function registerCertificationRoute(app: FastifyInstance, context: HttpContext): void {
-  app.get("/api/public/v1/certification", { onRequest: authorize(context, "read") }, (request, reply) =>
-    answer(context, request, reply),
-  );
+  const { pool, wireNotes } = context;
+  app.get(PATH, { onRequest: authorize(context, "read") }, async (request, reply) => {
+    const { clientId } = request.principal as Principal;
+    const parameters = new DefinedParameters(request, PARAMETERS);
+    const span = { since: parameters.textOf("since"), until: parameters.textOf("until") };
+    checkOrder(span.since, span.until);
+    // Events of other threads count from the next answer on.
+    await wireNotes.settled();
+    const found = await findCertification(pool, clientId);
+    const certification = found === undefined ? null : await readReport(pool, found, span);
+    reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
+    return reply.send(JSON.stringify({ certification }));
+  });
 }

@@ -4,7 +4,7 @@ import { type AuthAdmin, AuthInputError } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { readForChange } from "../identity/client-admin.ts";
 import type { Grant } from "../identity/permissions.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 
 const INSERT = namedStatement(
   "insert-certification",
@@ -14,7 +14,7 @@ const INSERT = namedStatement(
   )
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + make_interval(days => $10::integer))`,
 );
-/** Ends what is open of the client. */
+/** Ends the open certifications of a client. */
 const END = namedStatement(
   "end-certifications",
   `update bellhop.certification set ends_at = clock_timestamp() where client_id = $1 and ends_at > clock_timestamp()`,
@@ -27,44 +27,55 @@ const DELETE_OLD = namedStatement(
     select certification_id from bellhop.certification where client_id = $1 order by opened_at desc limit $2::integer
   )`,
 );
-/** What nodes know of the client is to be read anew. */
+/** Lets nodes read the client again. */
 const TOUCH_CLIENT = namedStatement(
   "touch-client",
   `update bellhop.client set changed_epoch = $2 where client_id = $1`,
 );
-const LIST = readStatement(new URL("./sql/list-certifications.sql", import.meta.url));
+/** Certifications, the newest first: all ($1 null), or those of the client or certification $1. */
+const LIST = namedStatement(
+  "list-certifications",
+  `select certification_id as "certificationId", client_id as "clientId", client_code as "clientCode",
+    property_code as "propertyCode", request_rate as "requestRate", request_burst as "requestBurst",
+    token_seconds as "tokenSeconds", to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "openedAt",
+    to_char(ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "endsAt", ends_at > clock_timestamp() as "isOpen"
+  from bellhop.certification
+  where $1::text is null or client_id = $1 or certification_id::text = $1
+  order by opened_at desc
+  limit $2::integer`,
+);
 
-/** Certifications kept of a client, with what was noted of each. */
+/** Certifications kept of a client, with their events. */
 const KEPT_MAX = 10;
 const LISTED_MAX = 1_000;
-/** Short tokens are taken more often than the limit of everyday allows. */
+/** Short tokens are renewed more often than the ordinary limit allows. */
 const TOKEN_BURST = 100;
 
 /** A certification of a client's integration. Times are UTC to the microsecond, by the database's clock. */
 export interface Certification {
   readonly certificationId: string;
   readonly clientId: string;
-  /** The property that instructions name: any that the client may push does as well. */
+  /** The property of the instructions; any that the client may push is accepted. */
   readonly clientCode: string;
   readonly propertyCode: string;
   readonly requestRate: number;
   readonly requestBurst: number;
   readonly tokenSeconds: number;
   readonly openedAt: string;
-  /** When it was ended or will end by itself. */
+  /** When it was ended or will end automatically. */
   readonly endsAt: string;
   readonly isOpen: boolean;
 }
 
-/** What the client is held to while its certification is open, and how long that is at most. */
+/** The limits of the client while its certification is open, and its duration. */
 export interface CertificationTerms {
-  /** Requests a second and at once: few, so that every integration meets a 429. */
+  /** Low limits, so that every integration meets a 429. */
   readonly requestRate: number;
   readonly requestBurst: number;
-  /** How long a token lives: short, so that its renewal is seen within minutes. */
+  /** A short lifetime, so that a renewal is seen within minutes. */
   readonly tokenSeconds: number;
   readonly days: number;
-  /** For the examples; by default the first that the client was granted. */
+  /** Of the examples; by default the first that the client was granted. */
   readonly property?: Grant;
 }
 
@@ -82,7 +93,7 @@ const TERMS_BOUNDS = {
   days: [1, 90],
 } as const;
 
-/** The property code that examples name where the client may push every property of a client code. */
+/** The property code of the examples where the client may push every property of a client code. */
 const EXAMPLE_PROPERTY = "CERT01";
 
 function checkTerms(terms: CertificationTerms): void {
@@ -109,10 +120,7 @@ function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | u
   return grant.propertyCode === "*" ? { ...grant, propertyCode: EXAMPLE_PROPERTY } : grant;
 }
 
-/**
- * Opens a certification of a client; one that is open is ended. From now on the client is held to the terms and what it does
- * on the wire is noted: on this node at once, on others within a second. Throws AuthInputError.
- */
+/** Opens a certification and ends an open one. Other nodes apply its limits within a second. Throws AuthInputError. */
 export async function openCertification(
   { internals, who }: AuthAdmin,
   clientId: string,
@@ -127,10 +135,8 @@ export async function openCertification(
     await connection.query({ ...END, values: [clientId] });
     const { requestRate, requestBurst, tokenSeconds, days } = terms;
     const limits = [requestRate, requestBurst, TOKEN_BURST, tokenSeconds];
-    await connection.query({
-      ...INSERT,
-      values: [certificationId, clientId, clientCode, propertyCode, ...limits, who, days],
-    });
+    const values = [certificationId, clientId, clientCode, propertyCode, ...limits, who, days];
+    await connection.query({ ...INSERT, values });
     await connection.query({ ...DELETE_OLD, values: [clientId, KEPT_MAX] });
     await connection.query({ ...TOUCH_CLIENT, values: [clientId, epoch] });
     await audit({ who, what: "open-certification", clientId, detail: { certificationId, ...terms } });
@@ -139,7 +145,7 @@ export async function openCertification(
   return (await findCertification(internals.pool, certificationId)) as Certification;
 }
 
-/** Ends what is open of a client: it has its own limits again. Answers whether anything was. */
+/** Ends a client's open certification: it has its own limits again. Answers whether there was one. */
 export async function endCertification({ internals, who }: AuthAdmin, clientId: string): Promise<boolean> {
   const ended = await changeAuth(internals.pool, async ({ connection, epoch, audit }) => {
     const { rowCount } = await connection.query({ ...END, values: [clientId] });

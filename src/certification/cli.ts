@@ -1,6 +1,6 @@
 import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import { count, flag, type Noun, parsed, required, text, verb, withDefault } from "../cli/command.ts";
-import { fields, table } from "../cli/output.ts";
+import { fields, itemTable, table } from "../cli/output.ts";
 import type { Session } from "../cli/session.ts";
 import { parseGrant } from "../identity/permissions.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
@@ -44,7 +44,7 @@ const start = verb({
       const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days };
       const certification = await openCertification(admin, client, {
         ...terms,
-        ...(property === undefined ? {} : { property }),
+        ...(property && { property }),
       });
       const steps = instructionsOf(certification);
       output.result({ ...certification, steps }, [
@@ -77,8 +77,7 @@ const RESULT_WORDS = { pass: "pass", fail: "FAIL", "not-yet": "not yet" } as con
 function reportLines({ verdict, steps, evidence }: Report): string[] {
   const rows = steps.map(({ step, result, reason }) => [RESULT_WORDS[result], step, reason]);
   const open = steps.filter(({ result }) => result !== "pass");
-  const until =
-    evidence.until === undefined || evidence.until === null ? "now; no requests yet" : evidence.until;
+  const until = evidence.until ?? "now; no requests yet";
   return [
     ...table(["RESULT", "STEP", "REASON"], rows),
     ...(open.length === 0 ? [] : ["\nOpen steps:"]),
@@ -159,16 +158,11 @@ const list = verb({
   run: ({ client }, { output, session }) =>
     session.admin(async ({ internals }) => {
       const certifications = await listCertifications(internals.pool, client ?? null);
-      const rows = certifications.map(({ certificationId, clientId, isOpen, openedAt, endsAt }) => [
-        certificationId,
-        clientId,
-        isOpen ? "open" : "ended",
-        openedAt,
-        endsAt,
-      ]);
+      const shown = certifications.map((one) => ({ ...one, state: one.isOpen ? "open" : "ended" }));
+      const keys = ["certificationId", "clientId", "state", "openedAt", "endsAt"] as const;
       const heads = ["CERTIFICATION", "CLIENT", "STATE", "OPENED", "ENDS"];
       const empty = "No certifications. Open one: bellhop certify start --help";
-      output.result({ certifications }, table(heads, rows, empty));
+      output.result({ certifications }, itemTable(heads, keys, shown, empty));
     }),
 });
 

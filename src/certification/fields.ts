@@ -1,7 +1,7 @@
 import { canonicalLabel } from "#contract/labels.ts";
 import type { SeenRecord } from "./step.ts";
 
-/** Reads what may or may not stand in a record that the contract let in: a field that is missing or of another kind is undefined. */
+/** Readers of an accepted record's optional fields: one that is missing or of another type is undefined. */
 type Fields = Readonly<Record<string, unknown>>;
 
 export function textOf(fields: Fields, name: string): string | undefined {
@@ -17,23 +17,18 @@ export function numberOf(fields: Fields, name: string): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-function fieldsOf(fields: Fields, name: string): Fields | undefined {
-  const value = fields[name];
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
-}
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The objects of an array; none where there is no array. */
 export function listOf(fields: Fields, name: string): readonly Fields[] {
   const value = fields[name];
-  if (!Array.isArray(value)) return [];
-  return value.filter(
-    (item): item is Fields => typeof item === "object" && item !== null && !Array.isArray(item),
-  );
+  return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
 const DAY_MS = 86_400_000;
 
-/** The calendar date so many days after another (`2026-01-31`). */
+/** The calendar date that is `days` after another (`2026-01-31`). */
 export function dayAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -43,12 +38,12 @@ export function daysBetween(first: string, second: string): number {
   return Math.round((Date.parse(`${second}T00:00:00Z`) - Date.parse(`${first}T00:00:00Z`)) / DAY_MS);
 }
 
-/** So many dates in a row. */
+/** Consecutive dates. */
 export function datesFrom(first: string, count: number): string[] {
   return Array.from({ length: count }, (_, days) => dayAfter(first, days));
 }
 
-/** A stay as the steps look at it. */
+/** The fields of a stay that steps read. */
 export interface Stay {
   readonly arrival: string;
   readonly departure: string;
@@ -60,7 +55,7 @@ export interface Stay {
   readonly adults: number | undefined;
 }
 
-/** Stays of one reservation that are looked at. */
+/** Stays of one reservation that are read. */
 const STAYS_MAX = 20;
 
 function stayOf(stay: Fields): Stay {
@@ -91,8 +86,8 @@ function meaningOf({ fields }: SeenRecord) {
 }
 
 /**
- * Whether its label says that it is cancelled: in any usual spelling, or in a word of the hotel's own that the operator has mapped
- * as holding nothing, on a record that says when it was cancelled (a mapping does not tell a cancellation from a no-show).
+ * Whether its status is a cancellation: in any usual spelling, or mapped by the operator as holding nothing on a record with a
+ * cancellation time (a mapping does not tell a cancellation from a no-show).
  */
 export function isCancelled(record: SeenRecord): boolean {
   const meaning = meaningOf(record);
@@ -100,13 +95,14 @@ export function isCancelled(record: SeenRecord): boolean {
   return record.mapped === false && textOf(record.fields, "cancellationDateTime") !== undefined;
 }
 
-/** Whether its label holds inventory: by the operator's mapping, else by default. */
+/** Whether its status holds inventory: by the operator's mapping, else by default. */
 export function isLive(record: SeenRecord): boolean {
   return (record.mapped ?? meaningOf(record)?.deducts) === true;
 }
 
 /** The dates that its daily revenue names, each once. */
 export function revenueDates({ fields }: SeenRecord): Set<string> {
-  const days = listOf(fieldsOf(fields, "stayRevenue") ?? {}, "daily");
+  const revenue = fields["stayRevenue"];
+  const days = isFields(revenue) ? listOf(revenue, "daily") : [];
   return new Set(days.flatMap((day) => textOf(day, "occupancyDate") ?? []));
 }

@@ -10,19 +10,19 @@ import type { WireNotes } from "./wire-notes.ts";
 /** Violations kept of a refused batch. */
 const VIOLATIONS_NOTED_MAX = 5;
 
-/** While a client is certified it is told to wait for so long at least, so that haste can be told from a slow answer. */
+/** The least wait of a client under certification, so that haste can be distinguished from a slow answer. */
 const CERTIFIED_WAIT_SECONDS = 3;
 
-/** What is noted of a request to a data endpoint. */
+/** A request to a data endpoint. */
 interface NotedRequest {
   readonly endpoint: { readonly resource: Resource };
   readonly raw: IncomingMessage;
-  /** Undefined before the request was let in: nothing is noted of it then. */
+  /** Undefined before the request was authorised: nothing is recorded then. */
   readonly principal: Principal | undefined;
   readonly parameters: { readonly idempotencyKey: string | null; readonly lenient: boolean } | undefined;
 }
 
-/** For a client under certification: a batch of it was accepted, and how it came. */
+/** Records how an accepted batch of a client under certification was sent. */
 export function noteAccepted(
   { wireNotes }: HttpContext,
   { raw, principal, parameters }: NotedRequest,
@@ -42,7 +42,7 @@ export function noteAccepted(
   wireNotes.note(certificationId, { kind: "sent", detail });
 }
 
-/** For a client under certification: a batch of it was refused for a reason of its own. */
+/** Records a refused batch of a client under certification, unless the service failed. */
 export function noteRefusal(
   { wireNotes }: HttpContext,
   { principal, endpoint: { resource } }: NotedRequest,
@@ -54,14 +54,13 @@ export function noteRefusal(
   wireNotes.note(certificationId, { kind: "refused", detail });
 }
 
-/** What a batch was refused with. */
 interface Refused {
   readonly status: number;
   readonly code: string;
   readonly violations?: readonly ErrorDetail[] | undefined;
 }
 
-/** How long a client that was too fast is to wait, in seconds; of one under certification it is noted. */
+/** The wait after a 429 in seconds; of a client under certification it is recorded. */
 export function waitAfterTooMany(
   { wireNotes }: HttpContext,
   certificationId: string | null,
@@ -73,7 +72,7 @@ export function waitAfterTooMany(
   return wait;
 }
 
-/** What the token endpoint tells of clients under certification. */
+/** Records the tokens of clients under certification. */
 export function tokenWatchOf(notes: WireNotes): TokenWatch {
   return {
     granted: (certificationId, seconds) =>

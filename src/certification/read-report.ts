@@ -4,18 +4,18 @@ import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import type { Resource } from "#contract/resource.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { readInstant } from "../platform/http/instant.ts";
+import { wholePage } from "../query/bounded-scan.ts";
 import { findRecordsOf, listRequestRecords, type RecordOfRequest } from "../query/list-request-records.ts";
 import { findRequests } from "../query/list-requests.ts";
 import { loadRecords } from "../query/load-records.ts";
-import type { Outcome } from "../query/outcome.ts";
 import type { RequestSummary } from "../query/request-summary.ts";
 import type { Certification } from "./certification.ts";
 import { textOf } from "./fields.ts";
 import { judgeEvidence, type Report } from "./report.ts";
-import type { Evidence, SeenBackfill, SeenRecord, SeenWarning } from "./step.ts";
+import type { Evidence, SeenBackfill, SeenRecord } from "./step.ts";
 import type { NotedEvent } from "./wire-notes.ts";
 
-/** What was noted of the certification $1 from $2 to $3, in order. */
+/** The events of the certification $1 from $2 to $3, in order. */
 const LIST_EVENTS = namedStatement(
   "list-events",
   `select kind, detail, to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
@@ -23,108 +23,96 @@ const LIST_EVENTS = namedStatement(
   where certification_id = $1 and noted_at >= $2::timestamptz and noted_at <= coalesce($3::timestamptz, 'infinity')
   order by noted_at, event_no`,
 );
-/** The statements of the backfills that the client $1 has closed from $2 to $3, oldest first: of a year's few. */
+/** The statements of the backfills that the client $1 has closed from $2 to $3, oldest first. */
 const LIST_CLOSED_BACKFILLS = namedStatement(
   "list-closed-backfills",
-  `select backfill_id, statement, statement_hash as hash
+  `select backfill_id as "backfillId", statement, statement_hash as hash
   from bellhop.backfill
   where client_id = $1 and state = 'c' and ended_at >= $2::timestamptz and ended_at <= coalesce($3::timestamptz, 'infinity')
   order by opened_at, backfill_id
   limit 20`,
 );
-/** What the operator says that labels of reservations mean, of these client codes. */
+/** The operator's mapping of reservations' statuses, of the client codes $1. */
 const LIST_LABEL_MAPPINGS = namedStatement(
   "list-label-mappings",
-  `select client_code, label, deducts from bellhop.status_mapping where resource = 'r' and client_code = any ($1)`,
+  `select client_code as "clientCode", label, deducts from bellhop.status_mapping where resource = 'r' and client_code = any ($1)`,
 );
 
-/** What one report looks at: the newest requests, and of those no more records and bytes than are quickly read. */
+/** The bounds of one report: the newest requests, and of those the newest records and bytes. */
 const REQUESTS_MAX = 1_000;
 const RECORDS_MAX = 10_000;
 const BYTES_MAX = 8 * 1_048_576;
-/** A larger record is judged by its outcome alone: it would hold the event loop. */
+/** A larger record is judged by its outcome alone: to parse it would block the event loop. */
 const PARSED_BYTES_MAX = 262_144;
 
-/** From when to when what was seen counts; both included. */
+/** The span of the evidence; both ends are included. */
 interface EvidenceSpan {
-  /** By default since the certification was opened. Earlier things never count. */
+  /** By default since the certification was opened; never earlier. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
 
-/** Everything that was seen of the client under a certification, as far as it counts. */
 async function readEvidence(
   pool: pg.Pool,
   certification: Certification,
   { since, until }: EvidenceSpan = {},
 ): Promise<Evidence> {
-  const { certificationId, openedAt, endsAt, isOpen } = certification;
+  const { certificationId, clientId, openedAt, endsAt, isOpen } = certification;
   const from = since === undefined || since < openedAt ? openedAt : since;
   const to = until ?? (isOpen ? undefined : endsAt);
-  const { requests, isWhole } = await newestRequests(pool, certification.clientId, from, to);
-  const { rows: events } = await pool.query<NotedEvent>({
-    ...LIST_EVENTS,
-    values: [certificationId, from, to ?? null],
-  });
+  const { requests, isWhole } = await newestRequests(pool, clientId, from, to);
+  const values = [certificationId, from, to ?? null];
+  const { rows: events } = await pool.query<NotedEvent>({ ...LIST_EVENTS, values });
   const records: SeenRecord[] = [];
   let bytes = 0;
   let isAll = isWhole;
-  // From the newest back, so that what is left out is the oldest; then in the order of receipt.
+  // From the newest back, so that the oldest is left out; then in the order of receipt.
   for (const request of requests.toReversed()) {
     if (records.length + request.counts.records > RECORDS_MAX || bytes > BYTES_MAX) {
       isAll = false;
       break;
     }
-    const seen = await recordsOf(pool, certification.clientId, request);
+    const seen = await recordsOf(pool, clientId, request);
     bytes += seen.bytes;
     records.push(...seen.records.toReversed());
   }
   return {
     certification,
     from,
-    requests: requests.map(({ requestId, receivedAt, resource, counts }) => ({
-      requestId,
-      receivedAt,
-      resource,
-      records: counts.records,
-    })),
+    requests: requests.map(({ requestId, receivedAt, resource, counts }) => {
+      return { requestId, receivedAt, resource, records: counts.records };
+    }),
     records: await withMappings(pool, records.toReversed()),
     events,
-    backfills: await closedBackfills(pool, certification.clientId, from, to),
+    backfills: await closedBackfills(pool, [clientId, from, to ?? null]),
     isWhole: isAll,
   };
 }
 
-/** Reservations with what the operator's mapping says of their labels, as of now: a label is mapped once it has been seen. */
+/** Adds the operator's current mapping to reservations: a status is mapped after it has been seen. */
 async function withMappings(pool: pg.Pool, records: readonly SeenRecord[]): Promise<SeenRecord[]> {
-  const codes = new Set(
-    records.flatMap(({ resource, clientCode }) => (resource === "reservations" ? [clientCode] : [])),
-  );
-  if (codes.size === 0) return [...records];
-  const { rows } = await pool.query<{ client_code: string; label: string; deducts: boolean }>({
+  const isMapped = ({ resource }: SeenRecord) => resource === "reservations";
+  const codes = [...new Set(records.filter(isMapped).map(({ clientCode }) => clientCode))];
+  if (codes.length === 0) return [...records];
+  const { rows } = await pool.query<{ clientCode: string; label: string; deducts: boolean }>({
     ...LIST_LABEL_MAPPINGS,
-    values: [[...codes]],
+    values: [codes],
   });
   const nameOf = (clientCode: string, label: string) => JSON.stringify([clientCode, label]);
-  const mapped = new Map(rows.map((row) => [nameOf(row.client_code, row.label), row.deducts]));
+  const mapped = new Map(rows.map((row) => [nameOf(row.clientCode, row.label), row.deducts]));
   return records.map((record) => {
-    if (record.resource !== "reservations") return record;
+    if (!isMapped(record)) return record;
     const deducts = mapped.get(nameOf(record.clientCode, textOf(record.fields, "status") ?? ""));
     return deducts === undefined ? record : { ...record, mapped: deducts };
   });
 }
 
-async function closedBackfills(
-  pool: pg.Pool,
-  clientId: string,
-  from: string,
-  to: string | undefined,
-): Promise<SeenBackfill[]> {
-  const { rows } = await pool.query<{ backfill_id: string; statement: string; hash: string }>({
+async function closedBackfills(pool: pg.Pool, values: readonly unknown[]): Promise<SeenBackfill[]> {
+  const { rows } = await pool.query<{ backfillId: string; statement: string; hash: string }>({
     ...LIST_CLOSED_BACKFILLS,
-    values: [clientId, from, to ?? null],
+    values: [...values],
   });
-  return rows.map(({ backfill_id: backfillId, statement, hash }) => {
+  return rows.map(({ backfillId, statement, hash }) => {
     const { complete, resources } = JSON.parse(statement) as Pick<SeenBackfill, "complete" | "resources">;
     return { backfillId, complete, resources, hash };
   });
@@ -139,30 +127,16 @@ async function newestRequests(
 ): Promise<{ requests: RequestSummary[]; isWhole: boolean }> {
   const bounds = { from: readInstant(from), to: to === undefined ? undefined : readInstant(to) };
   const filter = { ...bounds, resource: undefined, outcome: undefined, property: undefined };
-  const found: RequestSummary[] = [];
-  const page = findRequests(pool, clientId, filter, null, REQUESTS_MAX);
-  for (;;) {
-    const step = await page.next();
-    if (step.done === true) return { requests: found.toReversed(), isWhole: step.value === null };
-    found.push(...step.value.map(({ summary }) => summary));
-  }
+  const { rows, next } = await wholePage(findRequests(pool, clientId, filter, null, REQUESTS_MAX));
+  return { requests: rows.map(({ summary }) => summary).toReversed(), isWhole: next === null };
 }
 
-/** What is told of a record that is more than plainly applied. */
-interface Told {
-  readonly index: number;
-  readonly outcome: Outcome | "pending";
-  readonly warnings: readonly SeenWarning[];
-}
+type Told = Pick<SeenRecord, "index" | "outcome" | "warnings">;
 
-async function toldOf(
-  pool: pg.Pool,
-  clientId: string,
-  request: RequestSummary,
-): Promise<ReadonlyMap<number, Told>> {
+/** The details of a request's records that have any, by their index. */
+async function toldOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
   const { warned, quarantined, discarded, rejected } = request.counts;
   const told = new Map<number, Told>();
-  // Without any of these the letters of the outcomes say it all.
   if (warned + quarantined + discarded + rejected === 0) return told;
   for await (const item of listRequestRecords(pool, clientId, request, null, RECORDS_MAX)) {
     const one = JSON.parse(item.toString("utf8")) as Told;
@@ -171,11 +145,7 @@ async function toldOf(
   return told;
 }
 
-async function recordsOf(
-  pool: pg.Pool,
-  clientId: string,
-  request: RequestSummary,
-): Promise<{ records: SeenRecord[]; bytes: number }> {
+async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
   const { requestId } = request;
   const places = await findRecordsOf(pool, clientId, requestId, "all");
   const told = await toldOf(pool, clientId, request);
@@ -204,20 +174,16 @@ function seenRecord(
 ): SeenRecord {
   const parsed: unknown = sent.length > PARSED_BYTES_MAX ? null : JSON.parse(sent.toString("utf8"));
   const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
-  const textOf = (name: string): string => {
-    const value = fields[name];
-    return typeof value === "string" ? value : "";
-  };
-  const sourceTime = textOf(NAMES[resource].sourceTime);
+  const sourceTime = textOf(fields, NAMES[resource].sourceTime) ?? "";
   return {
     requestId,
     receivedAt,
     index,
     resource,
     fields,
-    clientCode: textOf("clientCode"),
-    propertyCode: textOf("propertyCode"),
-    key: textOf(NAMES[resource].key),
+    clientCode: textOf(fields, "clientCode") ?? "",
+    propertyCode: textOf(fields, "propertyCode") ?? "",
+    key: textOf(fields, NAMES[resource].key) ?? "",
     sourceTime: isUtcTimestamp(sourceTime) ? microsecondTimestamp(sourceTime) : "",
     outcome: told?.outcome ?? outcome,
     warnings: told?.warnings ?? [],
@@ -225,10 +191,10 @@ function seenRecord(
   };
 }
 
-/** Reports are read one after another: each may hold some tens of megabytes while it is made. */
+/** Reports are read one after another: each may need tens of megabytes. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** The report of a certification as it stands, or stood. */
+/** The report of a certification, now or in a span. */
 export function readReport(
   pool: pg.Pool,
   certification: Certification,

@@ -1,22 +1,22 @@
 import type { Certification } from "./certification.ts";
-import { type Evidence, hashOf, type Judgement, lastSeenAt, type Step } from "./step.ts";
+import { type Evidence, type Finding, hashOf, judge, lastSeenAt, type Step } from "./step.ts";
 import { group, groupPickup } from "./steps/groups.ts";
 import { coldStart, inventory, nullAndNumbers, sevenDays } from "./steps/inventories.ts";
 import { rateLimit, retry, tokenUse } from "./steps/protocol.ts";
 import { cancellation, dayUse, modification, outOfOrder, reservation, share } from "./steps/reservations.ts";
 import { eventsOf } from "./wire-notes.ts";
 
-/** How the whole stands: all steps passed, one failed, or some are yet to be seen. */
+/** All steps passed, one failed, or some are not yet seen. */
 export type Verdict = "certified" | "failed" | "incomplete";
 
-/** A step as it stands. */
-export interface JudgedStep extends Judgement {
+/** The result of a step. */
+export interface JudgedStep extends Finding {
   readonly step: string;
   readonly title: string;
   readonly instruction: string;
 }
 
-/** What else was seen: told, not judged. */
+/** What else was seen; it is not judged. */
 interface Observed {
   readonly batches: number;
   readonly records: number;
@@ -31,7 +31,7 @@ interface Observed {
   readonly compressed: Readonly<Record<string, number>>;
 }
 
-/** A report: nothing but what its evidence says, so that the same evidence gives the same report. */
+/** A report is made of its evidence alone: the same evidence gives the same report. */
 export interface Report {
   readonly certificationId: string;
   readonly clientId: string;
@@ -67,7 +67,7 @@ function observedIn({ requests, records, events }: Evidence): Observed {
   };
 }
 
-function verdictOf(steps: readonly Judgement[]): Verdict {
+function verdictOf(steps: readonly Finding[]): Verdict {
   if (steps.some(({ result }) => result === "fail")) return "failed";
   return steps.every(({ result }) => result === "pass") ? "certified" : "incomplete";
 }
@@ -78,7 +78,7 @@ export function judgeEvidence(evidence: Evidence): Report {
   const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
   const steps = CHECKLIST.map((step): JudgedStep => {
     const { name, title } = step;
-    return { step: name, title, instruction: step.instruction(certification), ...step.judge(evidence) };
+    return { step: name, title, instruction: step.instruction(certification), ...judge(step, evidence) };
   });
   return {
     certificationId,
@@ -92,12 +92,12 @@ export function judgeEvidence(evidence: Evidence): Report {
   };
 }
 
-/** The checklist of a certification of which nothing has been seen yet: what to do, step by step. */
+/** The instructions of a certification, step by step. */
 export function instructionsOf(certification: Certification): { title: string; instruction: string }[] {
   return CHECKLIST.map(({ title, instruction }) => ({ title, instruction: instruction(certification) }));
 }
 
-/** Everything that an integration has to show, in the order in which a developer would go about it; any other does as well. */
+/** Every requirement, in the order in which a developer would meet them; any other order is accepted. */
 export const CHECKLIST: readonly Step[] = [
   inventory,
   reservation,

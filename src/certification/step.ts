@@ -2,60 +2,53 @@ import { createHash } from "node:crypto";
 import type { Resource } from "#contract/resource.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
-import type { NotedEvent } from "./wire-notes.ts";
+import type { NotedEvent, ToldViolation } from "./wire-notes.ts";
 
-/** How a step stands: done right, done wrong, or not seen so far. */
-type StepResult = "pass" | "fail" | "not-yet";
-
-/** What was found of a step, in words that a developer can act on, and the requests behind it. */
-export interface Judgement {
-  readonly result: StepResult;
+/** What was found of a step: the result, a reason that a developer can act on, and the requests behind it. */
+export interface Finding {
+  readonly result: "pass" | "fail" | "not-yet";
   readonly reason: string;
   readonly requestIds: readonly string[];
 }
 
-/** One thing that an integration has to show. */
+/** One requirement of the checklist. */
 export interface Step {
-  /** As in `token-use`: stable, for programs. */
+  /** Stable, for programs, such as `token-use`. */
   readonly name: string;
   readonly title: string;
   /** What to do, for a person, with the codes of this certification. */
   instruction(on: Certification): string;
-  judge(evidence: Evidence): Judgement;
-}
-
-/** One instance of what a step is about, done right or wrong. */
-export interface Finding {
-  readonly isRight: boolean;
-  readonly reason: string;
-  readonly requestIds: readonly string[];
+  /** Every instance in the evidence, right or wrong. */
+  find(evidence: Evidence): readonly Finding[];
+  /** The reason where nothing is found. */
+  readonly notYet: string;
 }
 
 const REQUESTS_TOLD_MAX = 20;
 
 export function right(reason: string, ...requestIds: readonly string[]): Finding {
-  return { isRight: true, reason, requestIds };
+  return { result: "pass", reason, requestIds };
 }
 
 export function wrong(reason: string, ...requestIds: readonly string[]): Finding {
-  return { isRight: false, reason, requestIds };
+  return { result: "fail", reason, requestIds };
 }
 
-/** One that is wrong fails the step, whatever else is right; the last that is right passes it; without any it is not yet seen. */
-export function judgementOf(findings: readonly Finding[], notYet: string): Judgement {
-  const faults = findings.filter(({ isRight }) => !isRight);
-  const [fault] = faults;
-  const told = fault ?? findings.at(-1);
-  if (told === undefined) return { result: "not-yet", reason: notYet, requestIds: [] };
+export function pending(reason: string): Finding {
+  return { result: "not-yet", reason, requestIds: [] };
+}
+
+/** The first failure fails the step, whatever else is right; else the last pass passes it; else it is not yet seen. */
+export function judge(step: Step, evidence: Evidence): Finding {
+  const found = [pending(step.notYet), ...step.find(evidence)];
+  const faults = found.filter(({ result }) => result === "fail");
+  const told = faults[0] ?? found.findLast(({ result }) => result === "pass") ?? found.at(-1);
+  const { result, reason, requestIds } = told ?? pending(step.notYet);
   const more = faults.length > 1 ? ` And ${faults.length - 1} more like it.` : "";
-  return {
-    result: fault === undefined ? "pass" : "fail",
-    reason: told.reason + more,
-    requestIds: [...new Set(told.requestIds)].slice(0, REQUESTS_TOLD_MAX),
-  };
+  return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_TOLD_MAX) };
 }
 
-/** A batch that the client under certification had accepted. */
+/** An accepted batch of the client. */
 export interface SeenRequest {
   readonly requestId: string;
   /** UTC to the microsecond, as all instants here. */
@@ -63,13 +56,6 @@ export interface SeenRequest {
   readonly resource: Resource;
   /** Records in the batch as sent. */
   readonly records: number;
-}
-
-/** A doubt about an accepted record. */
-export interface SeenWarning {
-  readonly pointer: string;
-  readonly code: string;
-  readonly message: string;
 }
 
 /** A record of such a batch. */
@@ -85,25 +71,23 @@ export interface SeenRecord {
   /** `createDateTime` or `lastModifiedDateTime`. */
   readonly sourceTime: string;
   readonly outcome: Outcome | "pending";
-  readonly warnings: readonly SeenWarning[];
-  /** Of a reservation: whether its label holds inventory by the operator's own mapping; undefined where that does not name it. */
+  readonly warnings: readonly ToldViolation[];
+  /** Of a reservation: whether its status holds inventory by the operator's mapping; undefined where that does not name it. */
   readonly mapped?: boolean | undefined;
   /** SHA-256 of the record as it was sent, in hexadecimal. */
   readonly digest: string;
-  /** The record. What is read of it is in `fields.ts`, for nothing but its required fields is certain. */
+  /** The record. `fields.ts` reads it: only its required fields are certain. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What a backfill that the client has closed says of itself (docs/backfill.md), as far as a step reads it. */
+/** The parts of a closed backfill's statement that a step reads (docs/backfill.md). */
 export interface SeenBackfill {
   readonly backfillId: string;
-  /** Nothing of what was named is missing. */
   readonly complete: boolean;
   readonly resources: readonly {
     readonly resource: Resource;
-    /** Different records that were applied. */
     readonly distinctRecords: number;
-    /** Of inventories: the dates that were named, and those that came. */
+    /** Of inventories: the announced dates, and those with a record. */
     readonly datesNamed: number | null;
     readonly datesCovered: number | null;
   }[];
@@ -111,7 +95,7 @@ export interface SeenBackfill {
   readonly hash: string;
 }
 
-/** All that a certification is judged by: what the service itself saw, in the order of receipt. */
+/** What a certification is judged by: what the service received, in order. */
 export interface Evidence {
   readonly certification: Certification;
   /** Only what came from here on counts: when the certification was opened, or later. */
@@ -119,19 +103,19 @@ export interface Evidence {
   readonly requests: readonly SeenRequest[];
   readonly records: readonly SeenRecord[];
   readonly events: readonly NotedEvent[];
-  /** Backfills that were closed, oldest first. */
+  /** Closed backfills, oldest first. */
   readonly backfills: readonly SeenBackfill[];
-  /** False when there was more than one report looks at: then the newest requests count. */
+  /** False when there was more than one report reads: then the newest requests count. */
   readonly isWhole: boolean;
 }
 
-/** When the last thing that counts was seen; null where nothing was. */
+/** When the last evidence was seen; null where there is none. */
 export function lastSeenAt({ requests, events }: Evidence): string | null {
   const last = [requests.at(-1)?.receivedAt, events.at(-1)?.at].filter((at) => at !== undefined);
-  return last.length === 0 ? null : (last.sort().at(-1) ?? null);
+  return last.sort().at(-1) ?? null;
 }
 
-/** A hash over everything that a report is made of: two reports with the same one say the same. */
+/** A hash of all evidence: two reports with the same one say the same. */
 export function hashOf(evidence: Evidence): string {
   const { certification, from, requests, records, events, backfills, isWhole } = evidence;
   const { certificationId, clientId, openedAt, requestRate, requestBurst, tokenSeconds } = certification;
@@ -140,16 +124,10 @@ export function hashOf(evidence: Evidence): string {
   add("certification", certificationId, clientId, openedAt, requestRate, requestBurst, tokenSeconds);
   add("from", from, isWhole);
   for (const { requestId, resource, records: count } of requests) add("request", requestId, resource, count);
-  for (const { requestId, index, outcome, warnings, digest, mapped } of records)
-    add(
-      "record",
-      requestId,
-      index,
-      outcome,
-      warnings.map(({ pointer, code }) => `${code} ${pointer}`),
-      digest,
-      ...(mapped === undefined ? [] : [mapped]),
-    );
+  for (const { requestId, index, outcome, warnings, digest, mapped } of records) {
+    const warned = warnings.map(({ pointer, code }) => `${code} ${pointer}`);
+    add("record", requestId, index, outcome, warned, digest, ...(mapped === undefined ? [] : [mapped]));
+  }
   for (const { backfillId, hash: statement } of backfills) add("backfill", backfillId, statement);
   for (const { kind, at, detail } of events) add("event", kind, at, detail);
   return `sha256:${hash.digest("hex")}`;
@@ -159,24 +137,35 @@ export function hashOf(evidence: Evidence): string {
 export interface KeyHistory {
   /** In the order of receipt, once decided: quarantined, rejected and pending ones are no versions. */
   readonly versions: readonly SeenRecord[];
-  /** The one of the newest source time; of several the one received last. */
+  /** The one with the newest source time; of several the one received last. */
   readonly latest: SeenRecord;
 }
 
 const VERSION_OUTCOMES: ReadonlySet<string> = new Set(["applied", "unchanged", "stale", "duplicate"]);
 
+/** The hotel of a record, as a key of maps. */
+export const hotelOf = ({ clientCode, propertyCode }: SeenRecord): string =>
+  JSON.stringify([clientCode, propertyCode]);
+
 /** The histories of a resource's keys, in the order in which each was first seen. */
 export function historiesOf({ records }: Evidence, resource: Resource): KeyHistory[] {
-  const versions = new Map<string, SeenRecord[]>();
-  for (const record of records) {
-    if (record.resource !== resource || !VERSION_OUTCOMES.has(record.outcome)) continue;
-    const id = JSON.stringify([record.clientCode, record.propertyCode, record.key]);
-    const seen = versions.get(id);
-    if (seen === undefined) versions.set(id, [record]);
-    else seen.push(record);
-  }
-  return [...versions.values()].map((seen) => ({
-    versions: seen,
-    latest: seen.reduce((newest, one) => (one.sourceTime >= newest.sourceTime ? one : newest)),
+  const decided = records.filter((one) => one.resource === resource && VERSION_OUTCOMES.has(one.outcome));
+  const histories = Map.groupBy(decided, (record) => JSON.stringify([hotelOf(record), record.key]));
+  return [...histories.values()].map((versions) => ({
+    versions,
+    latest: versions.reduce((newest, one) => (one.sourceTime >= newest.sourceTime ? one : newest)),
   }));
+}
+
+/** The current version of each key of a resource. */
+export function latestOf(evidence: Evidence, resource: Resource): SeenRecord[] {
+  return historiesOf(evidence, resource).map(({ latest }) => latest);
+}
+
+/** The failures for records whose warnings have one of these codes. */
+export function slipsOf(records: readonly SeenRecord[], codes: ReadonlySet<string>): Finding[] {
+  return records.flatMap(({ key, index, requestId, warnings }) => {
+    const slip = warnings.find(({ code }) => codes.has(code));
+    return slip === undefined ? [] : wrong(`${key} (/${index}): ${slip.message} (${slip.code}).`, requestId);
+  });
 }

@@ -1,23 +1,24 @@
 import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-/** A violation or the like, as it was told to the partner: safe to keep and to show. */
+
+/** A violation or warning as the partner received it: safe to keep and to show. */
 export interface ToldViolation {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** What a client under certification did on the wire that its records do not tell, by kind. */
+/** The protocol events of a client under certification, by kind. */
 export interface WireDetails {
-  /** It took a token, which lives for so many seconds. */
+  /** A token was issued, with this lifetime. */
   readonly token: { readonly seconds: number };
-  /** It asked for a token too many and was refused. */
+  /** A token was refused by the rate limit. */
   readonly "token-limited": Readonly<Record<never, never>>;
-  /** It sent a genuine token past its end. */
+  /** A genuine token was sent after its expiry. */
   readonly "token-expired": Readonly<Record<never, never>>;
-  /** It was told to come again later: 429. */
+  /** A request was answered 429. */
   readonly "rate-limited": { readonly retryAfterSeconds: number };
-  /** A batch was refused: 400 to 422, and 403 of a property or scope that it has not. */
+  /** A batch was refused: 400 to 422, or 403 for a property or scope. */
   readonly refused: {
     readonly resource: string;
     readonly status: number;
@@ -25,9 +26,9 @@ export interface WireDetails {
     /** The first ones. */
     readonly violations: readonly ToldViolation[];
   };
-  /** The same batch came again under its Idempotency-Key and was answered with its first id. */
+  /** A batch came again under its Idempotency-Key. */
   readonly repeated: { readonly requestId: string };
-  /** A batch was accepted that had a key, was lenient or compressed. */
+  /** An accepted batch had a key, was lenient or compressed. */
   readonly sent: {
     readonly requestId: string;
     readonly keyed: boolean;
@@ -38,12 +39,11 @@ export interface WireDetails {
 
 export type WireKind = keyof WireDetails;
 
-/** An event that is to be noted. */
 export type WireEvent = {
   [Kind in WireKind]: { readonly kind: Kind; readonly detail: WireDetails[Kind] };
 }[WireKind];
 
-/** An event as it was noted: when, in UTC to the microsecond. */
+/** An event with its time, in UTC to the microsecond. */
 export type NotedEvent = WireEvent & { readonly at: string };
 
 /** The events of one kind, in their order. */
@@ -56,7 +56,7 @@ export function eventsOf<Kind extends WireKind>(
   );
 }
 
-/** Notes events of certifications, as long as fewer than $2 of their kind are kept: beyond it by at most one statement's. */
+/** Inserts events while fewer than $2 of their kind are stored; one statement may exceed that. */
 const INSERT_EVENTS = namedStatement(
   "insert-events",
   `insert into bellhop.certification_event (certification_id, kind, noted_at, detail)
@@ -69,9 +69,9 @@ const INSERT_EVENTS = namedStatement(
   ) < $2::integer`,
 );
 
-/** Most events of one kind that are kept of a certification: a loop that never ends must not push out the other kinds. */
+/** Events of one kind that are stored of a certification: an endless loop must not displace the other kinds. */
 const EVENTS_OF_A_KIND_MAX = 1_000;
-/** Events that may wait in memory, all clients together; what comes beyond is not noted. */
+/** Events that may wait in memory, of all clients; more are dropped. */
 const WAITING_MAX = 1_000;
 const WRITTEN_AT_ONCE = 100;
 
@@ -82,10 +82,7 @@ interface Waiting {
   readonly detail: object;
 }
 
-/**
- * Notes what clients under certification do on the wire. Whoever notes never waits and is never failed: events are written
- * behind its back, one statement at a time, and dropped where that cannot be.
- */
+/** Records protocol events of clients under certification. Recording never waits or fails: events are written later or dropped. */
 export class WireNotes {
   readonly #pool: pg.Pool;
   readonly #now: () => number;
@@ -93,27 +90,26 @@ export class WireNotes {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
 
-  /** `now` is the database's clock, in ms since 1970, so that events and receipts are told by one. */
+  /** `now` is the database's clock, in ms since 1970, as that of receipts. */
   constructor(pool: pg.Pool, now: () => number, failed: (error: unknown) => void) {
     this.#pool = pool;
     this.#now = now;
     this.#failed = failed;
   }
 
-  /** Notes one event of a certification. */
   note(certificationId: string, { kind, detail }: WireEvent): void {
     if (this.#waiting.length >= WAITING_MAX) return;
     this.#waiting.push({ certification_id: certificationId, kind, at_ms: this.#now(), detail });
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when everything that was noted before is written, or could not be. */
+  /** Resolves when all earlier events are written or dropped. */
   async settled(): Promise<void> {
     await this.#writing;
   }
 
   async #write(): Promise<void> {
-    // What one turn of the loop notes goes in one statement.
+    // One statement for the events of one turn of the loop.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const events = this.#waiting.slice(0, WRITTEN_AT_ONCE);

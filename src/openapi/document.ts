@@ -1,9 +1,6 @@
 import { backfillOperations } from "../backfill/backfill-routes.ts";
 import { BACKFILL_SCHEMAS } from "../backfill/openapi.ts";
-import {
-  CERTIFICATION_OPERATIONS,
-  CERTIFICATION_SCHEMAS,
-} from "../certification/openapi/certification-operations.ts";
+import { CERTIFICATION_OPERATIONS, CERTIFICATION_SCHEMAS } from "../certification/certification-route.ts";
 import { AUTH_PATHS } from "../identity/metadata.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
 import { SCOPES, type Scope } from "../identity/permissions.ts";

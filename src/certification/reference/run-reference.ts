@@ -3,7 +3,7 @@ import { BellhopClient, type Group, type Inventory, type Reservation } from "#cl
 import { datesFrom, dayAfter } from "../fields.ts";
 import type { Report } from "../report.ts";
 
-/** A hotel that is invented, and whose property it is sent as. */
+/** The property as which an invented hotel is sent. */
 interface Hotel {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -15,7 +15,7 @@ const ROOM_TYPES = [
 ] as const;
 const NIGHTLY_RATE = "129.90";
 
-/** Inventory of one date, made at this time. So many rooms of each type are sold. */
+/** Inventory of one date, created at `madeAt`, with `sold` rooms of each type. */
 export function inventoryOf(hotel: Hotel, date: string, madeAt: string, sold: number): Inventory {
   return {
     ...hotel,
@@ -33,7 +33,7 @@ export function inventoryOf(hotel: Hotel, date: string, madeAt: string, sold: nu
   };
 }
 
-/** What a reservation of the hotel is told by; the rest of it is as every other's. */
+/** What distinguishes a reservation of the hotel. */
 interface Booking {
   readonly id: string;
   /** When it was made or changed in the hotel's own system. */
@@ -46,7 +46,7 @@ interface Booking {
   readonly cancelledAt?: string;
 }
 
-/** A whole reservation: what it has not is null where null may stand, amounts are text, each night has its revenue. */
+/** A complete reservation: null where that is allowed, amounts as text, revenue for each night. */
 export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
   const { id, modifiedAt, arrival, nights, adults = 2, block, share, cancelledAt } = booking;
   const departure = dayAfter(arrival, nights);
@@ -96,7 +96,7 @@ export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
   };
 }
 
-/** A group of three nights with ten rooms a night, of which so many have been picked up. */
+/** A group of three nights with ten rooms a night, of which `pickup` are picked up. */
 export function groupOf(
   hotel: Hotel,
   code: string,
@@ -130,27 +130,27 @@ export function groupOf(
   };
 }
 
-/** An integration that is being certified: the hotel, the client that speaks for it, and what is known of the certification. */
+/** An integration under certification. */
 export interface Integration {
   readonly bellhop: BellhopClient;
   readonly hotel: Hotel;
   /** The date on which the certification was opened, UTC. */
   readonly today: string;
-  /** Sets keys of this run apart from those of others of the same hotel. */
+  /** Distinguishes the keys of this run from those of other runs. */
   readonly run: string;
 }
 
-/** A timestamp so many minutes ago: changes in a hotel's system lie behind, and each after the one before. */
+/** A timestamp `minutes` ago: changes in a hotel's system lie in the past. */
 export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }
 
-/** The date so many days after the certification was opened. */
+/** The date `days` after the certification was opened. */
 export function inDays({ today }: Integration, days: number): string {
   return dayAfter(today, days);
 }
 
-/** How the client's own certification stands. Throws where none was opened, or the service does not say. */
+/** The report of the client's own certification. Throws where none was opened, or the service does not answer it. */
 async function readStanding(bellhop: BellhopClient): Promise<Report> {
   const response = await bellhop.fetch("/api/public/v1/certification");
   if (response.status === 429) {
@@ -166,57 +166,57 @@ async function readStanding(bellhop: BellhopClient): Promise<Report> {
   return certification;
 }
 
-/** Waits for the seconds of a 429's `Retry-After`. */
+/** Waits as the `Retry-After` of a 429 says. */
 async function waitAsTold(response: Response): Promise<void> {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
-/** Begins an integration with the property that the certification names. */
+/** Starts an integration with the property of the certification. */
 export async function openIntegration(bellhop: BellhopClient): Promise<Integration> {
   const { property, openedAt } = await readStanding(bellhop);
   return { bellhop, hotel: property, today: openedAt.slice(0, 10), run: randomBytes(4).toString("hex") };
 }
 
-/** Does one step of the checklist, and leaves to the service what to say of it. */
-export type ReferenceStep = (on: Integration) => Promise<void>;
+/** Does one step of the checklist. */
+export type ReferenceStep = (on: Integration) => Promise<unknown>;
 
-const inventory: ReferenceStep = async (on) => {
-  const week = datesFrom(on.today, 7).map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 20));
-  await on.bellhop.inventories.send(week);
-};
+/** A reservation of this run that arrives `days` after the certification was opened. */
+function book(
+  { run, today, hotel }: Integration,
+  id: string,
+  days: number,
+  more: Partial<Booking> = {},
+): Reservation {
+  const arrival = dayAfter(today, days);
+  return reservationOf(hotel, { id: `${run}-${id}`, modifiedAt: minutesAgo(9), arrival, nights: 2, ...more });
+}
 
-const reservation: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-WHOLE`, modifiedAt: minutesAgo(9), arrival: inDays(on, 10), nights: 2 };
-  await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
-};
-
-const group: ReferenceStep = async (on) => {
-  await on.bellhop.groups.send([groupOf(on.hotel, `${on.run}-GRP`, minutesAgo(9), inDays(on, 20), 0)]);
-};
-
-/** The same reservation again, whole, a night longer, and with the time of that change. */
-const modification: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-MOD`, arrival: inDays(on, 11) };
-  const { reservations } = on.bellhop;
-  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(9), nights: 2 })]);
-  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(5), nights: 3 })]);
-};
-
-const cancellation: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-CXL`, arrival: inDays(on, 12), nights: 2 };
-  const cancelledAt = minutesAgo(5);
-  const { reservations } = on.bellhop;
-  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: minutesAgo(9) })]);
-  await reservations.send([reservationOf(on.hotel, { ...booking, modifiedAt: cancelledAt, cancelledAt })]);
-};
-
-const share: ReferenceStep = async (on) => {
-  const room = { id: `${on.run}-ROOM204`, roomNumber: "204" };
-  const stay = { modifiedAt: minutesAgo(9), arrival: inDays(on, 13), nights: 2, adults: 1, share: room };
-  await on.bellhop.reservations.send(
-    ["A", "B"].map((guest) => reservationOf(on.hotel, { ...stay, id: `${on.run}-SHARE-${guest}` })),
+const inventory: ReferenceStep = (on) =>
+  on.bellhop.inventories.send(
+    datesFrom(on.today, 7).map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 20)),
   );
+
+/** Sends versions of reservations, a batch each, in their order. */
+async function sendEach({ bellhop }: Integration, ...versions: readonly Reservation[]): Promise<void> {
+  for (const version of versions) await bellhop.reservations.send([version]);
+}
+
+const group: ReferenceStep = (on) =>
+  on.bellhop.groups.send([groupOf(on.hotel, `${on.run}-GRP`, minutesAgo(9), inDays(on, 20), 0)]);
+
+/** The same reservation again, complete, a night longer, and with the time of that change. */
+const modification: ReferenceStep = (on) =>
+  sendEach(on, book(on, "MOD", 11), book(on, "MOD", 11, { modifiedAt: minutesAgo(5), nights: 3 }));
+
+const cancellation: ReferenceStep = (on) => {
+  const cancelledAt = minutesAgo(5);
+  return sendEach(on, book(on, "CXL", 12), book(on, "CXL", 12, { modifiedAt: cancelledAt, cancelledAt }));
+};
+
+const share: ReferenceStep = (on) => {
+  const room = { adults: 1, share: { id: `${on.run}-ROOM204`, roomNumber: "204" } };
+  return on.bellhop.reservations.send([book(on, "SHARE-A", 13, room), book(on, "SHARE-B", 13, room)]);
 };
 
 /** The group again once a room of its block is booked. */
@@ -225,41 +225,30 @@ const groupPickup: ReferenceStep = async (on) => {
   const start = inDays(on, 20);
   const { groups, reservations } = on.bellhop;
   await groups.send([groupOf(on.hotel, code, minutesAgo(9), start, 0)]);
-  const booking = { id: `${on.run}-GUEST`, modifiedAt: minutesAgo(7), arrival: start, nights: 3 };
-  await reservations.send([reservationOf(on.hotel, { ...booking, block: code })]);
+  await reservations.send([book(on, "GUEST", 20, { modifiedAt: minutesAgo(7), nights: 3, block: code })]);
   await groups.send([groupOf(on.hotel, code, minutesAgo(6), start, 1)]);
 };
 
-const dayUse: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-DAY`, modifiedAt: minutesAgo(9), arrival: inDays(on, 14), nights: 0 };
-  await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
-};
-
 /** Quantities as texts of digits, where other steps send them as numbers. */
-const nullAndNumbers: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-NULL`, modifiedAt: minutesAgo(9), arrival: inDays(on, 15), nights: 1 };
-  const sent = reservationOf(on.hotel, booking);
+const nullAndNumbers: ReferenceStep = (on) => {
+  const sent = book(on, "NULL", 15, { nights: 1 });
   const roomStays = sent.roomStays.map((stay) => ({ ...stay, numberOfAdults: "2", numberOfChildren: "0" }));
-  await on.bellhop.reservations.send([{ ...sent, numberOfRooms: "1", roomStays }]);
+  return on.bellhop.reservations.send([{ ...sent, numberOfRooms: "1", roomStays }]);
 };
 
-const outOfOrder: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-LATE`, arrival: inDays(on, 16), nights: 2 };
-  const versions = [1, 2, 3].map((adults) =>
-    reservationOf(on.hotel, { ...booking, adults, modifiedAt: minutesAgo(10 - adults) }),
-  );
-  for (const at of [0, 2, 1]) await on.bellhop.reservations.send(versions.slice(at, at + 1));
+const outOfOrder: ReferenceStep = (on) => {
+  const version = (adults: number) => book(on, "LATE", 16, { adults, modifiedAt: minutesAgo(10 - adults) });
+  return sendEach(on, version(1), version(3), version(2));
 };
 
 /** As if the first answer had been lost: the same bytes under the same key. */
 const retry: ReferenceStep = async (on) => {
-  const booking = { id: `${on.run}-RETRY`, modifiedAt: minutesAgo(9), arrival: inDays(on, 17), nights: 1 };
-  const body = JSON.stringify([reservationOf(on.hotel, booking)]);
+  const body = JSON.stringify([book(on, "RETRY", 17, { nights: 1 })]);
   const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
   for (const _attempt of [1, 2]) await post(on, "reservations", { headers, body });
 };
 
-/** Posts once, and again after the wait that a 429 asks for. Throws what else is not a 202. */
+/** Posts once, and again after the wait of a 429. Throws for any other status than 202. */
 async function post(on: Integration, resource: string, init: RequestInit): Promise<void> {
   const response = await on.bellhop.fetch(`/api/public/v1/${resource}`, { method: "POST", ...init });
   const text = await response.text();
@@ -269,7 +258,7 @@ async function post(on: Integration, resource: string, init: RequestInit): Promi
   await post(on, resource, init);
 }
 
-/** Requests that are sent at once to find the limit: no more than the service forgives as being on their way. */
+/** Requests sent at once to find the limit: no more than may be under way when a 429 is sent. */
 const AT_ONCE = 10;
 const ROUNDS_MAX = 200;
 
@@ -304,30 +293,22 @@ const COLD_START_DATES = 90;
 const coldStart: ReferenceStep = async (on) => {
   const dates = datesFrom(inDays(on, 30), COLD_START_DATES);
   await on.bellhop.inventories.send(dates.map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 5)));
-  await on.bellhop.reservations.send(
-    dates.slice(0, 12).map((arrival, at) =>
-      reservationOf(on.hotel, {
-        id: `${on.run}-COLD${at}`,
-        modifiedAt: minutesAgo(30),
-        arrival,
-        nights: 2,
-      }),
-    ),
-  );
+  const booked = dates
+    .slice(0, 12)
+    .map((_, at) => book(on, `COLD${at}`, 30 + at, { modifiedAt: minutesAgo(30) }));
+  await on.bellhop.reservations.send(booked);
 };
 
 /** Each evening the inventory of the day and of the two weeks ahead, each noon a booking. */
 const sevenDays: ReferenceStep = async (on) => {
-  for (const day of datesFrom(inDays(on, -7), 7)) {
-    const booking = { id: `${on.run}-${day}`, modifiedAt: `${day}T12:00:00Z`, arrival: day, nights: 2 };
-    await on.bellhop.reservations.send([reservationOf(on.hotel, booking)]);
-    await on.bellhop.inventories.send(
-      datesFrom(day, 14).map((date) => inventoryOf(on.hotel, date, `${day}T23:00:00Z`, 10)),
-    );
+  for (const [at, day] of datesFrom(inDays(on, -7), 7).entries()) {
+    await sendEach(on, book(on, day, at - 7, { modifiedAt: `${day}T12:00:00Z` }));
+    const ahead = datesFrom(day, 14).map((date) => inventoryOf(on.hotel, date, `${day}T23:00:00Z`, 10));
+    await on.bellhop.inventories.send(ahead);
   }
 };
 
-/** Sends with the client's one token until that was renewed. The client renews it by itself, before it ends. */
+/** Sends with the client's one token until the client has renewed it. */
 const tokenUse: ReferenceStep = async (on) => {
   for (;;) {
     const step = (await readStanding(on.bellhop)).steps.find(({ step }) => step === "token-use");
@@ -336,16 +317,16 @@ const tokenUse: ReferenceStep = async (on) => {
   }
 };
 
-/** The reference integration: each step of the checklist done right. Any order does; the last takes as long as a token lives. */
+/** The reference integration: each step of the checklist done right, in any order; the last takes as long as a token lives. */
 export const REFERENCE_STEPS = {
   inventory,
-  reservation,
+  reservation: (on) => sendEach(on, book(on, "WHOLE", 10)),
   group,
   modification,
   cancellation,
   share,
   "group-pickup": groupPickup,
-  "day-use": dayUse,
+  "day-use": (on) => sendEach(on, book(on, "DAY", 14, { nights: 0 })),
   "null-and-numbers": nullAndNumbers,
   "out-of-order": outOfOrder,
   retry,
@@ -355,7 +336,7 @@ export const REFERENCE_STEPS = {
   "token-use": tokenUse,
 } as const satisfies Readonly<Record<string, ReferenceStep>>;
 
-/** Whom the reference integration speaks to, and as whom. */
+/** The service and the client of the reference integration. */
 export interface ReferenceOptions {
   readonly baseUrl: string;
   readonly authUrl?: string | undefined;
@@ -363,10 +344,7 @@ export interface ReferenceOptions {
   readonly clientSecret: string;
 }
 
-/**
- * Runs the checklist against a service, as the client whose certification is open there, and answers how it then stands, once
- * every record has its outcome. `told` hears of each step before it is done.
- */
+/** Runs the checklist and answers the report, once every record has its outcome. `told` is called before each step. */
 export async function runReference(
   options: ReferenceOptions,
   told: (step: string) => void,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Evidence, SeenRequest } from "../step.ts";
+import { type Evidence, judge, type SeenRequest } from "../step.ts";
 import type { NotedEvent, WireEvent } from "../wire-notes.ts";
 import { nullAndNumbers } from "./inventories.ts";
 import { rateLimit, retry, tokenUse } from "./protocol.ts";
@@ -40,41 +40,41 @@ function evidence(events: readonly NotedEvent[], requests: readonly SeenRequest[
 }
 
 describe("token-use", () => {
-  const judge = (events: readonly NotedEvent[], requests = batches(10, 1)) =>
-    tokenUse.judge(evidence(events, requests)).result;
+  const resultOf = (events: readonly NotedEvent[], requests = batches(10, 1)) =>
+    judge(tokenUse, evidence(events, requests)).result;
   test("passes with a token renewed late in its life, also after three restarts", () => {
-    assert.equal(judge([token(0), token(800)]), "pass");
-    assert.equal(judge([token(0), token(10), token(20), token(30), token(800)]), "pass");
+    assert.equal(resultOf([token(0), token(800)]), "pass");
+    assert.equal(resultOf([token(0), token(10), token(20), token(30), token(800)]), "pass");
   });
   test("is not yet seen while the first token lives, or with hardly a batch", () => {
-    assert.equal(judge([]), "not-yet");
-    assert.equal(judge([token(0)]), "not-yet");
-    assert.equal(judge([token(0), token(800)], batches(4, 1)), "not-yet");
+    assert.equal(resultOf([]), "not-yet");
+    assert.equal(resultOf([token(0)]), "not-yet");
+    assert.equal(resultOf([token(0), token(800)], batches(4, 1)), "not-yet");
   });
   test("fails with a fourth early token, a token past its end, or one that was refused", () => {
-    assert.equal(judge([token(0), token(1), token(2), token(3), token(4), token(800)]), "fail");
-    assert.equal(judge([token(0), noted(900, { kind: "token-expired", detail: {} }), token(901)]), "fail");
-    assert.equal(judge([token(0), noted(5, { kind: "token-limited", detail: {} }), token(800)]), "fail");
+    assert.equal(resultOf([token(0), token(1), token(2), token(3), token(4), token(800)]), "fail");
+    assert.equal(resultOf([token(0), noted(900, { kind: "token-expired", detail: {} }), token(901)]), "fail");
+    assert.equal(resultOf([token(0), noted(5, { kind: "token-limited", detail: {} }), token(800)]), "fail");
   });
 });
 
 describe("rate-limit", () => {
-  const judge = (events: readonly NotedEvent[], requests: readonly SeenRequest[]) =>
-    rateLimit.judge(evidence(events, requests)).result;
+  const resultOf = (events: readonly NotedEvent[], requests: readonly SeenRequest[]) =>
+    judge(rateLimit, evidence(events, requests)).result;
   test("passes when sending goes on after the wait, whatever was on its way when the 429 came", () => {
     const underWay = Array.from({ length: 16 }, (_, index) => tooMany(10 + index / 100));
-    assert.equal(judge([tooMany(10), ...underWay.slice(1)], [...batches(10, 0), batch(13)]), "pass");
+    assert.equal(resultOf([tooMany(10), ...underWay.slice(1)], [...batches(10, 0), batch(13)]), "pass");
     const stampedAfter = batches(20, 10.007, 0.001);
-    assert.equal(judge([tooMany(10)], [...stampedAfter, batch(13)]), "pass");
+    assert.equal(resultOf([tooMany(10)], [...stampedAfter, batch(13)]), "pass");
   });
   test("is not yet seen without a 429, and without anything after its wait", () => {
-    assert.equal(judge([], batches(10, 0)), "not-yet");
-    assert.equal(judge([tooMany(10)], batches(10, 0)), "not-yet");
+    assert.equal(resultOf([], batches(10, 0)), "not-yet");
+    assert.equal(resultOf([tooMany(10)], batches(10, 0)), "not-yet");
   });
   test("fails when requests go on within the wait, refused or not", () => {
     const refused = Array.from({ length: 20 }, (_, index) => tooMany(10 + index / 10));
-    assert.equal(judge(refused, [batch(13)]), "fail");
-    assert.equal(judge([tooMany(10)], batches(18, 10.2, 0.1)), "fail");
+    assert.equal(resultOf(refused, [batch(13)]), "fail");
+    assert.equal(resultOf([tooMany(10)], batches(18, 10.2, 0.1)), "fail");
   });
 });
 
@@ -89,8 +89,8 @@ test("retry fails when a key is used for another batch, though one was repeated 
       violations: [],
     },
   });
-  assert.equal(retry.judge(evidence([repeated], [batch(0)])).result, "pass");
-  assert.equal(retry.judge(evidence([repeated, reused], [batch(0)])).result, "fail");
+  assert.equal(judge(retry, evidence([repeated], [batch(0)])).result, "pass");
+  assert.equal(judge(retry, evidence([repeated, reused], [batch(0)])).result, "fail");
 });
 
 test("null-and-numbers fails by a price that went through binary floating point", () => {
@@ -108,10 +108,10 @@ test("null-and-numbers fails by a price that went through binary floating point"
     digest: "",
     fields: { cancellationDateTime: null, roomStays: [{ rates: [{ rateValue }] }] },
   });
-  const judge = (value: unknown) =>
-    nullAndNumbers.judge({ ...evidence([], [batch(1)]), records: [record(value)] });
-  assert.equal(judge("129.90").result, "pass");
-  const { result, reason } = judge(43.3 * 3);
+  const judged = (value: unknown) =>
+    judge(nullAndNumbers, { ...evidence([], [batch(1)]), records: [record(value)] });
+  assert.equal(judged("129.90").result, "pass");
+  const { result, reason } = judged(43.3 * 3);
   assert.equal(result, "fail");
   assert.match(reason, /129\.89999999999998 at \/0\/roomStays\/0\/rates\/0\/rateValue/);
 });
