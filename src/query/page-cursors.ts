@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import { hasShape, type Position, type PositionShape } from "../platform/http/position.ts";
 import { invalidParameter } from "../platform/http/read-parameters.ts";
-import type { HttpContext } from "../service-context.ts";
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
@@ -101,7 +100,7 @@ export interface Paging {
  * `bellhop.http.InvalidParameter` for a cursor of another question or another list.
  */
 export function readPaging(
-  { cursorKey }: Pick<HttpContext, "cursorKey">,
+  { cursorKey }: { readonly cursorKey: Buffer },
   question: Question,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
   shape: PositionShape,
