@@ -10,8 +10,9 @@ import {
   isCode,
   isFlag,
   isNight,
-  type NightItems,
+  type NightWindow,
   pageOfNights,
+  SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
 import type { LabelMeanings, QueryContext } from "./query-context.ts";
 import {
@@ -283,21 +284,27 @@ export function blocks(
   start: Position | null,
   limit: number,
 ): Promise<InsightPage<BlockItem>> {
-  const nights: NightItems<BlockItem> = {
-    client,
-    property: question.property,
-    from: question.from,
-    to: question.to,
-    isGrouped: true,
-    read: ({ first, last }) => readBlocks(client, question, queryContext, { from: first, to: last }),
-    positionOf: ({ stayDate, group, roomType = null }) => [
-      stayDate,
-      group,
-      roomType === null ? 1 : 0,
-      roomType ?? "",
-    ],
-    // No group has an empty code.
-    beginOf: (night) => [night, "", 0, ""],
-  };
-  return pageOfNights(nights, start, limit);
+  async function* read({ first, last }: NightWindow) {
+    yield* await readBlocks(client, question, queryContext, { from: first, to: last });
+  }
+  return pageOfNights(
+    {
+      client,
+      question,
+      hasStock: false,
+      withBlocks: true,
+      daysMax: SUMMED_NIGHTS_MAX,
+      read,
+      positionOf: ({ stayDate, group, roomType = null }) => [
+        stayDate,
+        group,
+        roomType === null ? 1 : 0,
+        roomType ?? "",
+      ],
+      // No group has an empty code.
+      endOf: (night) => [addDays(night, 1), "", 0, ""],
+    },
+    start,
+    limit,
+  );
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Finding, findingsOf, type NightEvidence } from "./findings.ts";
 import { type NightReservation, settleNight } from "./night-rooms.ts";
-import type { ReportedRooms } from "./reconciliation.ts";
+import type { ReportedNight } from "./reconciliation.ts";
 
 const NIGHT = "2026-07-14";
 const at = (request: string, index = 0) => ({ requestId: request, index });
@@ -26,18 +26,14 @@ function reservation(id: string, more: Partial<NightReservation> = {}): NightRes
     ...more,
   };
 }
-const report = (more: Partial<ReportedRooms> = {}): ReportedRooms => ({
+const report = (more: Partial<ReportedNight["rooms"][number]["counts"]> = {}): ReportedNight => ({
   night: NIGHT,
   request_id: "inventory",
   record_index: 3,
   source_time: "2026-07-13T02:00:00.000000Z",
-  room_type: "DLX",
-  capacity: 20,
-  out_of_order: null,
-  sold: 10,
-  transient: null,
-  grouped: null,
-  ...more,
+  facts_source_time: "",
+  content_hash: "",
+  rooms: [{ unit: "DLX", counts: { sold: 10, transient: null, grouped: null, ...more } }],
 });
 
 /** Evidence of a night on which DLX differs by so many rooms, and other nights by what is said of them. */
@@ -48,7 +44,7 @@ function evidence(
 ): NightEvidence {
   return {
     night: NIGHT,
-    reported: [report()],
+    report: report(),
     reservations: [],
     blocks: [],
     masters: new Map(),
@@ -99,8 +95,8 @@ test("what nothing explains is a reservation that never came or a count that is 
 
 test("a count that does not agree with itself is told whatever else may explain it", () => {
   const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
-  const reported = [report({ transient: 6, grouped: 3 })];
-  assert.deepEqual(told(findingsOf(evidence(1, { reservations, reported }), ["DLX"])), [
+  const torn = report({ transient: 6, grouped: 3 });
+  assert.deepEqual(told(findingsOf(evidence(1, { reservations, report: torn }), ["DLX"])), [
     ["cancelled-but-sold", 1, "c"],
     ["wrong-sold-count", 1, NIGHT],
   ]);

@@ -5,7 +5,7 @@ import { loadRecords } from "../query/load-records.ts";
 import type { BlockNight, GroupMaster } from "./blocks.ts";
 import type { NightReservation } from "./night-rooms.ts";
 import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
-import type { ReportedRooms } from "./reconciliation.ts";
+import type { ReportedNight } from "./reconciliation.ts";
 
 const readHeldRecords = readStatement(new URL("./sql/read-held-records.sql", import.meta.url));
 
@@ -136,7 +136,8 @@ export interface Finding {
 /** What findings of one night are made of. */
 export interface NightEvidence {
   readonly night: string;
-  readonly reported: readonly ReportedRooms[];
+  /** Undefined: no inventory record of the night counts. */
+  readonly report: ReportedNight | undefined;
   readonly reservations: readonly NightReservation[];
   readonly blocks: readonly BlockNight[];
   readonly masters: ReadonlyMap<string, GroupMaster>;
@@ -183,8 +184,8 @@ const recordOf = (reservation: NightReservation): FindingRecord => ({
 const shown = (text: string | null): string => JSON.stringify((text ?? "").slice(0, 64));
 
 /** Candidates that are one reservation of the night each. */
-function ofReservations({ night, reported, reservations }: NightEvidence): Candidate[] {
-  const countedAt = reported[0]?.source_time;
+function ofReservations({ night, report, reservations }: NightEvidence): Candidate[] {
+  const countedAt = report?.source_time;
   return reservations.flatMap((one): Candidate[] => {
     const { roomType, bookedRoomType, rooms, counted, label, deducts, sourceTime } = one;
     const about = { roomType, records: [recordOf(one)], covers: nightsOf(one, night) };
@@ -244,7 +245,6 @@ function ofShares({ night, reservations }: NightEvidence): Candidate[] {
 /** Blocks that a hotel may count as sold though nobody has picked them up: night by night, as they are changed. */
 function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
   return blocks.flatMap((block): Candidate[] => {
-    if (block.night !== night) return [];
     const rooms = block.holds === true ? block.unpicked : block.blocks - (block.pickedUp ?? 0);
     const master = masters.get(block.group);
     if (rooms <= 0 || master === undefined) return [];
@@ -285,26 +285,37 @@ function ofHeld({ night, held, reservations }: NightEvidence): Candidate[] {
 }
 
 /** Nights in a row, this one among them, on which a room type differs by as much or more. */
-function rowOf({ night, differenceOf }: NightEvidence, roomType: string | null, rooms: number): string[] {
-  const fits = (one: string) => explains(differenceOf(one, roomType) ?? 0, rooms);
-  const nights = [night];
-  for (let days = 1; days <= NIGHTS_AROUND && fits(addDays(night, -days)); days += 1)
-    nights.unshift(addDays(night, -days));
-  for (let days = 1; days <= NIGHTS_AROUND && fits(addDays(night, days)); days += 1)
-    nights.push(addDays(night, days));
-  return nights;
+function rowOf(
+  { night, differenceOf }: NightEvidence,
+  roomType: string | null,
+  rooms: number,
+  around: readonly string[],
+): string[] {
+  const fits = (one: string | undefined) =>
+    one !== undefined && explains(differenceOf(one, roomType) ?? 0, rooms);
+  let first = around.indexOf(night);
+  let last = first;
+  while (fits(around[first - 1])) first -= 1;
+  while (fits(around[last + 1])) last += 1;
+  return around.slice(first, last + 1);
 }
 
 /** What is left where nothing that is known explains a room type's difference: the count itself, or a reservation that never came. */
-function ofCount(evidence: NightEvidence, roomType: string | null, explained: boolean): Candidate[] {
-  const rooms = evidence.differenceOf(evidence.night, roomType) ?? 0;
-  const report = evidence.reported.find((one) => one.room_type === roomType) ?? evidence.reported[0];
+function ofCount(
+  evidence: NightEvidence,
+  roomType: string | null,
+  explained: boolean,
+  around: readonly string[],
+): Candidate[] {
+  const { night, report } = evidence;
+  const rooms = evidence.differenceOf(night, roomType) ?? 0;
   if (report === undefined || rooms === 0) return [];
-  const { sold, transient, grouped, request_id: requestId, record_index: index } = report;
-  const records = [{ resource: "inventories" as const, key: evidence.night, requestId, index }];
-  const covers = rowOf(evidence, roomType, rooms);
-  const parts = (transient ?? 0) + (grouped ?? 0);
-  const isTorn = report.room_type === roomType && transient !== null && grouped !== null && parts !== sold;
+  const counts = report.rooms.find(({ unit }) => unit === roomType)?.counts;
+  const { sold = null, transient = null, grouped = null } = counts ?? {};
+  const place = { requestId: report.request_id, index: report.record_index };
+  const records = [{ resource: "inventories" as const, key: night, ...place }];
+  const covers = rowOf(evidence, roomType, rooms, around);
+  const isTorn = transient !== null && grouped !== null && transient + grouped !== sold;
   const about = { roomType, rooms, records, covers };
   const candidates: Candidate[] = [];
   if (rooms > 0 && !explained) {
@@ -333,12 +344,14 @@ export function findingsOf(evidence: NightEvidence, roomTypes: readonly (string 
     ...[ofShares(evidence), ofReservations(evidence), ofBlocks(evidence), ofHeld(evidence)].flat(),
   ];
   const findings = candidates.flatMap((candidate) => found(candidate, evidence) ?? []);
+  const days = Array.from({ length: 2 * NIGHTS_AROUND + 1 }, (_, at) => at - NIGHTS_AROUND);
+  const around = [...new Set(days.map((day) => addDays(evidence.night, day)))];
   for (const roomType of roomTypes) {
     const difference = evidence.differenceOf(evidence.night, roomType) ?? 0;
     const explained = findings.some(
       (one) => one.roomType === roomType && one.rooms === difference && fitOf(one) === 1,
     );
-    const ofThis = ofCount(evidence, roomType, explained);
+    const ofThis = ofCount(evidence, roomType, explained, around);
     findings.push(...ofThis.flatMap((candidate) => found(candidate, evidence) ?? []));
   }
   const isExact = ({ roomType, rooms }: Finding) =>

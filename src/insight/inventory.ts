@@ -1,75 +1,84 @@
-import type pg from "pg";
 import { ROOM_TYPES_MAX } from "#contract/insight-bounds.ts";
 import { elementsOf, fieldsOfRow } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
-import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";
+import { compareCodes, type NightWindow } from "./paging.ts";
 import type { StayQuestion } from "./question.ts";
 
-/** What inventory tells of one night: of one room type, or of all together (`unit` is null). Numbers are of rooms. */
-export interface Stock {
-  readonly night: string;
+/** Where each column stands in a `bellhop.inventory_facts` (migration 0005). */
+const COLUMN = { capacity: 3, maintenance: 4, other: 5, sold: 6, transient: 7, grouped: 8 } as const;
+const [ROOM_TYPE, IS_VIRTUAL] = [1, 2];
+
+/** Rooms of one room type, or of all together where `unit` is null; a count is null where no record tells it. */
+export interface InventoryRooms<Column extends keyof typeof COLUMN> {
   readonly unit: string | null;
-  readonly capacity: number;
-  /** Rooms that cannot be sold: maintenance and other reasons. */
-  readonly off: number;
-  readonly sold: number;
+  readonly counts: Readonly<Record<Column, number | null>>;
 }
 
-/** Where each column stands in a `bellhop.inventory_facts` (migration 0005). */
-const COLUMN = { roomType: 1, isVirtual: 2, capacity: 3, maintenance: 4, other: 5, sold: 6 } as const;
+/** The inventory record that counts for a night. */
+export interface InventoryNight<Column extends keyof typeof COLUMN> extends StockVersion {
+  /** In the order of room types. */
+  readonly rooms: readonly InventoryRooms<Column>[];
+}
 
-/**
- * What the facts of a night's inventory record tell, in the order of room types, or of all together. Virtual room types are not rooms
- * of their own; a room type that is named twice has the sum. Nothing where there are more than insight counts.
- */
-function stockOfFacts(night: string, facts: string, isByRoomType: boolean): Stock[] {
+/** Adds up facts by room type, or all together. Virtual room types are not rooms of their own. Nothing beyond ROOM_TYPES_MAX. */
+function roomsOf<Column extends keyof typeof COLUMN>(
+  facts: string,
+  columns: readonly Column[],
+  isByRoomType: boolean,
+): InventoryRooms<Column>[] {
   const fields = fieldsOfRow(facts);
-  const column = (name: keyof typeof COLUMN) => elementsOf(fields[COLUMN[name]]);
-  const roomTypes = column("roomType");
+  const roomTypes = elementsOf(fields[ROOM_TYPE]);
   if (roomTypes.length > ROOM_TYPES_MAX) return [];
-  const [isVirtual, capacity, sold] = [column("isVirtual"), column("capacity"), column("sold")];
-  const [maintenance, other] = [column("maintenance"), column("other")];
-  const byUnit = new Map<string | null, Stock>();
+  const isVirtual = elementsOf(fields[IS_VIRTUAL]);
+  const told = columns.map((column) => [column, elementsOf(fields[COLUMN[column]])] as const);
+  const byUnit = new Map<string | null, Record<Column, number | null>>();
   for (const [at, roomType] of roomTypes.entries()) {
     if (isVirtual[at] === "t") continue;
     const unit = isByRoomType ? roomType : null;
-    const before = byUnit.get(unit);
-    byUnit.set(unit, {
-      night,
-      unit,
-      capacity: (before?.capacity ?? 0) + Number(capacity[at] ?? 0),
-      off: (before?.off ?? 0) + Number(maintenance[at] ?? 0) + Number(other[at] ?? 0),
-      sold: (before?.sold ?? 0) + Number(sold[at] ?? 0),
-    });
+    let counts = byUnit.get(unit);
+    if (counts === undefined) {
+      counts = Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
+      byUnit.set(unit, counts);
+    }
+    for (const [column, values] of told) {
+      const value = values[at] ?? null;
+      if (value !== null) counts[column] = (counts[column] ?? 0) + Number(value);
+    }
   }
-  return [...byUnit.values()].sort((left, right) => compareCodes(left.unit, right.unit));
+  return [...byUnit]
+    .map(([unit, counts]) => ({ unit, counts }))
+    .sort((left, right) => compareCodes(left.unit, right.unit));
 }
 
 const findStock = readStatement(new URL("./sql/find-stock.sql", import.meta.url));
-/**
- * Of each of the nights $3 the newest inventory version of those whose source time is after $4 and at or before $5 and that
- * were received before the request $6, and not held then. The primary key is in the order of source times, so a step back in time costs the versions
- * of that time (docs/decisions/0008); an index only scan of it but for the nights that are asked for.
- */
+/** Of each night of $3 the newest version with a source time after $4, up to $5, received before the request $6 and not held then. */
 const findStockBefore = namedStatement(
   "find-stock-before",
   `select distinct on (key)
-    key as night, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash
-  from bellhop_state.inventory_version
+    key as night, to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time, request_id,
+    record_index, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash
+  from bellhop_state.inventory_version as version
   where bucket = $1 and property_id = $2 and source_time > $4::timestamptz and source_time <= $5::timestamptz
     and key = any ($3::text[]) and request_id < $6::uuid and (request_id, record_index) not in (
-      select held.request_id, held.record_index
-      from bellhop.quarantine as held
-      where held.bucket = $1 and held.property_id = $2 and held.resolved_by >= $6::uuid
-    )
-  order by key, source_time desc, request_id desc, record_index desc`,
+      select request_id, record_index from bellhop.quarantine
+      where bucket = $1 and property_id = $2 and resolved_by >= $6::uuid)
+  order by key, version.source_time desc, version.request_id desc, record_index desc`,
 );
-const readStockStatement = readStatement(new URL("./sql/read-stock.sql", import.meta.url));
+const readStock = readStatement(new URL("./sql/read-stock.sql", import.meta.url));
+const findFirstStock = namedStatement(
+  "find-first-stock",
+  `select floor(extract(epoch from min(source_time)) * 1000)::float8 as ms
+  from bellhop_state.inventory_version where bucket = $1 and property_id = $2`,
+);
 
 /** A night's inventory record, as the version that holds its content. */
 interface StockVersion {
   readonly night: string;
+  readonly source_time: string;
+  readonly request_id: string;
+  readonly record_index: number;
   readonly facts_source_time: string;
   readonly content_hash: string;
 }
@@ -80,12 +89,22 @@ const DAY_MS = 86_400_000;
 const AHEAD_MS_MAX = 3_600_000;
 /** The first step back in time: a feed that pushes all nights every day is found within it. */
 const FIRST_STEP_DAYS = 2;
+/** Nights whose facts one statement reads: text of up to 1 MB each. */
+const NIGHTS_AT_ONCE = 16;
+/** Characters of the facts of some hundred room types. */
+const LONG_FACTS = 5_000;
+
+export type InventoryQuestion = Pick<StayQuestion, "property" | "clock" | "asOf">;
 
 /**
  * Where an instant ends: versions of a source time up to it, received before a request. No version that was received by
  * an instant has a source time long after it, so by the clock of receipt the search begins there too.
  */
-function boundsOf({ clock, asOf }: StayQuestion): { sourceTime: string; requestId: string; newest: number } {
+function boundsOf({ clock, asOf }: InventoryQuestion): {
+  sourceTime: string;
+  requestId: string;
+  newest: number;
+} {
   const instant = asOf === null ? undefined : readInstant(asOf);
   if (asOf === null || instant === undefined)
     return { sourceTime: "infinity", requestId: ID_LAST, newest: 0 };
@@ -99,16 +118,14 @@ function boundsOf({ clock, asOf }: StayQuestion): { sourceTime: string; requestI
 
 /** The versions of nights whose current record does not count at an instant, found step by step back in time. */
 async function versionsBefore(
-  client: pg.ClientBase,
-  question: StayQuestion,
+  client: Queryable,
+  question: InventoryQuestion,
   nights: readonly string[],
 ): Promise<StockVersion[]> {
   const { propertyId, bucket } = question.property;
   const bounds = boundsOf(question);
   const first = await client.query<{ ms: number | null }>({
-    name: "find-first-stock",
-    text: `select floor(extract(epoch from min(source_time)) * 1000)::float8 as ms
-      from bellhop_state.inventory_version where bucket = $1 and property_id = $2`,
+    ...findFirstStock,
     values: [bucket, propertyId],
   });
   const firstMs = first.rows[0]?.ms ?? Number.POSITIVE_INFINITY;
@@ -131,17 +148,14 @@ async function versionsBefore(
   return found;
 }
 
-/**
- * What inventory tells of the nights of a window at the instant of a question, by its clock: in the order of nights and room
- * types, those after a place (that place's own room type included); at most `limit`.
- */
-export async function readStock(
-  client: pg.ClientBase,
-  question: StayQuestion,
+/** The inventory of a window's nights at the instant of a question, in their order. Reads a few at a time, as long as the caller goes on. */
+export async function* readInventory<Column extends keyof typeof COLUMN>(
+  client: Queryable,
+  question: InventoryQuestion,
   { first, last }: NightWindow,
-  from: BooksPlace,
-  limit: number,
-): Promise<Stock[]> {
+  columns: readonly Column[],
+  isByRoomType: boolean,
+): AsyncGenerator<InventoryNight<Column>, void, undefined> {
   const { propertyId, bucket } = question.property;
   const { sourceTime, requestId } = boundsOf(question);
   const { rows: current } = await client.query<StockVersion & { readonly counts: boolean }>({
@@ -149,33 +163,29 @@ export async function readStock(
     values: [bucket, propertyId, first, last, sourceTime, requestId],
   });
   const versions: StockVersion[] = current.filter(({ counts }) => counts);
-  const others = current.filter(({ counts }) => !counts);
-  if (others.length > 0)
-    versions.push(
-      ...(await versionsBefore(
-        client,
-        question,
-        others.map(({ night }) => night),
-      )),
-    );
-  if (versions.length === 0) return [];
-  const { rows } = await client.query<{ night: string; facts: string }>({
-    ...readStockStatement,
-    values: [
-      bucket,
-      propertyId,
-      versions.map(({ night }) => night),
-      versions.map(({ facts_source_time }) => facts_source_time),
-      versions.map(({ content_hash }) => content_hash),
-    ],
-  });
-  const stock: Stock[] = [];
-  for (const { night, facts } of rows) {
-    if (stock.length >= limit) break;
-    if (night < from.night) continue;
-    for (const one of stockOfFacts(night, facts, question.by === "roomType"))
-      if (night > from.night || one.unit === null || compareCodes(one.unit, from.unit ?? "") >= 0)
-        stock.push(one);
+  const others = current.filter(({ counts }) => !counts).map(({ night }) => night);
+  if (others.length > 0) versions.push(...(await versionsBefore(client, question, others)));
+  versions.sort((one, other) => compareCodes(one.night, other.night));
+  for (let at = 0; at < versions.length; at += NIGHTS_AT_ONCE) {
+    const some = versions.slice(at, at + NIGHTS_AT_ONCE);
+    const { rows } = await client.query<{ night: string; facts: string }>({
+      ...readStock,
+      values: [
+        bucket,
+        propertyId,
+        some.map(({ night }) => night),
+        some.map(({ facts_source_time }) => facts_source_time),
+        some.map(({ content_hash }) => content_hash),
+      ],
+    });
+    const factsOf = new Map(rows.map(({ night, facts }) => [night, facts]));
+    for (const version of some) {
+      const facts = factsOf.get(version.night);
+      if (facts === undefined) continue;
+      // Adding up a thousand room types takes a millisecond: others of the thread go first.
+      if (facts.length > LONG_FACTS) await new Promise((resume) => setImmediate(resume));
+      const rooms = roomsOf(facts, columns, isByRoomType);
+      if (rooms.length > 0) yield { ...version, rooms };
+    }
   }
-  return stock.slice(0, limit);
 }

@@ -135,10 +135,7 @@ export async function readNightReservations(
 ): Promise<NightReservation[]> {
   const which = [property.bucket, property.propertyId];
   const until = [at.sourceUpTo, at.receivedUpTo];
-  const { rows } = await on.query<NightRow>({
-    ...readNight,
-    values: [...which, night, ...until, "", RESERVATIONS_MAX],
-  });
+  const rows = await sumEntries<NightRow>(on, readNight, [...which, night, ...until, "", RESERVATIONS_MAX]);
   const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
   const deducts = rows.map(({ label }) =>
     deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null,

@@ -1,20 +1,17 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
 import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
-import { readStock, type Stock } from "./inventory.ts";
+import { type InventoryNight, readInventory } from "./inventory.ts";
 import { type BooksRow, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
-  BEFORE_ALL,
   type BooksPlace,
+  booksPages,
   compareCodes,
-  firstNightAfter,
   type InsightPage,
   type NightWindow,
-  NightWindows,
+  pageOfNights,
   placeOf,
-  positionOf,
-  WINDOWS_MAX,
 } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
 import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
@@ -50,6 +47,10 @@ interface OnTheBooksItem {
   readonly soldReported: number | null;
 }
 
+const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
+type StockColumn = (typeof STOCK)[number];
+type Stock = Readonly<Record<StockColumn, number | null>>;
+
 interface Cell extends BooksPlace {
   readonly books: BooksRow | undefined;
   readonly stock: Stock | undefined;
@@ -69,7 +70,9 @@ function itemOf(
   const rooms = books?.rooms ?? "0";
   const roomRevenue = books?.room_revenue ?? null;
   const isOfAvailable = queryContext.settings.occupancyBase === "available";
-  const base = stock === undefined ? null : BigInt(stock.capacity - (isOfAvailable ? stock.off : 0));
+  const { capacity, maintenance, other, sold } = stock ?? {};
+  const off = (maintenance ?? 0) + (other ?? 0);
+  const base = stock === undefined ? null : BigInt((capacity ?? 0) - (isOfAvailable ? off : 0));
   return {
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
@@ -78,69 +81,59 @@ function itemOf(
     grossRoomRevenue: money(books?.gross_room_revenue),
     adults: Number(books?.adults ?? 0),
     children: Number(books?.children ?? 0),
-    capacity: stock?.capacity ?? null,
-    outOfOrder: stock?.off ?? null,
+    capacity: stock === undefined ? null : (capacity ?? 0),
+    outOfOrder: stock === undefined ? null : off,
     occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
     adr: ratio(roomRevenue, BigInt(rooms), digits),
     revpar: ratio(roomRevenue, base, digits),
     currency,
     blocksRemaining: Number(books?.blocks ?? 0),
     unmappedRooms: Number(books?.unmapped_rooms ?? 0),
-    soldReported: stock?.sold ?? null,
+    soldReported: stock === undefined ? null : (sold ?? 0),
   };
-}
-
-function compareUnits(left: Stock | BooksRow, right: Stock | BooksRow): number {
-  if (left.night !== right.night) return left.night < right.night ? -1 : 1;
-  return compareCodes(left.unit, right.unit);
 }
 
 /**
  * Rows of the books beside what inventory tells of the same night and group; what has nothing on the books is there too. Both
  * come in the order of nights and groups, and so does the answer.
  */
-function joined(
+async function* joined(
   books: readonly BooksRow[],
-  stock: readonly Stock[],
-  after: BooksPlace,
+  nights: AsyncIterable<InventoryNight<StockColumn>> | readonly InventoryNight<StockColumn>[],
+  start: Position | null,
   currency: string | null,
-): Cell[] {
-  const cells: Cell[] = [];
-  const addStock = (one: Stock) => {
-    // The group that the page before ended in has been told.
-    if (one.night === after.night && one.unit === after.unit) return;
-    cells.push({ night: one.night, unit: one.unit, currency, books: undefined, stock: one });
-  };
+): AsyncGenerator<Cell, void, undefined> {
+  // The group that the page before ended in has been answered.
+  let last: BooksPlace | undefined = start === null ? undefined : placeOf(start);
   let next = 0;
-  let row: BooksRow | undefined;
-  for (row of books) {
-    for (; next < stock.length && compareUnits(stock[next] as Stock, row) < 0; next += 1)
-      if (!isOf(stock[next] as Stock, cells.at(-1))) addStock(stock[next] as Stock);
-    const one = stock[next];
-    const { night, unit } = row;
-    cells.push({ night, unit, currency: row.currency, books: row, stock: isOf(one, row) ? one : undefined });
-  }
-  for (const one of stock.slice(next)) if (!isOf(one, cells.at(-1))) addStock(one);
-  return cells;
+  for await (const { night, rooms } of nights)
+    for (const { unit, counts: stock } of rooms) {
+      for (let row = books[next]; row !== undefined && isBefore(row, night, unit); row = books[++next])
+        yield { night: row.night, unit: row.unit, currency: row.currency, books: row, stock: undefined };
+      for (let row = books[next]; row?.night === night && row.unit === unit; row = books[++next]) {
+        last = row;
+        yield { night, unit, currency: row.currency, books: row, stock };
+      }
+      if (last?.night !== night || last.unit !== unit)
+        yield { night, unit, currency, books: undefined, stock };
+    }
+  for (const row of books.slice(next))
+    yield { night: row.night, unit: row.unit, currency: row.currency, books: row, stock: undefined };
 }
 
-/** Whether stock is that of a row's night and group. */
-function isOf(stock: Stock | undefined, row: BooksPlace | undefined): boolean {
-  return stock !== undefined && row !== undefined && stock.night === row.night && stock.unit === row.unit;
+function isBefore(row: BooksPlace, night: string, unit: string | null): boolean {
+  return row.night === night ? compareCodes(row.unit, unit) < 0 : row.night < night;
 }
-
-/** Inventory knows room types, and nothing else that nights are grouped by. */
-const hasStock = ({ by }: StayQuestion) => by === "none" || by === "roomType";
 
 async function readRows(
   client: pg.ClientBase,
   question: StayQuestion,
   queryContext: QueryContext,
   window: NightWindow,
-  after: BooksPlace,
+  start: Position | null,
   limit: number,
 ): Promise<readonly BooksRow[]> {
-  const packed = await readPackedBooks(client, question, queryContext, window, after, limit);
+  const packed = await readPackedBooks(client, question, queryContext, window, start, limit);
   if (packed !== undefined) return packed;
   const { property, by, clock, asOf } = question;
   const { reservations, groups } = queryContext.labels;
@@ -157,27 +150,11 @@ async function readRows(
     queryContext.settings.currency,
     ALL_RECEIPTS,
     limit,
-    ...afterPlace(after),
+    ...afterPlace(start),
   ]);
 }
 
-async function readWindow(
-  client: pg.ClientBase,
-  question: StayQuestion,
-  queryContext: QueryContext,
-  window: NightWindow,
-  after: BooksPlace,
-  limit: number,
-): Promise<Cell[]> {
-  const rows = await readRows(client, question, queryContext, window, after, limit);
-  const stock = hasStock(question) ? await readStock(client, question, window, after, limit + 1) : [];
-  return joined(rows, stock, after, queryContext.settings.currency).slice(0, limit);
-}
-
-/**
- * What is on the books of each night of a range, in the order of nights, groups and currencies: at most `limit` rows after a
- * position. A page ends early where it has looked at very many nights without any.
- */
+/** What is on the books of each night of a range, in the order of nights, groups and currencies. */
 export async function onTheBooks(
   client: pg.ClientBase,
   question: StayQuestion,
@@ -185,22 +162,15 @@ export async function onTheBooks(
   start: Position | null,
   limit: number,
 ): Promise<InsightPage<OnTheBooksItem>> {
-  let after = start === null ? BEFORE_ALL : placeOf(start);
-  const from = firstNightAfter(after, question);
-  if (from === undefined) return { items: [], next: null };
-  const cells: Cell[] = [];
-  const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
-  for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = await windows.nextOfFew(client, question.property, false);
-    if (window === undefined || cells.length > limit) break;
-    const wanted = limit + 1 - cells.length;
-    const found = await readWindow(client, question, queryContext, window, after, wanted);
-    cells.push(...found);
-    windows.passed(window, found.length, wanted - found.length);
-    if (found.length === 0) await windows.skip(client, question.property, hasStock(question));
-    after = { night: window.last, unit: null, currency: null };
+  const { by } = question;
+  const { currency } = queryContext.settings;
+  const byRoomType = by === "roomType";
+  // Inventory knows room types, and nothing else that nights are grouped by.
+  const hasStock = by === "none" || byRoomType;
+  async function* read(window: NightWindow, wanted: number) {
+    const rows = await readRows(client, question, queryContext, window, start, wanted);
+    const nights = hasStock ? readInventory(client, question, window, STOCK, byRoomType) : [];
+    for await (const cell of joined(rows, nights, start, currency)) yield itemOf(cell, by, queryContext);
   }
-  const items = cells.slice(0, limit).map((cell) => itemOf(cell, question.by, queryContext));
-  if (cells.length > limit) return { items, next: positionOf(cells[limit - 1] as Cell) };
-  return { items, next: windows.next() === undefined ? null : positionOf(after) };
+  return pageOfNights({ client, question, ...booksPages(by), hasStock, read }, start, limit);
 }

@@ -4,7 +4,7 @@ import { type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
 import { addDays, pointInTimeOf, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { type ReconciledNight, readSources, reconcile } from "./reconciliation.ts";
+import { NightSums, type ReconciledNight, reconcile } from "./reconciliation.ts";
 
 const NIGHTS_AROUND = 31;
 const FINDINGS_MAX = 100;
@@ -33,43 +33,34 @@ export async function reconcileNight(
   queryContext: QueryContext,
 ): Promise<NightReconciliation> {
   const { property } = question;
+  const { labels } = queryContext;
   const at = pointInTimeOf(question);
   const around = { from: addDays(stayDate, -NIGHTS_AROUND), to: addDays(stayDate, NIGHTS_AROUND) };
   if ((await laidOutOf(client, property, { first: around.from, last: around.to }, true)) > LAID_OUT_MAX)
     throw new QuestionTooLarge(around.from, around.to);
-  const sources = await readSources(client, property, around, at, queryContext);
-  const differences = new Map<string, number>();
-  const keyOf = (night: string, roomType: string | null) => JSON.stringify([night, roomType]);
-  const byType = reconcile(sources, true);
-  for (const { stayDate: night, roomType = null, difference } of byType)
-    if (difference !== null) differences.set(keyOf(night, roomType), difference);
-  const reported = new Set(sources.reported.map(({ night }) => night));
-  const reservations = await readNightReservations(
-    ...([client, property, stayDate] as const),
-    ...([at, queryContext.labels.reservations] as const),
-  );
+  const { blocks, masters, nights } = await reconcile(client, question, around, queryContext);
+  const sums = new Map<string, NightSums>();
+  for await (const one of nights) sums.set(one.night, one);
+  const reservations = await readNightReservations(client, property, stayDate, at, labels.reservations);
   const held = await readHeldOf(client, property, stayDate, at, (label) =>
-    queryContext.labels.deducts("reservations", label),
+    labels.deducts("reservations", label),
   );
-  const roomTypes = byType.filter((one) => one.stayDate === stayDate);
+  const asked = sums.get(stayDate) ?? new NightSums(stayDate);
+  const roomTypes = asked.byRoomType();
   const findings = findingsOf(
     {
       night: stayDate,
       reservations,
       held,
-      blocks: sources.blocks,
-      masters: sources.masters,
-      reported: sources.reported.filter(({ night }) => night === stayDate),
-      // A room type that is neither reported nor booked on a night that is reported does not differ.
-      differenceOf: (night, roomType) =>
-        differences.get(keyOf(night, roomType)) ?? (reported.has(night) ? 0 : undefined),
+      blocks: blocks.get(stayDate) ?? [],
+      masters,
+      report: asked.report,
+      differenceOf: (night, roomType) => sums.get(night)?.differenceOf(roomType),
     },
     roomTypes.map(({ roomType = null }) => roomType),
   );
-  const night = reconcile(sources, false).find((one) => one.stayDate === stayDate);
-  if (night === undefined) throw new Error(`The night ${stayDate} is not among those around it.`);
   return {
-    night,
+    night: asked.total(),
     roomTypes,
     findings: findings.slice(0, FINDINGS_MAX),
     findingCount: findings.length,
@@ -79,8 +70,6 @@ export async function reconcileNight(
 
 /** A night of a property that nobody has ever named. */
 export function nothingOf(stayDate: string): NightReconciliation {
-  const nothing = { from: stayDate, to: stayDate, reported: [], settled: [], blocks: [], masters: new Map() };
-  const [night] = reconcile(nothing, false);
-  if (night === undefined) throw new Error(`The night ${stayDate} is none.`);
+  const night = new NightSums(stayDate).total();
   return { night, roomTypes: [], findings: [], findingCount: 0, reservations: [] };
 }

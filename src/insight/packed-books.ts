@@ -2,8 +2,9 @@ import { randomInt } from "node:crypto";
 import type pg from "pg";
 import { copyValuesOut } from "../platform/db/copy.ts";
 import { namedStatement } from "../platform/db/statement.ts";
+import type { Position } from "../platform/http/position.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
-import { type BooksPlace, compareCodes, type NightWindow } from "./paging.ts";
+import { type BooksPlace, compareCodes, type NightWindow, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
 import { addDays, boundOf, daysBetween, type StayQuestion } from "./question.ts";
 import { readGroupings, readVariants } from "./statement-variants.ts";
@@ -241,6 +242,8 @@ const readChangesBesideOf = readVariants(new URL("./sql/read-changes-beside-segm
 const NIGHTS_MIN = 45;
 /** Of cells and nights: 36 MB of sums. What has more is summed by the database. */
 const SUMS_MAX = 500_000;
+/** Of 1,100 nights: some milliseconds. */
+const CELLS_IN_A_TURN = 16;
 
 interface CellRow {
   readonly cell: number;
@@ -273,7 +276,7 @@ export async function readPackedBooks(
   question: StayQuestion,
   queryContext: QueryContext,
   window: NightWindow,
-  after: BooksPlace,
+  start: Position | null,
   limit: number,
 ): Promise<BooksRow[] | undefined> {
   const nights = daysBetween(window.first, window.last) + 1;
@@ -305,7 +308,7 @@ export async function readPackedBooks(
   ]);
   for (const change of beside) if (!addChange(changes, change)) return undefined;
   if (!changes.areExact) return undefined;
-  return rowsOf(cells, changes, window, after, limit);
+  return rowsOf(cells, changes, window, start === null ? null : placeOf(start), limit);
 }
 
 async function addSegments(
@@ -348,17 +351,18 @@ function addChange(changes: NightChanges, change: ChangeRow): boolean {
   return true;
 }
 
-function rowsOf(
+async function rowsOf(
   cells: readonly CellRow[],
   changes: NightChanges,
   { first, last }: NightWindow,
-  after: BooksPlace,
+  after: BooksPlace | null,
   limit: number,
-): BooksRow[] {
+): Promise<BooksRow[]> {
   const nights = daysBetween(first, last) + 1;
   const byNight: BooksRow[][] = Array.from({ length: nights }, () => []);
   const dates = Array.from({ length: nights }, (_, night) => addDays(first, night));
-  cells.forEach(({ unit, currency }, cell) => {
+  for (const [cell, { unit, currency }] of cells.entries()) {
+    if (cell % CELLS_IN_A_TURN === 0) await new Promise((resume) => setImmediate(resume));
     let night = 0;
     for (const sums of changes.running(cell)) {
       const date = dates[night] as string;
@@ -368,13 +372,17 @@ function rowsOf(
       }
       night += 1;
     }
-  });
+  }
   return byNight.flat().slice(0, limit);
 }
 
-function isAfter(night: string, unit: string | null, currency: string | null, after: BooksPlace): boolean {
-  // Before all nights stands a place that is none.
-  if (after.night === "-infinity" || night > after.night) return true;
+function isAfter(
+  night: string,
+  unit: string | null,
+  currency: string | null,
+  after: BooksPlace | null,
+): boolean {
+  if (after === null || night > after.night) return true;
   if (night < after.night) return false;
   const order = compareCodes(unit, after.unit);
   return order === 0 ? compareCodes(currency, after.currency) > 0 : order > 0;

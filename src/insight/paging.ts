@@ -1,10 +1,15 @@
-import type pg from "pg";
 import { isCalendarDate } from "#contract/calendar.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import type { Property } from "../query/property.ts";
-import { addDays, daysBetween, type InsightProperty, QuestionTooLarge } from "./question.ts";
+import {
+  addDays,
+  daysBetween,
+  type Grouping,
+  type InsightProperty,
+  QuestionTooLarge,
+  type StayQuestion,
+} from "./question.ts";
 
 /** A row of nights in the order of answers: by stay date, group and currency; what is not told comes last. */
 export interface BooksPlace {
@@ -33,13 +38,12 @@ export const isNight = (part: string | number) => typeof part === "string" && is
 export const BOOKS_POSITION: PositionShape = [isNight, isFlag, isCode, isFlag, isCode];
 
 /** The position of a row, as a cursor holds it. */
-export function positionOf({ night, unit, currency }: BooksPlace): Position {
+function positionOf({ night, unit, currency }: BooksPlace): Position {
   return [night, unit === null ? 1 : 0, unit ?? "", currency === null ? 1 : 0, currency ?? ""];
 }
 
 /** The row that a position is of. */
-export function placeOf(position: Position): BooksPlace {
-  const [night, noUnit, unit, noCurrency, currency] = position;
+export function placeOf([night, noUnit, unit, noCurrency, currency]: Position): BooksPlace {
   return {
     night: String(night),
     unit: noUnit === 1 ? null : String(unit),
@@ -47,9 +51,10 @@ export function placeOf(position: Position): BooksPlace {
   };
 }
 
-/** The parameters of a statement that goes on after a row. */
-export function afterPlace({ night, unit, currency }: BooksPlace): (string | boolean)[] {
-  return [night, unit === null, unit ?? "", currency === null, currency ?? ""];
+/** The parameters of a statement that goes on behind a row's position. */
+export function afterPlace(start: Position | null): (string | boolean)[] {
+  const [night, noUnit, unit, noCurrency, currency] = start ?? ["-infinity", 1, "", 1, ""];
+  return [String(night), noUnit === 1, String(unit), noCurrency === 1, String(currency)];
 }
 
 /** From surrogates on, the order of UTF-16 is not that of UTF-8. */
@@ -63,27 +68,12 @@ export function compareCodes(left: string | null, right: string | null): number 
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
 
-/** The place before every row. */
-export const BEFORE_ALL: BooksPlace = { night: "-infinity", unit: null, currency: null };
-
-/** The first night of a range that can have a row after a place; undefined where there is none. */
-export function firstNightAfter(
-  { night, unit, currency }: BooksPlace,
-  { from, to }: { readonly from: string; readonly to: string },
-): string | undefined {
-  if (night < from) return from;
-  if (night > to) return undefined;
-  // Nothing of a night comes after what has neither group nor currency.
-  if (unit !== null || currency !== null) return night;
-  return night === to ? undefined : addDays(night, 1);
-}
-
 const findNextNight = readStatement(new URL("./sql/find-next-night.sql", import.meta.url));
 
 const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.url));
 
 /** A page that has taken so long ends as it is, and the next page goes on. */
-const PAGE_MS = 1_000;
+const PAGE_MS = 500;
 /** Rows that a window lays out night by night: some tenths of a second of the database. */
 const LAID_OUT_MAX = 200_000;
 /** How much shorter a window is tried that was too large. */
@@ -92,7 +82,7 @@ const SHRINK = 4;
 /** A window is no longer than this however empty the nights before were: what one statement reads is bounded by it. */
 const WINDOW_DAYS_MAX = 1_100;
 /** So many windows a page looks at; then it ends as it is, and the next page goes on. */
-export const WINDOWS_MAX = 40;
+const WINDOWS_MAX = 40;
 
 /** Nights that one statement is asked for. */
 export interface NightWindow {
@@ -113,17 +103,14 @@ export async function laidOutOf(
   return shared + (withBlocks ? blocks : 0);
 }
 
-/** The days of a page's first window: about as many as fill it when each has a row, or a few of them. */
-function firstDays(isGrouped: boolean, rowsWanted: number): number {
-  const days = isGrouped ? Math.ceil(rowsWanted / 4) : rowsWanted;
-  return Math.min(Math.max(days, 14), WINDOW_DAYS_MAX);
-}
+/** A window has no fewer nights, unless what is laid out of them is too much. */
+const WINDOW_DAYS_MIN = 14;
 
 /**
  * The windows in which a range of stay dates is read, as long as rows are wanted: `rowsFound` is told after each. A day too
  * many costs what its entries cost, one too few a statement; so the next window goes by how many rows the last one had.
  */
-export class NightWindows {
+class NightWindows {
   readonly #begunAt = performance.now();
   readonly #daysMax: number;
   readonly #to: string;
@@ -132,11 +119,12 @@ export class NightWindows {
   #isDone = false;
   #hasPassed = false;
 
-  constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number, daysMax = WINDOW_DAYS_MAX) {
+  constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number, daysMax: number) {
     this.#daysMax = daysMax;
     this.#first = from;
     this.#to = to;
-    this.#days = Math.min(firstDays(isGrouped, rowsWanted), daysMax);
+    const days = isGrouped ? Math.ceil(rowsWanted / 4) : rowsWanted;
+    this.#days = Math.min(Math.max(days, WINDOW_DAYS_MIN), daysMax);
   }
 
   /** The window that is next; undefined at the end of the range. */
@@ -174,14 +162,14 @@ export class NightWindows {
     const days = daysBetween(window.first, window.last) + 1;
     const wanted = rowsFound === 0 ? days * 4 : Math.ceil((days * rowsWanted * 1.1) / rowsFound);
     this.#hasPassed = true;
-    this.#days = Math.min(Math.max(wanted, 14), this.#daysMax);
+    this.#days = Math.min(Math.max(wanted, WINDOW_DAYS_MIN), this.#daysMax);
     // The day after the last of the calendar would be none.
     if (window.last === this.#to) this.#isDone = true;
     else this.#first = addDays(window.last, 1);
   }
 
   /** Moves on over nights without anything, after a window without rows: years of them cost one look. */
-  async skip(client: pg.ClientBase, { bucket, propertyId }: Property, hasStock: boolean): Promise<void> {
+  async skip(client: Queryable, { bucket, propertyId }: InsightProperty, hasStock: boolean): Promise<void> {
     if (this.#isDone) return;
     const { rows } = await client.query<{ night: string | null }>({
       ...findNextNight,
@@ -194,35 +182,20 @@ export class NightWindows {
 }
 
 /** What is paged: items of nights, in the order of their positions, of which the first part is the night. */
-export interface NightItems<Item> {
+interface NightItems<Item> {
   readonly client: Queryable;
-  readonly property: InsightProperty;
-  readonly from: string;
-  readonly to: string;
-  /** Whether a night has more than one item as a rule. */
-  readonly isGrouped: boolean;
-  /** Throws QuestionTooLarge where that is too much for one window. */
-  read(window: NightWindow): Promise<readonly Item[]>;
-  positionOf(item: Item): Position;
-  /** A position before every item of a night and after those of the nights before. */
-  beginOf(night: string): Position;
-}
-
-/** Nights of a window: what each is made of (a thousand room types, say) all comes to this thread. */
-const GROUPED_NIGHTS_MAX = 100;
-
-async function readShortened<Item>(
-  nights: NightItems<Item>,
-  windows: NightWindows,
-  window: NightWindow,
-): Promise<readonly Item[] | undefined> {
-  try {
-    return await nights.read(window);
-  } catch (error) {
-    if (!(error instanceof QuestionTooLarge)) throw error;
-    windows.shorten(window);
-    return undefined;
-  }
+  readonly question: StayQuestion;
+  /** Whether items are also of nights that only inventory tells of. */
+  readonly hasStock: boolean;
+  /** Whether group blocks are laid out night by night. */
+  readonly withBlocks: boolean;
+  /** Nights that one window may have. */
+  readonly daysMax: number;
+  /** The items of a window in their order, at least the first `wanted` behind the start. May throw QuestionTooLarge before the first. */
+  read(window: NightWindow, wanted: number): AsyncIterable<Item>;
+  positionOf(item: NoInfer<Item>): Position;
+  /** A position behind every item of a night, and before those of the next. */
+  endOf(night: string): Position;
 }
 
 function comparePositions(one: Position, other: Position): number {
@@ -237,38 +210,70 @@ function comparePositions(one: Position, other: Position): number {
   return 0;
 }
 
-/** At most `limit` items after a position, window by window. A page ends early where it has looked at very many nights without any. */
+/** Items made before others of the thread go first: some milliseconds. */
+const ITEMS_IN_A_TURN = 250;
+
+/** At most `limit` items behind a position, window by window. A page ends early where it has looked at very many nights without any. */
 export async function pageOfNights<Item>(
   nights: NightItems<Item>,
   start: Position | null,
   limit: number,
 ): Promise<InsightPage<Item>> {
-  const { from, to, isGrouped } = nights;
+  const { client, question } = nights;
+  const { property, from, to, by } = question;
   const begun = start === null ? from : String(start[0]);
   const first = begun < from ? from : begun;
   if (first > to) return { items: [], next: null };
   const items: Item[] = [];
-  const windows = new NightWindows(first, to, isGrouped, limit + 1, GROUPED_NIGHTS_MAX);
-  let passed: NightWindow | undefined;
-  for (let count = 0; count < WINDOWS_MAX && items.length <= limit; count += 1) {
-    const window = await windows.nextOfFew(nights.client, nights.property, true);
+  const windows = new NightWindows(first, to, by !== "none", limit + 1, nights.daysMax);
+  const isBehindStart = (item: Item) =>
+    start === null || comparePositions(nights.positionOf(item), start) > 0;
+  let end: string | undefined;
+  let read = 0;
+  for (let count = 0; count < WINDOWS_MAX; count += 1) {
+    const window = await windows.nextOfFew(client, property, nights.withBlocks);
     if (window === undefined) break;
-    const wanted = limit + 1 - items.length;
-    const read = await readShortened(nights, windows, window);
-    if (read === undefined) continue;
-    const found = read.filter(
-      (item) => start === null || comparePositions(nights.positionOf(item), start) > 0,
-    );
-    items.push(...found.slice(0, wanted));
-    windows.passed(window, found.length, wanted);
-    passed = window;
+    const before = items.length;
+    try {
+      for await (const item of nights.read(window, limit + 1 - before)) {
+        read += 1;
+        if (read % ITEMS_IN_A_TURN === 0) await new Promise((resume) => setImmediate(resume));
+        if (!isBehindStart(item)) continue;
+        if (items.length === limit) return { items, next: nights.positionOf(items.at(-1) as Item) };
+        items.push(item);
+      }
+    } catch (error) {
+      if (!(error instanceof QuestionTooLarge)) throw error;
+      windows.shorten(window);
+      continue;
+    }
+    const found = items.length - before;
+    windows.passed(window, found, limit + 1 - items.length);
+    if (found === 0) await windows.skip(client, property, nights.hasStock);
+    end = window.last;
   }
-  if (items.length > limit) {
-    const page = items.slice(0, limit);
-    return { items: page, next: nights.positionOf(page.at(-1) as Item) };
-  }
-  const isEnd = passed === undefined || windows.next() === undefined;
-  return { items, next: isEnd ? null : nights.beginOf(addDays(passed?.last ?? to, 1)) };
+  return { items, next: end === undefined || windows.next() === undefined ? null : nights.endOf(end) };
+}
+
+/** Nights of a window whose items are added up on this thread: each may have a thousand room types. */
+export const SUMMED_NIGHTS_MAX = 100;
+
+interface BooksItem {
+  readonly stayDate: string;
+  readonly currency: string | null;
+  /** The group, under the grouping's name. */
+  readonly [grouping: string]: unknown;
+}
+
+/** How items of the books are paged, by their grouping. */
+export function booksPages(by: Grouping) {
+  return {
+    withBlocks: false,
+    daysMax: WINDOW_DAYS_MAX,
+    positionOf: ({ stayDate, currency, [by]: unit = null }: BooksItem): Position =>
+      positionOf({ night: stayDate, unit: unit as string | null, currency }),
+    endOf: (night: string): Position => positionOf({ night, unit: null, currency: null }),
+  };
 }
 
 /** Some items, and where the next go on: null at the end. */

@@ -3,15 +3,11 @@ import type { Position } from "../platform/http/position.ts";
 import { digitsOf, withDigits } from "./exact-amount.ts";
 import {
   afterPlace,
-  BEFORE_ALL,
   type BooksPlace,
-  firstNightAfter,
+  booksPages,
   type InsightPage,
   type NightWindow,
-  NightWindows,
-  placeOf,
-  positionOf,
-  WINDOWS_MAX,
+  pageOfNights,
 } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
 import { boundOf, type StayQuestion } from "./question.ts";
@@ -70,57 +66,33 @@ function itemOf(row: PickupRow, by: StayQuestion["by"]): PickupItem {
   };
 }
 
-async function readWindow(
-  client: pg.ClientBase,
-  question: PickupQuestion,
-  { settings, labels }: QueryContext,
-  { first, last }: NightWindow,
-  after: BooksPlace,
-  limit: number,
-): Promise<PickupRow[]> {
-  const { property, by, clock, since, asOf } = question;
-  const statement = await readPickup(client, by, clock);
-  return await sumEntries<PickupRow>(client, statement, [
-    property.bucket,
-    property.propertyId,
-    first,
-    last,
-    since,
-    boundOf(asOf),
-    labels.reservations.deducting,
-    settings.currency,
-    limit,
-    ...afterPlace(after),
-  ]);
-}
-
 /**
- * What came onto the books of each night of a range between two instants, in the order of nights, groups and currencies: at
- * most `limit` rows after a position, none for what did not change. A page may end early, as those of `onTheBooks`.
+ * What came onto the books of each night of a range between two instants, in the order of nights, groups and currencies: none
+ * for what did not change.
  */
 export async function pickup(
   client: pg.ClientBase,
   question: PickupQuestion,
-  queryContext: QueryContext,
+  { settings, labels }: QueryContext,
   start: Position | null,
   limit: number,
 ): Promise<InsightPage<PickupItem>> {
-  let after = start === null ? BEFORE_ALL : placeOf(start);
-  const from = firstNightAfter(after, question);
-  if (from === undefined) return { items: [], next: null };
-  const found: PickupRow[] = [];
-  const windows = new NightWindows(from, question.to, question.by !== "none", limit + 1);
-  for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = await windows.nextOfFew(client, question.property, false);
-    if (window === undefined || found.length > limit) break;
-    const wanted = limit + 1 - found.length;
-    const rows = await readWindow(client, question, queryContext, window, after, wanted);
-    found.push(...rows);
-    windows.passed(window, rows.length, wanted - rows.length);
-    if (rows.length === 0) await windows.skip(client, question.property, false);
-    after = { night: window.last, unit: null, currency: null };
+  const { property, by, clock, since, asOf } = question;
+  const statement = await readPickup(client, by, clock);
+  async function* read({ first, last }: NightWindow, wanted: number) {
+    const rows = await sumEntries<PickupRow>(client, statement, [
+      property.bucket,
+      property.propertyId,
+      first,
+      last,
+      since,
+      boundOf(asOf),
+      labels.reservations.deducting,
+      settings.currency,
+      wanted,
+      ...afterPlace(start),
+    ]);
+    for (const row of rows) yield itemOf(row, by);
   }
-  const items = found.slice(0, limit).map((row) => itemOf(row, question.by));
-  if (found.length > limit) return { items, next: positionOf(found[limit - 1] as PickupRow) };
-  return { items, next: windows.next() === undefined ? null : positionOf(after) };
+  return pageOfNights({ client, question, ...booksPages(by), hasStock: false, read }, start, limit);
 }

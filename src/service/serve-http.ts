@@ -28,6 +28,7 @@ import { BodyBudget } from "../platform/http/body-budget.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
 import { receiveSmallBody, roomOfLargestBody } from "../platform/http/receive-body.ts";
 import { RequestLog } from "../platform/http/request-log.ts";
+import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import type { Stops } from "../platform/runtime/stops.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -138,7 +139,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
   const watch = tellSlowStatements(config.slowQueryMs, parts.log, metrics);
-  const questions = createQuestionPool(parts.clientConfig, parts.log, watch);
+  // A batch that is to be accepted goes before a question that adds up for a second.
+  const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
+    if (parts.dataDirectory !== undefined) letLowerPriority(processId);
+  });
   stops.push(() => questions.end());
   const cursorKey = await parts.authenticator.internals.cursorKey();
   const context = createContext(parts, cursorKey, acceptLog, backfillLog, diskWatch, questions);

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { createTestDatabase } from "../support/database.ts";
+import { openDatabase } from "../../src/platform/db/open-database.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { groupRecord, inventoryRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
 import { until } from "../support/until.ts";
 import { startServiceProcess } from "./service-process.ts";
@@ -104,14 +108,24 @@ export interface QuestionsReport {
 const FOR_SECONDS = 12;
 const ASKERS = 6;
 
-/** Asks every insight of the worst records, leaves in the middle of some, and has a neighbour post beside them. */
+/**
+ * Asks every insight of the worst records, leaves in the middle of some, and has a neighbour post beside them: of a service
+ * with the embedded PostgreSQL, whose processes share the machine.
+ */
 export async function askWorst(told: (line: string) => void): Promise<QuestionsReport> {
-  const database = await createTestDatabase();
-  const service = await startServiceProcess(database.url, { LOG_LEVEL: "warn" });
+  const dataDir = await mkdtemp(join(tmpdir(), "bellhop-questions-"));
+  // For the commands that make clients, too.
+  process.env["DATA_DIR"] = dataDir;
+  const service = await startServiceProcess("", { LOG_LEVEL: "warn" });
+  const database = await openDatabase(
+    { databaseUrl: undefined, dataDir, allowUnsafeDurability: false },
+    createLogger({ level: "silent", pretty: false }),
+    { role: "command" },
+  );
   const { address } = service;
   try {
-    const token = await takeToken(address, await createClient(database.url, ["ACME/*"]));
-    const neighbour = await takeToken(address, await createClient(database.url, ["OTHER/*"]));
+    const token = await takeToken(address, await createClient("", ["ACME/*"]));
+    const neighbour = await takeToken(address, await createClient("", ["OTHER/*"]));
     const headers = { authorization: `Bearer ${token}` };
     const ask = async (question: string, signal?: AbortSignal): Promise<QuestionFigures> => {
       const startedAt = performance.now();
@@ -198,7 +212,8 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
       beside,
     };
   } finally {
+    await database.close();
     await service.stop();
-    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -3,7 +3,8 @@
 -- scan of current_record's primary key: the key of an inventory record is its night. Few are released: an index scan of
 -- quarantine_resolved_by.
 select
-  key as night, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash,
+  key as night, to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time, request_id,
+  record_index, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash,
   source_time <= $5::timestamptz and request_id < $6::uuid and (request_id, record_index) not in (
     select held.request_id, held.record_index
     from bellhop.quarantine as held

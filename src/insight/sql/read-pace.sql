@@ -78,8 +78,8 @@ select
   sum(level_revenue)::text as level_revenue, sum(level_gross)::text as level_gross
 from change
 join (
-  select distinct cell, unit, currency
-  from kind
+  select cell, unit, currency
+  from (select distinct cell, unit, currency from kind) as named
   where cell in (select cell from change)
     and (unit is null, coalesce(unit, ''), currency is null, coalesce(currency, ''))
       >= ($11::boolean, $12::text collate "C", $13::boolean, $14::text collate "C")

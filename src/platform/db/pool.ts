@@ -3,6 +3,7 @@ import pg from "pg";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { currentWaits } from "../telemetry/request-waits.ts";
+import { tellProcess } from "./connection.ts";
 
 /** Hears of statements that took long. */
 export interface StatementWatch {
@@ -256,11 +257,17 @@ export const QUESTION_CONNECTIONS = 3;
 
 /**
  * The pool of a thread's questions: few connections, which no acceptance, appliers or reads wait for. The server ends a statement
- * that nobody stops in time, also where the node that asked is gone.
+ * that nobody stops in time, also where the node that asked is gone. `connected` hears of each session's process.
  */
-export function createQuestionPool(config: pg.ClientConfig, log: Logger, watch: StatementWatch): pg.Pool {
+export function createQuestionPool(
+  config: pg.ClientConfig,
+  log: Logger,
+  watch: StatementWatch,
+  connected: (processId: number) => void,
+): pg.Pool {
   const pool = createPool(config, log, QUESTION_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
   pool.on("connect", (client) => {
+    tellProcess(client, connected);
     client.query(`set statement_timeout = ${POOL_ANSWER_MS_MAX}`).catch(() => undefined);
   });
   return pool;
