@@ -1,8 +1,20 @@
-import type pg from "pg";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import type { Position, PositionShape } from "../platform/http/position.ts";
+import type { PositionShape } from "../platform/http/position.ts";
 import { endOfBusinessDay, type PropertySettings } from "../settings/property-settings.ts";
+import {
+  codeOrNull,
+  count,
+  countOrNull,
+  day,
+  flag,
+  type ItemBy,
+  orNull,
+  stayDate,
+  text,
+  type ValuesOf,
+} from "./fields.ts";
+import type { Asked, Insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
 import {
   compareCodes,
@@ -14,7 +26,8 @@ import {
   pageOfNights,
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
-import type { LabelMeanings, QueryContext } from "./query-context.ts";
+import { ROOM_TYPE_PARAMETERS, wordParameter } from "./parameters.ts";
+import type { LabelMeanings } from "./query-context.ts";
 import {
   addDays,
   type InsightProperty,
@@ -22,7 +35,6 @@ import {
   pointInTimeOf,
   ROWS_MAX,
   requireFewRows,
-  type StayQuestion,
 } from "./question.ts";
 import { sumEntries } from "./sum-entries.ts";
 
@@ -155,46 +167,41 @@ export async function readGroupBlocks(
   };
 }
 
-/** A group's block on a night, of one room type or of all of them together. Rooms; null where nothing is told. */
-export interface BlockItem {
-  readonly stayDate: string;
-  readonly group: string;
-  /** Only where it is asked by room type. */
-  readonly roomType?: string | null;
-  readonly name: string | null;
-  readonly label: string | null;
-  /** Null: nobody has mapped the label. */
-  readonly holds: boolean | null;
-  readonly cutoffDate: string | null;
-  /** Held as of now, and at first. */
-  readonly blocks: number;
-  readonly originalBlocks: number | null;
-  /** As the master says, and as counted from the reservations that name the group. */
-  readonly pickedUp: number | null;
-  readonly pickedUpRebuilt: number;
-  /** Held and not picked up; 0 where the label holds nothing. */
-  readonly remaining: number;
-  /** Given back: original less current; negative where the block grew. Null where no original is told. */
-  readonly wash: number | null;
-  /** Of what was given back, what was after the cutoff date. */
-  readonly washAfterCutoff: number;
-}
+const FIELDS = {
+  stayDate,
+  group: text("The group's code.", "CONF26"),
+  roomType: codeOrNull("With `by=roomType`: the room type.", "DLX"),
+  name: codeOrNull("The group's name.", "Sales conference"),
+  label: codeOrNull("The label of its status, as sent.", "DEFINITE"),
+  holds: orNull(flag("Whether the label holds rooms; null: nobody has mapped it.", true)),
+  cutoffDate: orNull(
+    day(
+      "The cutoff date, or so many days before the start as the master says; null: neither is told.",
+      "2026-06-14",
+    ),
+  ),
+  blocks: count("Rooms held.", 20),
+  originalBlocks: countOrNull("Rooms first asked for, as the master says.", 25),
+  pickedUp: countOrNull("Rooms picked up, as the master says.", 12),
+  pickedUpRebuilt: count(
+    "Rooms of reservations on the books that name the group; those who share a room are one.",
+    12,
+  ),
+  remaining: count("Held and not picked up, as the master says; 0 where the label holds nothing.", 8),
+  wash: countOrNull("Given back: `originalBlocks` less `blocks`; negative where the block grew.", 5),
+  washAfterCutoff: count("Of what was given back, what was after the cutoff date.", 2),
+};
 
-/** What is asked, by room type or not. */
-interface BlocksQuestion extends StayQuestion {
-  /** Groups whose label holds rooms, or all others. */
-  readonly holding: boolean;
-}
+/** A group's block on a night, of one room type or of all of them together. */
+export type BlockItem = ItemBy<typeof FIELDS, "roomType">;
 
 /** What a position of blocks looks like. */
-export const BLOCKS_POSITION: PositionShape = [isNight, isCode, isFlag, isCode];
+const BLOCKS_POSITION: PositionShape = [isNight, isCode, isFlag, isCode];
 
 const sumOf = (left: number | null, right: number | null): number | null =>
   left === null ? right : left + (right ?? 0);
 
-interface Sum extends Omit<BlockItem, "wash" | "roomType"> {
-  readonly roomType: string | null;
-}
+type Sum = Omit<ValuesOf<typeof FIELDS>, "wash">;
 
 function emptyOf(
   stayDate: string,
@@ -235,11 +242,12 @@ function withNight(sum: Sum, night: BlockNight): Sum {
  * type that the block has none of stand with the type that they are of; where the types are not asked for, with the group.
  */
 async function readBlocks(
-  client: pg.ClientBase,
-  { property, by, holding, ...question }: BlocksQuestion,
-  { labels, settings }: QueryContext,
+  { client, question, queryContext, parameters }: Asked,
   range: { readonly from: string; readonly to: string },
 ): Promise<BlockItem[]> {
+  const { property, by } = question;
+  const { labels, settings } = queryContext;
+  const holding = parameters.givenText("holding") === "yes";
   const byRoomType = by === "roomType";
   const at = pointInTimeOf(question);
   const rooms = await readSettledRooms(client, property, range, at, labels.reservations.deducting);
@@ -276,16 +284,10 @@ async function readBlocks(
   }));
 }
 
-/** A page of group blocks, in the order of nights, groups and room types. */
-export function blocks(
-  client: pg.ClientBase,
-  question: BlocksQuestion,
-  queryContext: QueryContext,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<BlockItem>> {
+function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
+  const { client, question, start, limit } = asked;
   async function* read({ first, last }: NightWindow) {
-    yield* await readBlocks(client, question, queryContext, { from: first, to: last });
+    yield* await readBlocks(asked, { from: first, to: last });
   }
   return pageOfNights(
     {
@@ -308,3 +310,29 @@ export function blocks(
     limit,
   );
 }
+
+export const blocks: Insight = {
+  name: "blocks",
+  operationId: "readBlocks",
+  summary: "Group blocks by night",
+  description:
+    "Rooms held for each group, picked up (as its master says and as reservations name it), remaining and given back, at any instant.",
+  parameters: [
+    ...ROOM_TYPE_PARAMETERS,
+    wordParameter(
+      "holding",
+      "`yes`: groups whose label holds rooms. `no`: all others, also those whose label nobody has mapped.",
+      ["yes", "no"],
+      ["yes", "yes"],
+    ),
+  ],
+  item: {
+    name: "BlocksItem",
+    description: "A group's block on one night.",
+    fields: FIELDS,
+    optional: ["roomType"],
+  },
+  page: { name: "BlocksPage", description: "A page of group blocks." },
+  position: BLOCKS_POSITION,
+  answer,
+};

@@ -1,7 +1,24 @@
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
+import {
+  code,
+  count,
+  day,
+  decimalOrNull,
+  flag,
+  hoursOrNull,
+  listField,
+  objectField,
+  orNull,
+  resource,
+  stayDate,
+  time,
+  type ValuesOf,
+} from "./fields.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyLabels, QueryContext } from "./query-context.ts";
 import { addDays, daysBetween } from "./question.ts";
 
@@ -263,55 +280,62 @@ interface FeedProperty {
   readonly bucket: number;
 }
 
-/** How one feed of a property does. Times are ISO 8601 UTC, hours have two places, rates are of 1 and have four. */
-export interface FeedHealth {
-  readonly propertyCode: string;
-  readonly resource: Resource;
-  /** When the last batch came that is applied; null: none ever. */
-  readonly lastReceivedAt: string | null;
-  /** The interval in which half of the last 28 days was spent, or less; null: too few batches to tell. */
-  readonly cadenceHours: number | null;
-  /** The property's setting; null: nothing is expected. */
-  readonly expectedCadenceHours: number | null;
-  readonly silent: boolean;
-  /** Hours beyond the expected cadence; null where it is not silent. */
-  readonly silentHours: number | null;
-  /** Batches accepted and not applied yet in the property's bucket, which it shares with others. */
-  readonly waiting: number;
-  readonly oldestWaitingAt: string | null;
-  /** Of the last seven days. */
-  readonly batches: number;
-  readonly records: number;
-  readonly stale: number;
-  readonly duplicate: number;
-  readonly rejected: number;
-  readonly warned: number;
-  readonly rejectionRate: string | null;
-  readonly warningRate: string | null;
-  /** Records held now. */
-  readonly quarantined: number;
-  readonly unmappedLabelCount: number;
-  /** Labels that nobody has mapped, with the current records that carry them, most first; at most 100. */
-  readonly unmappedLabels: readonly { readonly label: string; readonly records: number }[];
-  /** Of inventories, from the business day on: the last night that is usually sent. */
-  readonly nightsTo: string | null;
-  /** When the last push of it began. */
-  readonly lastPushAt: string | null;
-  /** Nights up to it without a record; at most 400 are listed. */
-  readonly missingNights: readonly string[];
-  readonly missingNightCount: number;
-  /** Nights up to it that the last push left out; at most 400 are listed. */
-  readonly staleNights: readonly string[];
-  readonly staleNightCount: number;
-}
+const nights = (description: string) => listField(description, LISTED_NIGHTS_MAX, stayDate, ["2026-08-21"]);
+const FIELDS = {
+  propertyCode: code("The property code.", "LIS01"),
+  resource: resource("Which feed.", "inventories"),
+  lastReceivedAt: orNull(
+    time("When the last batch came that is applied; null: none ever.", "2026-07-14T02:01:17.052Z"),
+  ),
+  cadenceHours: hoursOrNull(
+    "Hours between batches as observed: half of the last 28 days lies in intervals no longer than this. Null: too few to tell.",
+    24.01,
+  ),
+  expectedCadenceHours: hoursOrNull("Hours as expected by the settings; null: nothing is expected.", 24),
+  silent: flag("Whether the last batch is longer ago than expected.", false),
+  silentHours: hoursOrNull("Hours beyond the expected ones; null where it is not silent.", 3.5),
+  waiting: count(
+    "Batches accepted and not applied yet that may have records of the property, of clients that it is granted to: an upper bound.",
+    0,
+  ),
+  oldestWaitingAt: orNull(time("When the oldest of them came.", "2026-07-14T09:30:00.120Z")),
+  batches: count("Batches of the last 7 days.", 56),
+  records: count("Their records.", 5_110),
+  stale: count("Records that were older than what was known.", 2),
+  duplicate: count("Records that had been received already.", 0),
+  rejected: count("Invalid records of lenient batches.", 1),
+  warned: count("Records with warnings.", 14),
+  rejectionRate: decimalOrNull("`rejected` of `records`, 0 to 1; null: no records.", "0.0002"),
+  warningRate: decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
+  quarantined: count("Records held now; at most 1,000 are counted.", 0),
+  unmappedLabelCount: count("Labels that nobody has mapped and a current record carries.", 1),
+  unmappedLabels: listField(
+    "Those labels, most records first.",
+    LISTED_LABELS_MAX,
+    objectField("A label.", {
+      label: code("As sent.", "ON HOLD"),
+      records: count("Current records that carry it.", 4),
+    }),
+    [{ label: "ON HOLD", records: 4 }],
+  ),
+  nightsTo: orNull(day("Of inventories: the last night that is usually sent.", "2028-07-12")),
+  lastPushAt: orNull(time("Of inventories: when the last push began.", "2026-07-14T02:00:02.552Z")),
+  missingNightCount: count("Nights from the business day up to `nightsTo` without a record.", 1),
+  missingNights: nights("Those nights, at most 400."),
+  staleNightCount: count("Nights up to `nightsTo` that the last push left out.", 1),
+  staleNights: nights("Those nights, at most 400."),
+};
 
-/** How all feeds of a property do. */
-export interface PropertyFeedHealth {
-  readonly items: readonly FeedHealth[];
-  /** The property's business day, and the moment of the answer. */
-  readonly businessDay: string;
-  readonly readAt: string;
-}
+/** How one feed of a property does. */
+export type FeedHealth = ValuesOf<typeof FIELDS>;
+
+const PAGE_FIELDS = {
+  businessDay: day("The property's business day.", "2026-07-14"),
+  readAt: { ...time("The moment of the answer.", "2026-07-14T02:01:17.052Z"), pattern: "^[^\\u0000]*$" },
+};
+
+/** How all feeds of a property do: an item for each resource, also for those that it never sent. */
+export type PropertyFeedHealth = ValuesOf<typeof PAGE_FIELDS> & { readonly items: readonly FeedHealth[] };
 
 const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const twoPlaces = (hours: number): number => Math.round(hours * 100) / 100;
@@ -447,17 +471,37 @@ async function observe(
   };
 }
 
-/** How the feeds of a property do now: an item for each resource, also for those that it never sent. */
-export async function feedHealth(
-  on: Queryable,
-  property: FeedProperty,
-  queryContext: Pick<QueryContext, "settings" | "labels">,
-): Promise<PropertyFeedHealth> {
-  const observed = await observe(on, property, queryContext);
+async function answer({ client, question, queryContext }: Asked): Promise<InsightResult> {
+  const { clientCode, propertyCode, property } = question;
+  const observed = await observe(client, { clientCode, propertyCode, ...property }, queryContext);
   const now = new Date(observed.nowMs);
-  return {
-    items: RESOURCES.map((resource) => healthOf(resource, observed)),
-    businessDay: businessDayOf(now, queryContext.settings),
-    readAt: now.toISOString(),
-  };
+  const beside = { businessDay: businessDayOf(now, queryContext.settings), readAt: now.toISOString() };
+  return { items: RESOURCES.map((one) => healthOf(one, observed)), next: null, beside };
 }
+
+export const feeds: Insight = {
+  name: "feed-health",
+  operationId: "readFeedHealth",
+  summary: "How a property's feeds do",
+  description:
+    "Of each resource: when the last batch came, how often they come, whether the feed is silent, what waits, what became of the records of the last days, labels without a meaning, and nights of inventory that are missing.",
+  parameters: PROPERTY_PARAMETERS,
+  item: {
+    name: "FeedHealthItem",
+    description: "One feed of a property.",
+    fields: FIELDS,
+    notInCsv: ["unmappedLabels", "missingNights", "staleNights"],
+  },
+  page: {
+    name: "FeedHealthPage",
+    description: "The feeds of a property.",
+    fields: PAGE_FIELDS,
+    example: { businessDay: "2026-07-14", readAt: "2026-07-14T09:30:00.120Z" },
+  },
+  position: [],
+  nothing: () => {
+    const now = new Date().toISOString();
+    return { items: [], next: null, beside: { businessDay: now.slice(0, 10), readAt: now } };
+  },
+  answer,
+};

@@ -1,8 +1,20 @@
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { Schema } from "../platform/http/openapi/model.ts";
 import { loadRecords } from "../query/load-records.ts";
 import type { BlockNight, GroupMaster } from "./blocks.ts";
+import {
+  count,
+  type Field,
+  listField,
+  objectField,
+  placeOf,
+  resource,
+  roomType,
+  text,
+  type ValuesOf,
+} from "./fields.ts";
 import type { NightReservation } from "./night-rooms.ts";
 import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
 import type { ReportedNight } from "./reconciliation.ts";
@@ -111,27 +123,32 @@ export const FINDING_KINDS = [
 ] as const;
 type FindingKind = (typeof FINDING_KINDS)[number];
 
-/** A record that a finding is about. */
-interface FindingRecord {
-  readonly resource: Resource;
-  /** occupancyDate, reservationId or groupCode. */
-  readonly key: string;
-  readonly requestId: string;
-  readonly index: number;
-}
+const RECORD_FIELDS = {
+  resource: resource("Which kind of record.", "reservations"),
+  key: text("Its occupancyDate, reservationId or groupCode.", "R-4821"),
+  ...placeOf("it"),
+};
+type FindingRecord = ValuesOf<typeof RECORD_FIELDS>;
+
+const KIND: Field<FindingKind> = {
+  ...(text("What it is; docs/insight.md has the list.", "cancelled-but-sold") as Schema),
+  "x-extensible-enum": FINDING_KINDS,
+};
 
 /** What may explain the difference of a night and room type. */
-export interface Finding {
-  readonly kind: FindingKind;
-  readonly roomType: string | null;
-  /** Rooms that it would explain: positive where the hotel counts more. */
-  readonly rooms: number;
-  /** Of the nights that the thing covers, at most 31 either side: how many there are, and how many differ by as much or more. */
-  readonly nights: number;
-  readonly nightsExplained: number;
-  readonly records: readonly FindingRecord[];
-  readonly message: string;
-}
+export const FINDING = objectField("What may explain a difference.", {
+  kind: KIND,
+  roomType,
+  rooms: count("Rooms that it would explain: positive where the hotel counts more.", 1),
+  nights: count("Nights that it covers and that are reported, at most 31 either side.", 3),
+  nightsExplained: count("Of those, nights on which the difference has room for it.", 3),
+  records: listField("The records that it is about.", 10_000, objectField("A record.", RECORD_FIELDS)),
+  message: text(
+    "The same in words.",
+    'The reservation "R-4821" is "CANCELLED", and may be counted as sold all the same.',
+  ),
+});
+export type Finding = typeof FINDING extends Field<infer Value> ? Value : never;
 
 /** What findings of one night are made of. */
 export interface NightEvidence {

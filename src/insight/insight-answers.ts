@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { prefersText } from "../ingest/steps.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
+import type { Fields } from "./fields.ts";
+import type { Insight } from "./insight.ts";
+import type { Grouping } from "./question.ts";
 
 /** What a page of an insight is, beside its items. */
 interface InsightAnswer {
@@ -59,8 +62,8 @@ async function linesOf(items: readonly object[], lineOf: (item: object) => strin
  * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
  * told is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
  */
-async function csvOf(items: readonly object[], schema: Schema, leftOut: readonly string[]): Promise<string> {
-  const columns = Object.entries(schema.properties ?? {}).filter(([name]) => !leftOut.includes(name));
+async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly string[]): Promise<string> {
+  const columns = Object.entries(fields).filter(([name]) => !leftOut.includes(name));
   const lines = await linesOf(items, (item) =>
     columns
       .map(([name, column]) => cellOf((item as Readonly<Record<string, unknown>>)[name], isForeign(column)))
@@ -82,23 +85,23 @@ export async function sendInsight(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: InsightAnswer,
-  schema: Schema,
-  leftOut: readonly string[],
-  itemsName = "items",
+  { item, page }: Insight,
+  by: Grouping,
 ): Promise<FastifyReply> {
   const { items, ...of } = answer;
   reply.header("cache-control", "no-store").header("vary", "accept");
   if (!prefersText(request.headers.accept, "text/csv")) {
     const lines = await linesOf(items, JSON.stringify);
-    const text = `{"${itemsName}":[${lines.join(",")}],${JSON.stringify(of).slice(1)}`;
+    const text = `{"${page.itemsName ?? "items"}":[${lines.join(",")}],${JSON.stringify(of).slice(1)}`;
     return reply.type("application/json; charset=utf-8").send(text);
   }
   const { nextCursor, watermark, settingsVersion, knownFrom } = answer;
+  const notAsked = (item.optional ?? []).filter((grouping) => grouping !== by);
   if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
   if (watermark !== null) reply.header("x-watermark", watermark);
   if (knownFrom !== undefined) reply.header("x-known-from", knownFrom);
   return reply
     .header("x-settings-version", String(settingsVersion))
     .type("text/csv; charset=utf-8; header=present")
-    .send(await csvOf(items, schema, leftOut));
+    .send(await csvOf(items, item.fields, [...notAsked, ...(item.notInCsv ?? [])]));
 }

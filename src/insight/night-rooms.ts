@@ -1,5 +1,18 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import {
+  codeOrNull,
+  count,
+  day,
+  flag,
+  objectField,
+  orNull,
+  placeOf,
+  roomType,
+  sourceTime,
+  text,
+  type ValuesOf,
+} from "./fields.ts";
 import type { LabelMeanings } from "./query-context.ts";
 import { type InsightProperty, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
 import { readWithParts } from "./statement-parts.ts";
@@ -43,35 +56,32 @@ const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql"
 /** More than any hotel has of one night, cancelled ones with them. */
 const RESERVATIONS_MAX = 5_000;
 
-/** Where a record lies: a place in a request. */
-interface RecordPlace {
-  readonly requestId: string;
-  /** The place in the batch as sent, from 0. */
-  readonly index: number;
-}
+export const NIGHT_RESERVATION_FIELDS = {
+  reservationId: text("The reservation's id.", "R-4821"),
+  label: codeOrNull("The label of its status, as sent.", "CONFIRMED"),
+  deducts: orNull(
+    flag("Whether its rooms are on the books by that label; null: nobody has mapped it.", true),
+  ),
+  roomType,
+  bookedRoomType: codeOrNull("The room type that was booked.", "STD"),
+  group: codeOrNull("The group block that it is of.", "CONF26"),
+  shareId: codeOrNull("What it shares its room by.", "S-77"),
+  rooms: count("Rooms that it names.", 1),
+  counted: count("Rooms of it that count on this night.", 1),
+  arrival: day("Its first arrival.", "2026-07-13"),
+  departure: day("Its last departure.", "2026-07-16"),
+  sourceTime: sourceTime("Source time of the version that counts."),
+  ...placeOf("that version"),
+  late: {
+    ...orNull(
+      objectField("A version that came later and was older: kept, and not counted.", placeOf("that version")),
+    ),
+    examples: [null],
+  },
+};
 
 /** What a reservation says of one night, of one room type. */
-export interface NightReservation {
-  readonly reservationId: string;
-  readonly label: string | null;
-  /** Null: nobody has mapped the label, so it holds nothing. */
-  readonly deducts: boolean | null;
-  readonly roomType: string | null;
-  readonly bookedRoomType: string | null;
-  readonly group: string | null;
-  readonly shareId: string | null;
-  /** As it names them, and those of them that count on this night: none where the label does not deduct or another sharer has them. */
-  readonly rooms: number;
-  readonly counted: number;
-  /** First arrival and last departure of the reservation. */
-  readonly arrival: string;
-  readonly departure: string;
-  readonly sourceTime: string;
-  readonly requestId: string;
-  readonly index: number;
-  /** A version of it that came later and was older: it is kept and does not count. */
-  readonly late: RecordPlace | null;
-}
+export type NightReservation = ValuesOf<typeof NIGHT_RESERVATION_FIELDS>;
 
 interface NightRow {
   readonly key: string;

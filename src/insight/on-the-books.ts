@@ -1,20 +1,34 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
 import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
+import {
+  adr,
+  count,
+  countOrNull,
+  currency,
+  decimalOrNull,
+  GROUPING_FIELDS,
+  grossRoomRevenue,
+  type ItemBy,
+  roomRevenue,
+  stayDate,
+} from "./fields.ts";
+import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { type BooksRow, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
+  BOOKS_POSITION,
   type BooksPlace,
   booksPages,
   compareCodes,
-  type InsightPage,
   type NightWindow,
   pageOfNights,
   placeOf,
 } from "./paging.ts";
+import { STAY_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, type Grouping, type StayQuestion } from "./question.ts";
+import { boundOf, GROUPINGS, type Grouping, type StayQuestion } from "./question.ts";
 import { readVariants } from "./statement-variants.ts";
 import { sumEntries } from "./sum-entries.ts";
 
@@ -26,26 +40,33 @@ const ALL_RECEIPTS = "-infinity";
 /** Digits after the point of an occupancy: hundredths of a per cent. */
 const OCCUPANCY_DIGITS = 4;
 
-/** What is on the books of a night, of one group of the grouping and one currency. Money is decimal text. */
-interface OnTheBooksItem {
-  readonly stayDate: string;
-  /** Under the grouping's own name; not there where nothing is grouped by. */
-  readonly [grouping: string]: string | number | null;
-  readonly rooms: number;
-  readonly roomRevenue: string | null;
-  readonly grossRoomRevenue: string | null;
-  readonly adults: number;
-  readonly children: number;
-  readonly capacity: number | null;
-  readonly outOfOrder: number | null;
-  readonly occupancy: string | null;
-  readonly adr: string | null;
-  readonly revpar: string | null;
-  readonly currency: string | null;
-  readonly blocksRemaining: number;
-  readonly unmappedRooms: number;
-  readonly soldReported: number | null;
-}
+const FIELDS = {
+  stayDate,
+  ...GROUPING_FIELDS,
+  rooms: count("Rooms under labels that deduct; those who share a room are one.", 31),
+  roomRevenue,
+  grossRoomRevenue,
+  adults: count("Adults of all rooms.", 52),
+  children: count("Children of all rooms.", 7),
+  capacity: countOrNull(
+    "Rooms that inventory tells of, of this room type or of all. Null by any other grouping.",
+    40,
+  ),
+  outOfOrder: countOrNull("Rooms of these that inventory says are out of order.", 1),
+  occupancy: decimalOrNull(
+    "`rooms` by the occupancy base of the settings: `capacity`, or that less `outOfOrder`. 1 is full; four digits.",
+    "0.7750",
+  ),
+  adr,
+  revpar: decimalOrNull("Net room revenue by the same base; rounded as `adr`.", "139.50"),
+  currency,
+  blocksRemaining: count(
+    "Rooms held for groups whose label deducts and not picked up yet. They are not in `rooms`.",
+    5,
+  ),
+  unmappedRooms: count("Rooms under labels that nobody has given a meaning. They are not in `rooms`.", 0),
+  soldReported: countOrNull("Rooms sold as inventory itself reports them.", 33),
+};
 
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
@@ -64,7 +85,7 @@ function itemOf(
   { night, unit, currency, books, stock }: Cell,
   by: Grouping,
   queryContext: QueryContext,
-): OnTheBooksItem {
+): ItemBy<typeof FIELDS> {
   const digits = digitsOf(currency);
   const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
   const rooms = books?.rooms ?? "0";
@@ -154,14 +175,7 @@ async function readRows(
   ]);
 }
 
-/** What is on the books of each night of a range, in the order of nights, groups and currencies. */
-export async function onTheBooks(
-  client: pg.ClientBase,
-  question: StayQuestion,
-  queryContext: QueryContext,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<OnTheBooksItem>> {
+async function answer({ client, question, queryContext, start, limit }: Asked) {
   const { by } = question;
   const { currency } = queryContext.settings;
   const byRoomType = by === "roomType";
@@ -174,3 +188,21 @@ export async function onTheBooks(
   }
   return pageOfNights({ client, question, ...booksPages(by), hasStock, read }, start, limit);
 }
+
+export const onTheBooks: Insight = {
+  name: "on-the-books",
+  operationId: "readOnTheBooks",
+  summary: "What is on the books",
+  description:
+    "Rooms, revenue and guests of each night, beside capacity and what inventory reports sold, at any instant. A night that has nothing is not listed, unless inventory tells of its rooms.",
+  parameters: STAY_PARAMETERS,
+  item: {
+    name: "OnTheBooksItem",
+    description: "What is on the books of one night, group and currency.",
+    fields: FIELDS,
+    optional: GROUPINGS,
+  },
+  page: { name: "OnTheBooksPage", description: "A page of nights." },
+  position: BOOKS_POSITION,
+  answer,
+};

@@ -1,36 +1,36 @@
-import type pg from "pg";
-import { type Finding, findingsOf, readHeldOf } from "./findings.ts";
-import { type NightReservation, readNightReservations } from "./night-rooms.ts";
+import type { Position } from "../platform/http/position.ts";
+import { count, listField, type ValuesOf } from "./fields.ts";
+import { FINDING, findingsOf, readHeldOf } from "./findings.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
-import type { QueryContext } from "./query-context.ts";
-import { addDays, pointInTimeOf, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { NightSums, type ReconciledNight, reconcile } from "./reconciliation.ts";
+import { NIGHT_PARAMETERS } from "./parameters.ts";
+import { addDays, pointInTimeOf, QuestionTooLarge } from "./question.ts";
+import { NIGHT_EXAMPLE, NIGHT_FIELDS, NightSums, reconcile } from "./reconciliation.ts";
 
 const NIGHTS_AROUND = 31;
 const FINDINGS_MAX = 100;
 /** Rows of the nights around that are laid out night by night. */
 const LAID_OUT_MAX = 500_000;
 
-/** One night, with everything behind its difference. */
-export interface NightReconciliation {
-  readonly night: ReconciledNight;
-  readonly roomTypes: readonly ReconciledNight[];
-  /** What may explain the differences, the likeliest first; at most 100. */
-  readonly findings: readonly Finding[];
-  readonly findingCount: number;
-  /** Every reservation that has the night, also those that do not count, in the order of ids. */
+const FIELDS = {
+  ...NIGHT_FIELDS,
+  findings: listField("What may explain the differences, the likeliest first.", FINDINGS_MAX, FINDING),
+  findingCount: count("How many findings there are; the first 100 are told.", 0),
+};
+
+/** One night, with everything behind its difference: every reservation that has it, also those that do not count, by id. */
+export type NightReconciliation = ValuesOf<typeof FIELDS> & {
   readonly reservations: readonly NightReservation[];
-}
+};
 
 /**
  * Takes one night apart: what inventory reports and what reservations come to by room type, the reservations and records
  * behind it, and what may explain the difference. By the clock of receipt, records that were held then are those that are held.
  */
-export async function reconcileNight(
-  client: pg.ClientBase,
-  question: Pick<StayQuestion, "property" | "clock" | "asOf">,
+async function reconcileNight(
+  { client, question, queryContext }: Asked,
   stayDate: string,
-  queryContext: QueryContext,
 ): Promise<NightReconciliation> {
   const { property } = question;
   const { labels } = queryContext;
@@ -69,7 +69,44 @@ export async function reconcileNight(
 }
 
 /** A night of a property that nobody has ever named. */
-export function nothingOf(stayDate: string): NightReconciliation {
+function nothingOf(stayDate: string): NightReconciliation {
   const night = new NightSums(stayDate).total();
   return { night, roomTypes: [], findings: [], findingCount: 0, reservations: [] };
 }
+
+/** A page of a night's reservations; positions count those of the pages before. */
+function pageOf(
+  { reservations, ...beside }: NightReconciliation,
+  start: Position | null,
+  limit: number,
+): InsightResult {
+  const end = Number(start?.[0] ?? 0) + limit;
+  const items = reservations.slice(end - limit, end);
+  return { items, next: end < reservations.length ? [end] : null, beside };
+}
+
+export const night: Insight = {
+  name: "reconciliation/night",
+  operationId: "readReconciledNight",
+  summary: "One night taken apart",
+  description:
+    "The reservations and records behind a night's difference, and what may explain it. Findings are of the whole night on every page; CSV has the reservations.",
+  parameters: NIGHT_PARAMETERS,
+  item: {
+    name: "NightReservationItem",
+    description: "A reservation that has the night.",
+    fields: NIGHT_RESERVATION_FIELDS,
+    notInCsv: ["late"],
+  },
+  page: {
+    name: "NightReconciliationPage",
+    description: "A night taken apart, and a page of its reservations.",
+    fields: FIELDS,
+    example: { ...NIGHT_EXAMPLE, findings: [], findingCount: 0 },
+    itemsName: "reservations",
+  },
+  position: [(part) => typeof part === "number" && part > 0],
+  nothing: (parameters) => pageOf(nothingOf(parameters.givenText("stayDate")), null, 1),
+  answer: async (asked) =>
+    pageOf(await reconcileNight(asked, asked.parameters.givenText("stayDate")), asked.start, asked.limit),
+};

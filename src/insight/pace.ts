@@ -1,10 +1,21 @@
-import type pg from "pg";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { type BusinessDay, businessDayOf } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
+import {
+  adr,
+  count,
+  countOrNull,
+  currency,
+  decimalOrNull,
+  GROUPING_FIELDS,
+  grossRoomRevenue,
+  type ItemBy,
+  roomRevenue,
+} from "./fields.ts";
+import type { Asked, Insight } from "./insight.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
-import type { QueryContext } from "./query-context.ts";
-import { boundOf, daysBetween, QuestionTooLarge, type StayQuestion } from "./question.ts";
+import { numberParameter, STAY_PARAMETERS } from "./parameters.ts";
+import { boundOf, daysBetween, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { readVariants } from "./statement-variants.ts";
 import { sumEntries } from "./sum-entries.ts";
 
@@ -72,34 +83,30 @@ function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePo
 
 const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
 
+const DAYS_BEFORE_MAX = 1_100;
 /** The same weekday of the year before: 52 weeks. */
 const LAST_YEAR_DAYS = 364;
 
 /** Shared rooms of all nights together are settled in one statement. Three years of a hotel of 500 rooms have some 800,000 of these rows. */
 const LAID_OUT_MAX = 1_000_000;
 
-/** What pace asks beside what every question asks. */
-interface PaceQuestion extends StayQuestion {
-  /** The curve begins so many days before the night. */
-  readonly daysBefore: number;
-}
-
-/** A point of a booking curve: what was on the books of all nights together so many days before each. Money is decimal text. */
-interface PaceItem {
-  readonly daysBefore: number;
-  /** Under the grouping's own name. */
-  readonly [grouping: string]: string | number | null;
-  /** Null: some of the nights have not come so near yet. */
-  readonly rooms: number | null;
-  readonly roomRevenue: string | null;
-  readonly grossRoomRevenue: string | null;
-  readonly adr: string | null;
-  readonly lastYearRooms: number | null;
-  readonly lastYearRoomRevenue: string | null;
-  readonly lastYearGrossRoomRevenue: string | null;
-  readonly lastYearAdr: string | null;
-  readonly currency: string | null;
-}
+const FIELDS = {
+  daysBefore: count("Days before the night: what was on the books at the end of that business day.", 30),
+  ...GROUPING_FIELDS,
+  rooms: countOrNull(
+    "Rooms of all nights together. Null: the last of the nights has not come so near yet.",
+    22,
+  ),
+  roomRevenue,
+  grossRoomRevenue,
+  adr,
+  lastYearRooms: countOrNull("The same of the nights 364 days before, which are the same weekdays.", 19),
+  lastYearRoomRevenue: decimalOrNull("Their net room revenue.", "3230.00"),
+  lastYearGrossRoomRevenue: decimalOrNull("Their gross room revenue.", "3553.00"),
+  lastYearAdr: decimalOrNull("Their net room revenue by room.", "170.00"),
+  currency,
+};
+type PaceItem = ItemBy<typeof FIELDS>;
 
 interface PaceRow extends CurveChange {
   readonly unit: string | null;
@@ -114,7 +121,7 @@ interface PaceCell {
 }
 
 /** Group, currency and day of the last point. */
-export const PACE_POSITION: PositionShape = [
+const PACE_POSITION: PositionShape = [
   ...BOOKS_POSITION.slice(1),
   (part) => typeof part === "number" && Number.isInteger(part) && part >= 0,
 ];
@@ -145,14 +152,13 @@ function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
 }
 
 async function readYear(
-  client: pg.ClientBase,
-  question: PaceQuestion,
-  { settings, labels }: QueryContext,
+  { client, question, queryContext, parameters }: Asked,
   shiftDays: number,
   after: readonly (string | number | boolean)[],
   cells: number,
 ): Promise<PaceRow[]> {
-  const { property, by, clock, asOf, daysBefore } = question;
+  const { property, by, clock, asOf } = question;
+  const { settings, labels } = queryContext;
   const [from, to] = [daysEarlier(question.from, shiftDays), daysEarlier(question.to, shiftDays)];
   // No night of a range that ends before the calendar begins has entries.
   if (to === "-infinity") return [];
@@ -170,7 +176,7 @@ async function readYear(
     settings.currency,
     settings.timeZone,
     minutesAfterMidnight(settings),
-    daysBefore,
+    parameters.givenNumber("daysBefore"),
     ...after,
     cells,
   ]);
@@ -241,20 +247,16 @@ function positionAfter({ unit, currency }: PaceCell, items: readonly PaceItem[])
  * many days before each night, as it is known at the instant of the question; there is none before the last of the nights
  * has come so near. Ordered by group and currency, then by falling days.
  */
-export async function pace(
-  client: pg.ClientBase,
-  question: PaceQuestion,
-  queryContext: QueryContext,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<PaceItem>> {
-  const { by, daysBefore, asOf, to } = question;
+async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
+  const { question, queryContext, start, limit } = asked;
+  const { by, asOf, to } = question;
+  const daysBefore = asked.parameters.givenNumber("daysBefore");
   const [noUnit = 0, unit = "", noCurrency = 0, currency = "", lastDays = null] = start ?? [];
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
   // The cell that the page before ended in, and one that shows that there is more.
   const count = Math.ceil(limit / (daysBefore + 1)) + 2;
-  const thisYear = await readYear(client, question, queryContext, 0, from, count);
-  const lastYear = await readYear(client, question, queryContext, LAST_YEAR_DAYS, from, count);
+  const thisYear = await readYear(asked, 0, from, count);
+  const lastYear = await readYear(asked, LAST_YEAR_DAYS, from, count);
   const businessDay = businessDayOf(asOf === null ? new Date() : new Date(asOf), queryContext.settings);
   const daysToLast = daysBetween(businessDay, to);
   const items: PaceItem[] = [];
@@ -273,3 +275,30 @@ export async function pace(
   }
   return { items, next: null };
 }
+
+export const pace: Insight = {
+  name: "pace",
+  operationId: "readPace",
+  summary: "How nights were booked, beside the year before",
+  description:
+    "The booking curve of all nights from `from` to `to` together: what was on the books so many days before each, at the end of that business day, beside the nights 364 days before. From `daysBefore` down to 0, by group and currency.",
+  parameters: [
+    ...STAY_PARAMETERS,
+    numberParameter(
+      "daysBefore",
+      "So many days before the night the curve begins. What was booked earlier is on the books at its first point.",
+      [0, DAYS_BEFORE_MAX],
+      365,
+    ),
+  ],
+  item: {
+    name: "PaceItem",
+    description: "One point of the booking curve of one group and currency.",
+    fields: FIELDS,
+    optional: GROUPINGS,
+  },
+  page: { name: "PacePage", description: "A page of booking curves." },
+  position: PACE_POSITION,
+  looksBack: true,
+  answer,
+};

@@ -1,42 +1,37 @@
-import type pg from "pg";
-import type { Position } from "../platform/http/position.ts";
+import { instant, query } from "../query/openapi/read-parameters.ts";
 import { digitsOf, withDigits } from "./exact-amount.ts";
+import { count, currency, decimalOrNull, GROUPING_FIELDS, type ItemBy, stayDate } from "./fields.ts";
+import type { Asked, Insight } from "./insight.ts";
 import {
   afterPlace,
+  BOOKS_POSITION,
   type BooksPlace,
   booksPages,
-  type InsightPage,
   type NightWindow,
   pageOfNights,
 } from "./paging.ts";
-import type { QueryContext } from "./query-context.ts";
-import { boundOf, type StayQuestion } from "./question.ts";
+import { STAY_PARAMETERS } from "./parameters.ts";
+import { boundOf, GROUPINGS, type StayQuestion } from "./question.ts";
 import { readVariants } from "./statement-variants.ts";
 import { sumEntries } from "./sum-entries.ts";
 
 const readPickup = readVariants(new URL("./sql/read-pickup.sql", import.meta.url));
 
-/** What pickup asks beside what every question asks. */
-interface PickupQuestion extends StayQuestion {
-  /** The instant from which changes count, itself not included; ISO 8601 UTC to the microsecond. */
-  readonly since: string;
-}
-
-/** What came onto the books of a night between two instants, of one group and currency: signed. Money is decimal text. */
-interface PickupItem {
-  readonly stayDate: string;
-  /** Under the grouping's own name. */
-  readonly [grouping: string]: string | number | null;
-  /** Booked less cancelled. */
-  readonly rooms: number;
-  readonly booked: number;
-  readonly cancelled: number;
-  readonly roomRevenue: string | null;
-  readonly grossRoomRevenue: string | null;
-  readonly adults: number;
-  readonly children: number;
-  readonly currency: string | null;
-}
+const FIELDS = {
+  stayDate,
+  ...GROUPING_FIELDS,
+  rooms: count("Rooms that came onto the books: `booked` less `cancelled`.", 2),
+  booked: count("Rooms of reservations that have more of them at the end than before.", 3),
+  cancelled: count("Rooms of reservations that have fewer of them at the end than before.", 1),
+  roomRevenue: decimalOrNull(
+    "Net room revenue that came onto the books. Null: no change tells any.",
+    "355.00",
+  ),
+  grossRoomRevenue: decimalOrNull("The same, gross.", "390.50"),
+  adults: count("Adults that came onto the books.", 4),
+  children: count("Children that came onto the books.", -1),
+  currency,
+};
 
 /** A row, as the statement answers it: numbers as text, since sums have no bound. */
 interface PickupRow extends BooksPlace {
@@ -48,7 +43,7 @@ interface PickupRow extends BooksPlace {
   readonly gross_room_revenue: string | null;
 }
 
-function itemOf(row: PickupRow, by: StayQuestion["by"]): PickupItem {
+function itemOf(row: PickupRow, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
   const { night, unit, currency, room_revenue, gross_room_revenue } = row;
   const digits = digitsOf(currency);
   const [booked, cancelled] = [Number(row.booked), Number(row.cancelled)];
@@ -66,18 +61,10 @@ function itemOf(row: PickupRow, by: StayQuestion["by"]): PickupItem {
   };
 }
 
-/**
- * What came onto the books of each night of a range between two instants, in the order of nights, groups and currencies: none
- * for what did not change.
- */
-export async function pickup(
-  client: pg.ClientBase,
-  question: PickupQuestion,
-  { settings, labels }: QueryContext,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<PickupItem>> {
-  const { property, by, clock, since, asOf } = question;
+async function answer({ client, question, queryContext, start, limit, parameters }: Asked) {
+  const { property, by, clock, asOf } = question;
+  const { settings, labels } = queryContext;
+  const since = parameters.givenText("since");
   const statement = await readPickup(client, by, clock);
   async function* read({ first, last }: NightWindow, wanted: number) {
     const rows = await sumEntries<PickupRow>(client, statement, [
@@ -96,3 +83,30 @@ export async function pickup(
   }
   return pageOfNights({ client, question, ...booksPages(by), hasStock: false, read }, start, limit);
 }
+
+export const pickup: Insight = {
+  name: "pickup",
+  operationId: "readPickup",
+  summary: "What came onto the books between two instants",
+  description:
+    "The difference of each night's books at `asOf` from those at `since`. What was booked and taken back in between is nothing; a night that did not change is not listed.",
+  parameters: [
+    ...STAY_PARAMETERS,
+    query(
+      "since",
+      "The instant after which changes count, by the same clock; itself not included, so that periods can follow each other.",
+      instant("2026-06-08T12:00:00Z"),
+      true,
+    ),
+  ],
+  item: {
+    name: "PickupItem",
+    description: "What came onto the books of one night, group and currency.",
+    fields: FIELDS,
+    optional: GROUPINGS,
+  },
+  page: { name: "PickupPage", description: "A page of nights." },
+  position: BOOKS_POSITION,
+  looksBack: true,
+  answer,
+};

@@ -1,7 +1,20 @@
-import type pg from "pg";
 import type { Queryable } from "../platform/db/transaction.ts";
-import type { Position, PositionShape } from "../platform/http/position.ts";
+import type { PositionShape } from "../platform/http/position.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
+import {
+  codeOrNull,
+  component,
+  count,
+  countOrNull,
+  type ItemBy,
+  listField,
+  objectField,
+  orNull,
+  request,
+  sourceTime,
+  stayDate,
+} from "./fields.ts";
+import { type Asked, exampleOf, type Insight } from "./insight.ts";
 import { type InventoryNight, type InventoryQuestion, readInventory } from "./inventory.ts";
 import { readSettledRooms, type SettledRooms } from "./night-rooms.ts";
 import {
@@ -14,31 +27,42 @@ import {
   pageOfNights,
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
+import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { addDays, pointInTimeOf, type StayQuestion } from "./question.ts";
+import { addDays, pointInTimeOf } from "./question.ts";
 
-/** What inventory reports of a night and what reservations come to, of one room type or of all together. Rooms. */
-export interface ReconciledNight {
-  readonly stayDate: string;
-  /** Only where it is asked by room type. */
-  readonly roomType?: string | null;
-  /** Rooms sold as inventory says; null: it has no record of the night. */
-  readonly reported: number | null;
-  readonly reportedTransient: number | null;
-  readonly reportedGroup: number | null;
-  /** Rooms of reservations on the books, shares settled; of those, the ones of no group and of a group. */
-  readonly rebuilt: number;
-  readonly rebuiltTransient: number;
-  readonly rebuiltGroup: number;
-  /** Reported less rebuilt; null where nothing is reported. */
-  readonly difference: number | null;
-  /** Rooms held for groups and not picked up: apart from what is rebuilt. */
-  readonly unpickedBlocks: number;
-  /** Where the report of the night lies. */
-  readonly reportedAt: string | null;
-  readonly requestId: string | null;
-  readonly index: number | null;
-}
+const SUM_FIELDS = {
+  reported: countOrNull("Rooms sold as inventory reports; null: it has no record of the night.", 33),
+  reportedTransient: countOrNull("Of those, transient ones; null: not told.", 21),
+  reportedGroup: countOrNull("Of those, rooms of groups; null: not told.", 12),
+  rebuilt: count("Rooms of reservations on the books; those who share a room are one.", 32),
+  rebuiltTransient: count("Of those, of no group.", 20),
+  rebuiltGroup: count("Of those, of a group's block.", 12),
+  difference: countOrNull("`reported` less `rebuilt`: positive where the hotel counts more.", 1),
+  unpickedBlocks: count("Rooms held for groups and not picked up. They are in neither of the two.", 8),
+  reportedAt: orNull(sourceTime("Source time of the night's inventory record.")),
+  requestId: orNull(request("The request that it is of.")),
+  index: countOrNull("Its place in the batch as sent, from 0.", 13),
+};
+const ITEM = {
+  name: "ReconciliationItem",
+  description: "One night, as reported and as rebuilt.",
+  fields: { stayDate, roomType: codeOrNull("With `by=roomType`: the room type.", "DLX"), ...SUM_FIELDS },
+  optional: ["roomType"],
+};
+
+/** What inventory reports of a night and what reservations come to, of one room type or of all together. */
+export type ReconciledNight = ItemBy<(typeof ITEM)["fields"], "roomType">;
+
+/** What an answer about one night has of the night itself. */
+export const NIGHT_FIELDS = {
+  night: objectField("All room types of the night together.", { stayDate, ...SUM_FIELDS }),
+  roomTypes: listField("The night by room type.", 10_000, component<ReconciledNight>(ITEM.name)),
+};
+export const NIGHT_EXAMPLE = {
+  night: exampleOf({ ...ITEM, fields: { stayDate, ...SUM_FIELDS } }),
+  roomTypes: [exampleOf(ITEM)],
+};
 
 const REPORTED = ["sold", "transient", "grouped"] as const;
 export type ReportedNight = InventoryNight<(typeof REPORTED)[number]>;
@@ -116,10 +140,10 @@ export class NightSums {
       total.rebuiltGroup += sum.rebuiltGroup;
       total.unpickedBlocks += sum.unpickedBlocks;
     }
-    return this.#itemOf(total, {});
+    return this.#itemOf(total);
   }
 
-  #itemOf(sum: Sum, of: { readonly roomType?: string | null }): ReconciledNight {
+  #itemOf(sum: Sum, of?: { readonly roomType: string | null }): ReconciledNight {
     const { report } = this;
     const reported = sum.sold ?? (report === undefined ? null : 0);
     const rebuilt = sum.rebuiltTransient + sum.rebuiltGroup;
@@ -177,16 +201,15 @@ export async function reconcile(
 }
 
 /** What a position of reconciled nights looks like. */
-export const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];
+const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];
 
-/** A page of nights, what inventory reports against what reservations come to, in the order of nights and room types. */
-export function reconciliation(
-  client: pg.ClientBase,
-  question: StayQuestion,
-  queryContext: QueryContext,
-  start: Position | null,
-  limit: number,
-): Promise<InsightPage<ReconciledNight>> {
+function answer({
+  client,
+  question,
+  queryContext,
+  start,
+  limit,
+}: Asked): Promise<InsightPage<ReconciledNight>> {
   const byRoomType = question.by === "roomType";
   async function* read({ first, last }: NightWindow) {
     const range = { from: first, to: last };
@@ -209,3 +232,16 @@ export function reconciliation(
     limit,
   );
 }
+
+export const reconciliation: Insight = {
+  name: "reconciliation",
+  operationId: "readReconciliation",
+  summary: "Sold as reported against rooms as rebuilt",
+  description:
+    "Night by night: rooms sold as inventory reports them, rooms of the reservations on the books, and the difference. A night without either is not listed.",
+  parameters: ROOM_TYPE_PARAMETERS,
+  item: ITEM,
+  page: { name: "ReconciliationPage", description: "A page of nights." },
+  position: RECONCILIATION_POSITION,
+  answer,
+};

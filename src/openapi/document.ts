@@ -6,8 +6,8 @@ import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operatio
 import { SCOPES, type Scope } from "../identity/permissions.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
 import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
-import { insightOperations } from "../insight/openapi/insight-operations.ts";
-import { INSIGHT_SCHEMAS } from "../insight/openapi/insight-schemas.ts";
+import { INSIGHT_SCHEMAS, insightOperations } from "../insight/openapi/insight-document.ts";
+
 import { ERROR_ANSWERS, ERROR_SCHEMAS } from "../platform/http/openapi/errors.ts";
 import { HEADER_PARAMETERS, HEADERS } from "../platform/http/openapi/headers.ts";
 import type { OpenApiDocument, PathItem, SecurityScheme, Server } from "../platform/http/openapi/model.ts";

@@ -1,0 +1,122 @@
+import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
+import * as plain from "../platform/http/openapi/schema.ts";
+import type { GROUPINGS } from "./question.ts";
+
+declare const VALUE: unique symbol;
+
+/** A field of an answer: its schema, and the type of its values. */
+export type Field<Value> = Schema & { readonly [VALUE]?: Value };
+
+/** The object that fields describe. */
+export type ValuesOf<Fields> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends Field<infer Value> ? Value : never;
+};
+
+/** The same of an item that has only the grouping that was asked for. */
+export type ItemBy<Of, By extends PropertyKey = (typeof GROUPINGS)[number]> = Omit<ValuesOf<Of>, By> &
+  Partial<Pick<ValuesOf<Of>, keyof Of & By>>;
+
+/** Fields as their schemas. */
+export type Fields = Readonly<Record<string, Schema>>;
+
+const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+const CODE_LENGTH_MAX = 256;
+const TEXT_LENGTH_MAX = 1_024;
+
+/** A count, which may be negative: of a change, say. */
+export function count(description: string, example: number): Field<number> {
+  const [minimum, maximum] = [-NUMBER_MAX, NUMBER_MAX];
+  return { type: "integer", format: "int64", minimum, maximum, description, examples: [example] };
+}
+
+/** Exact decimal text; the format tells it from text of senders, which matters in a spreadsheet. */
+export function decimalOrNull(description: string, example: string): Field<string | null> {
+  const pattern = "^-?[0-9]+(\\.[0-9]+)?$";
+  const [type, format] = [["string", "null"], "decimal"];
+  return { type, format, maxLength: 160, pattern, description, examples: [example] };
+}
+
+export function hoursOrNull(description: string, example: number): Field<number | null> {
+  return { type: ["number", "null"], minimum: 0, maximum: 10_000_000, description, examples: [example] };
+}
+
+export const orNull = <Value>(field: Field<Value>): Field<Value | null> => plain.orNull(field);
+export const text = (description: string, example: string): Field<string> =>
+  plain.text(description, TEXT_LENGTH_MAX, example);
+/** A code or label as it was sent. */
+export const code = (description: string, example: string): Field<string> =>
+  plain.text(description, CODE_LENGTH_MAX, example);
+export const flag: (description: string, example: boolean) => Field<boolean> = plain.flag;
+export const day: (description: string, example: string) => Field<string> = plain.day;
+export const time: (description: string, example: string) => Field<string> = plain.time;
+export const countOrNull = (description: string, example: number) => orNull(count(description, example));
+export const codeOrNull = (description: string, example: string) => orNull(code(description, example));
+
+/** One of some words. */
+export function choice<Word extends string>(
+  description: string,
+  words: readonly Word[],
+  example: Word,
+): Field<Word> {
+  return plain.choice(description, words, example);
+}
+
+export function objectField<Of extends Fields>(description: string, fields: Of): Field<ValuesOf<Of>> {
+  return plain.objectOf(description, fields);
+}
+
+export function listField<Item>(
+  description: string,
+  maxItems: number,
+  items: Field<Item>,
+  example?: readonly Item[],
+): Field<readonly Item[]> {
+  const examples = example === undefined ? {} : { examples: [example] };
+  return { ...plain.list(description, maxItems, items), ...examples };
+}
+
+/** An object that is a component of the document. */
+export const component = <Value>(name: string): Field<Value> => schemaOf(name);
+
+/** Where a record lies: the request, and the place in its batch. */
+export const placeOf = (what: string) => ({
+  requestId: request(`The request that ${what} is of.`),
+  index: count("Its place in the batch as sent, from 0.", 0),
+});
+
+export const request = (description: string): Field<string> =>
+  plain.uuid(description, "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11");
+export const sourceTime = (description: string) => time(description, "2026-07-13T02:00:00.000000Z");
+export const resource = (description: string, example: "inventories" | "reservations") =>
+  choice(description, ["inventories", "reservations", "groups"], example);
+
+/** The night that an item is of. */
+export const stayDate = day("The night.", "2026-07-14");
+export const roomType = codeOrNull("The room type; null: none is told.", "DLX");
+
+/** What nights are grouped by, under the names of `GROUPINGS`. */
+export const GROUPING_FIELDS = {
+  roomType: codeOrNull("With `by=roomType`: the room type that is assigned.", "DLX"),
+  bookedRoomType: codeOrNull(
+    "With `by=bookedRoomType`: the room type that was booked, the assigned one where that is not told.",
+    "STD",
+  ),
+  marketSegment: codeOrNull("With `by=marketSegment`: the market segment.", "LEISURE"),
+  rateCode: codeOrNull("With `by=rateCode`: the rate code.", "BAR"),
+  channel: codeOrNull("With `by=channel`: the channel.", "WEB"),
+  group: codeOrNull("With `by=group`: the group block's code.", "CONF26"),
+};
+
+export const currency = codeOrNull(
+  "What the amounts are in, as sent; where records name none, the property's setting. Amounts of two currencies are two items.",
+  "EUR",
+);
+export const roomRevenue = decimalOrNull("Net room revenue, exact. Null: no night tells it.", "5580.00");
+export const grossRoomRevenue = decimalOrNull(
+  "Gross room revenue, exact. Null: no night tells it.",
+  "6138.00",
+);
+export const adr = decimalOrNull(
+  "Net room revenue by room, in the currency's digits, halves away from zero. Null without rooms or revenue.",
+  "180.00",
+);

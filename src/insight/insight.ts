@@ -1,0 +1,62 @@
+import type pg from "pg";
+import type { Parameter } from "../platform/http/openapi/model.ts";
+import type { Position, PositionShape } from "../platform/http/position.ts";
+import type { Fields } from "./fields.ts";
+import type { InsightPage } from "./paging.ts";
+import type { InsightParameters } from "./parameters.ts";
+import type { QueryContext } from "./query-context.ts";
+import type { StayQuestion } from "./question.ts";
+
+/** What an insight is asked. */
+export interface Asked {
+  readonly client: pg.ClientBase;
+  readonly question: StayQuestion;
+  readonly queryContext: QueryContext;
+  readonly start: Position | null;
+  readonly limit: number;
+  readonly parameters: InsightParameters;
+}
+
+/** A page, and what the answer has beside its items. */
+export interface InsightResult extends InsightPage<object> {
+  readonly beside?: object;
+}
+
+/** All of an insight: its parameters, what its items are in JSON and CSV, and how it is answered. */
+export interface Insight {
+  /** Its path under INSIGHT_PATH. */
+  readonly name: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  readonly item: {
+    readonly name: string;
+    readonly description: string;
+    readonly fields: Fields;
+    /** Groupings: an item has the one that was asked for. */
+    readonly optional?: readonly string[];
+    readonly notInCsv?: readonly string[];
+  };
+  readonly page: {
+    readonly name: string;
+    readonly description: string;
+    /** What an answer has beside its items, and an example of it. */
+    readonly fields?: Fields;
+    readonly example?: object;
+    /** By default `items`. */
+    readonly itemsName?: string;
+  };
+  readonly position: PositionShape;
+  /** Even as of now it answers about the past. */
+  readonly looksBack?: true;
+  /** The answer about a property that no batch has named; by default no items. */
+  nothing?(parameters: InsightParameters): InsightResult;
+  answer(asked: Asked): Promise<InsightResult>;
+}
+
+/** An item as examples show it: by room type. */
+export function exampleOf({ fields, optional = [] }: Insight["item"]): object {
+  const shown = Object.entries(fields).filter(([name]) => name === "roomType" || !optional.includes(name));
+  return Object.fromEntries(shown.map(([name, schema]) => [name, schema.examples?.[0]]));
+}

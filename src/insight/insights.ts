@@ -1,0 +1,14 @@
+import { blocks } from "./blocks.ts";
+import { feeds } from "./feed-health.ts";
+import type { Insight } from "./insight.ts";
+import { onTheBooks } from "./on-the-books.ts";
+import { night } from "./one-night.ts";
+import { pace } from "./pace.ts";
+import { pickup } from "./pickup.ts";
+import { reconciliation } from "./reconciliation.ts";
+
+/** Where insights are asked for. */
+export const INSIGHT_PATH = "/api/insight/v1";
+
+/** Every insight. */
+export const INSIGHTS: readonly Insight[] = [onTheBooks, pickup, pace, blocks, reconciliation, night, feeds];

@@ -1,0 +1,116 @@
+import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
+import {
+  type Operation,
+  type PathItem,
+  refTo,
+  type Schema,
+  schemaOf,
+} from "../../platform/http/openapi/model.ts";
+import { choice, integer, list, objectOf, orNull, text, time } from "../../platform/http/openapi/schema.ts";
+import { NEXT_CURSOR } from "../../query/openapi/read-schemas.ts";
+import { exampleOf, type Insight } from "../insight.ts";
+import { INSIGHT_PATH, INSIGHTS } from "../insights.ts";
+import { INSIGHT_LIMIT_MAX } from "../parameters.ts";
+import { CLOCKS } from "../question.ts";
+
+/** What every answer has beside its items. */
+const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
+  nextCursor: NEXT_CURSOR,
+  clock: choice("Whose clock `asOf` was read on.", CLOCKS, "receipt"),
+  asOf: orNull(
+    time("The instant that was asked for; null: all that has been applied.", "2026-06-15T12:00:00.000000Z"),
+  ),
+  watermark: orNull(
+    time(
+      "With `clock=receipt`: nothing that was received at or before it can still change an answer, so one whose `asOf` is not later, with the same `settingsVersion`, is final. Null by the source clock.",
+      "2026-06-15T12:00:02.052927Z",
+    ),
+  ),
+  settingsVersion: integer(
+    "Raised by every change of the client code's settings and of what its labels mean.",
+    0,
+    2_147_483_647,
+    3,
+  ),
+  knownFrom: time(
+    "Present in an answer about the past where the operator keeps versions for a time only: inventory that was sent before it and has been replaced since may be missing from the answer, and what arrived late, sent before it, may never have been counted. An answer whose `asOf` is earlier may lose more of it later.",
+    "2026-03-02T00:00:00.000000Z",
+  ),
+};
+
+function pageOf({ item, page }: Insight): Schema {
+  const items = list("The items of this page.", INSIGHT_LIMIT_MAX, schemaOf(item.name));
+  const fields = { ...page.fields, [page.itemsName ?? "items"]: items, ...ANSWER_FIELDS };
+  return objectOf(page.description, fields, "knownFrom");
+}
+
+const CSV_EXAMPLE = "stayDate,rooms\r\n2026-07-14,31\r\n";
+
+/** The schemas of insights: items, pages of them, and CSV. */
+export const INSIGHT_SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...Object.fromEntries(
+    INSIGHTS.map(({ item }) => [
+      item.name,
+      objectOf(item.description, item.fields, ...(item.optional ?? [])),
+    ]),
+  ),
+  ...Object.fromEntries(INSIGHTS.map((insight) => [insight.page.name, pageOf(insight)])),
+  InsightCsv: text(
+    "RFC 4180 in UTF-8: a header with the names of the fields, then a line an item. Text that a spreadsheet would take for a formula has an apostrophe before it.",
+    16_777_216,
+    CSV_EXAMPLE,
+  ),
+};
+
+/** A page as examples show it: by room type. */
+function exampleOfPage({ item, page }: Insight): object {
+  return {
+    [page.itemsName ?? "items"]: [exampleOf(item)],
+    nextCursor: null,
+    clock: "receipt",
+    asOf: "2026-06-15T12:00:00.000000Z",
+    watermark: "2026-06-15T12:00:02.052927Z",
+    settingsVersion: 3,
+    ...page.example,
+  };
+}
+
+function operationOf(insight: Insight): Operation {
+  const { operationId, summary, description, parameters, page } = insight;
+  return {
+    operationId,
+    summary,
+    description,
+    parameters,
+    tags: ["Insight"],
+    security: [{ oauth2: ["insight:read"] }],
+    responses: {
+      ...ANYWHERE,
+      200: {
+        description: "A page of the answer.",
+        headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Known-From", "X-Settings-Version"),
+        content: {
+          "application/json": {
+            schema: schemaOf(page.name),
+            examples: { page: { value: exampleOfPage(insight) } },
+          },
+          "text/csv": { schema: schemaOf("InsightCsv"), examples: { page: { value: CSV_EXAMPLE } } },
+        },
+      },
+      400: refTo("responses", "InvalidQuestion"),
+      401: refTo("responses", "NoToken"),
+      403: refTo("responses", "Forbidden"),
+      429: refTo("responses", "TooManyRequests"),
+      500: refTo("responses", "Internal"),
+      503: refTo("responses", "QuestionUnavailable"),
+    },
+  };
+}
+
+/** What insights answer. */
+export function insightOperations(): Record<string, PathItem> {
+  return Object.fromEntries(
+    INSIGHTS.map((insight) => [`${INSIGHT_PATH}/${insight.name}`, { get: operationOf(insight) }]),
+  );
+}

@@ -1,0 +1,139 @@
+import type { FastifyRequest } from "fastify";
+import type { Parameter } from "../platform/http/openapi/model.ts";
+import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
+import { DefinedParameters } from "../query/defined-parameters.ts";
+import {
+  CURSOR_PARAMETER,
+  date,
+  instant,
+  PROPERTY_PARAMETERS,
+  query,
+} from "../query/openapi/read-parameters.ts";
+import {
+  BY,
+  CLOCKS,
+  type Clock,
+  daysBetween,
+  type Grouping,
+  NIGHTS_MAX,
+  type StayQuestion,
+} from "./question.ts";
+
+/** How many items an insight answers at most at once: a year of ten room types in one page. */
+export const INSIGHT_LIMIT_MAX = 10_000;
+
+/** One of some words, with a default. */
+export function wordParameter(
+  name: string,
+  description: string,
+  words: readonly string[],
+  [fallback, example]: readonly [string, string],
+): Parameter {
+  return query(name, description, {
+    type: "string",
+    enum: [...words],
+    default: fallback,
+    examples: [example],
+  });
+}
+
+/** A whole number with a default. */
+export function numberParameter(
+  name: string,
+  description: string,
+  [minimum, maximum]: readonly [number, number],
+  fallback: number,
+): Parameter {
+  const [type, format] = ["integer", "int32"];
+  const schema = { type, format, minimum, maximum, default: fallback, examples: [fallback] };
+  return query(name, description, schema);
+}
+
+const RANGE = [
+  query("from", "The first stay date.", date("2026-07-01"), true),
+  query(
+    "to",
+    `The last stay date, included: at most ${NIGHTS_MAX} nights from the first.`,
+    date("2026-07-31"),
+    true,
+  ),
+];
+
+/** The parameters of an answer as of an instant, in pages. */
+const PAGES = [
+  query(
+    "asOf",
+    "The instant that the answer is of, included. Without it: all that has been applied.",
+    instant("2026-06-15T12:00:00Z"),
+  ),
+  wordParameter(
+    "clock",
+    "Whose clock `asOf` is read on. `source`: what the hotel's system said at that instant, whenever it was received; what comes late corrects the answer. `receipt`: what had been received here; at or below the answer's `watermark`, with the same `settingsVersion`, it never changes.",
+    CLOCKS,
+    ["source", "receipt"],
+  ),
+  numberParameter(
+    "limit",
+    "How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`.",
+    [1, INSIGHT_LIMIT_MAX],
+    1_000,
+  ),
+  CURSOR_PARAMETER,
+];
+
+/** The parameters of every insight about nights. */
+export const STAY_PARAMETERS: readonly Parameter[] = [
+  ...PROPERTY_PARAMETERS,
+  ...RANGE,
+  wordParameter(
+    "by",
+    "What nights are grouped by: each item has it under this name, null where it is not told.",
+    BY,
+    ["none", "roomType"],
+  ),
+  ...PAGES,
+];
+
+/** The parameters of what is told of nights as a whole or by room type. */
+export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
+  ...PROPERTY_PARAMETERS,
+  ...RANGE,
+  wordParameter("by", "Whether nights are told by room type.", ["none", "roomType"], ["none", "roomType"]),
+  ...PAGES,
+];
+
+/** The parameters of one night taken apart. */
+export const NIGHT_PARAMETERS: readonly Parameter[] = [
+  ...PROPERTY_PARAMETERS,
+  query("stayDate", "The night.", date("2026-07-14"), true),
+  ...PAGES,
+];
+
+/** The parameters of an insight, read and checked. */
+export class InsightParameters extends DefinedParameters {
+  /** Throws ServiceError `bellhop.http.InvalidParameter`, which says what is wrong, for what the definitions do not take. */
+  constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
+    super(request, definitions);
+    const [from, to] = [this.textOf("from"), this.textOf("to")];
+    checkOrder(from, to);
+    if (from !== undefined && to !== undefined && daysBetween(from, to) >= NIGHTS_MAX)
+      throw invalidParameter(
+        `from and to may name ${NIGHTS_MAX} nights at most: ask for what is longer in parts, one after another.`,
+      );
+    const [since, asOf] = [this.textOf("since"), this.textOf("asOf")];
+    if (since !== undefined && asOf !== undefined && since > asOf)
+      throw invalidParameter("since must not be after asOf.");
+  }
+
+  /** The question, of whose parameters an insight may have only some; feeds are told by the clock of receipt. */
+  get question(): Omit<StayQuestion, "property"> {
+    return {
+      ...this.codes,
+      from: this.textOf("from") ?? "",
+      to: this.textOf("to") ?? "",
+      by: (this.textOf("by") ?? "none") as Grouping,
+      clock: (this.textOf("clock") ?? "receipt") as Clock,
+      asOf: this.textOf("asOf") ?? null,
+    };
+  }
+}
