@@ -57,6 +57,13 @@ module.exports = {
       from: { path: "^packages/(contract|simulator)/src/", pathNot: "\\.test\\.ts$" },
       to: { path: "^(src|packages)/", pathNot: ["^packages/$1/src/", "^packages/client/src/"] },
     },
+    {
+      name: "only-the-dialect-knows-citus",
+      comment: "What a statement needs on Citus stands in src/platform/db; a feature says which buckets it is about (dialect.ts).",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/platform/db/", "\\.test\\.ts$"] },
+      to: { path: ["^src/platform/db/distribution\\.ts$", "^src/platform/db/citus/"] },
+    },
     ...Object.entries(PLATFORM).map(([from, to]) => layer(from, to)),
     ...Object.entries(FEATURES).map(([from, to]) => layer(from, [...COMMON, ...to])),
   ],

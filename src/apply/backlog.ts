@@ -7,8 +7,8 @@ import { bucketOf } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { ApplyStatements } from "../platform/db/dialect.ts";
+import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./state/record.ts";
 
@@ -20,12 +20,6 @@ const READING = { query_timeout: 30_000 } as const;
 
 export const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
-const readOfBucket = readStatement(new URL("./sql/read-backlog-distributed.sql", import.meta.url));
-const findBacklog = readStatement(new URL("./sql/find-backlog-distributed.sql", import.meta.url));
-const readLogWriters = namedStatement(
-  "read-log-writers",
-  `select log_writer_id::text as log_writer_id, is_backfill from bellhop.log_writer where retired_at is null`,
-);
 
 /** At most this many parts a log writer and bucket are read for one transaction. */
 const PARTS_MAX = 64;
@@ -139,105 +133,23 @@ export async function readLog(
 }
 
 /**
- * On Citus: so few buckets are read one after another; of more, every worker is asked first which of them have something, as long
- * as every worker answers.
- */
-const BUCKETS_TRIED_MAX = 2;
-
-interface LogWriterRow {
-  readonly log_writer_id: string;
-  readonly is_backfill: boolean;
-}
-
-/** Log writers as two parameters: their ids, and which are of backfills. */
-function columnsOf(logWriters: readonly LogWriterRow[]): [string[], boolean[]] {
-  return [
-    logWriters.map(({ log_writer_id }) => log_writer_id),
-    logWriters.map(({ is_backfill }) => is_backfill),
-  ];
-}
-
-/** Which buckets a connection has found to have something, the longest waiting first. */
-const found = new WeakMap<pg.ClientBase, number[]>();
-
-/**
- * On Citus a transaction has one bucket, so that it takes place on one worker: of these buckets, one that has something.
- * What was found for the others is remembered for the next times.
- */
-async function readBacklogOfOne(
-  client: pg.ClientBase,
-  buckets: readonly number[],
-  recordsMax: number,
-  everyWorkerAnswers: boolean,
-): Promise<LogPart[]> {
-  const { rows: logWriters } = await client.query<LogWriterRow>({ ...readLogWriters, ...SHORT });
-  if (logWriters.length === 0) return [];
-  const remembered = (found.get(client) ?? []).filter((bucket) => buckets.includes(bucket));
-  found.set(client, remembered);
-  const parts = await readFirstOf(client, remembered, logWriters, recordsMax);
-  if (parts.length > 0) return parts;
-  let wanted = [...buckets];
-  if (wanted.length > BUCKETS_TRIED_MAX && everyWorkerAnswers) {
-    const waiting = await client.query<{ bucket: number }>({
-      ...findBacklog,
-      ...SHORT,
-      values: [buckets, ...columnsOf(logWriters), BACKFILL_YIELDS_MS],
-    });
-    wanted = waiting.rows.map(({ bucket }) => bucket);
-  }
-  found.set(client, wanted);
-  return readFirstOf(client, wanted, logWriters, recordsMax);
-}
-
-/** Reads the first of these buckets that has something, and takes it and those before it off the list. */
-async function readFirstOf(
-  client: pg.ClientBase,
-  buckets: number[],
-  logWriters: readonly LogWriterRow[],
-  recordsMax: number,
-): Promise<LogPart[]> {
-  for (let bucket = buckets.shift(); bucket !== undefined; bucket = buckets.shift()) {
-    const { rows } = await client.query<LogRow>({
-      ...readOfBucket,
-      ...READING,
-      values: [
-        bucket,
-        PARTS_MAX,
-        recordsMax,
-        STORED_BYTES_TARGET,
-        ...columnsOf(logWriters),
-        BACKFILL_YIELDS_MS,
-        Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
-      ],
-    });
-    if (rows.length > 0) return rows.map(partOf);
-  }
-  return [];
-}
-
-/**
- * Reads what is next to be applied of these buckets, in the order of receipt, backfills after all else; on Citus of one of
- * them, and nothing only when there is nothing in any. The part that reaches `recordsMax` is the last.
+ * Reads what is next to be applied of these buckets, in the order of receipt, backfills after all else; nothing only when there
+ * is nothing in any. The part that reaches `recordsMax` is the last.
  */
 export async function readBacklog(
   client: pg.ClientBase,
   buckets: readonly number[],
   recordsMax: number,
-  everyWorkerAnswers = true,
+  statements = new ApplyStatements(),
 ): Promise<LogPart[]> {
-  if (await isDistributed(client)) return readBacklogOfOne(client, buckets, recordsMax, everyWorkerAnswers);
-  const { rows } = await client.query<LogRow>({
-    ...readBacklogStatement,
-    ...READING,
-    values: [
-      buckets,
-      PARTS_MAX,
-      recordsMax,
-      STORED_BYTES_TARGET,
-      BACKFILL_YIELDS_MS,
-      Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
-    ],
-  });
+  const rows = await statements.readBacklog<LogRow>(client, { ...readBacklogStatement, ...READING }, [
+    buckets,
+    PARTS_MAX,
+    recordsMax,
+    STORED_BYTES_TARGET,
+    BACKFILL_YIELDS_MS,
+    Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
+  ]);
   return rows.map(partOf);
 }
 

@@ -1,12 +1,6 @@
 import type pg from "pg";
-import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
-import { sqlState } from "../platform/db/database-errors.ts";
-import { queryEachBucket } from "../platform/db/dialect.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
-import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
-import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../platform/db/workers.ts";
-import { monotonicNow } from "../platform/runtime/time.ts";
-import { SHORT } from "./backlog.ts";
+import { BUCKET_TERM, queryEachBucket } from "../platform/db/dialect.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 
 /** Moves counters from where they are (migration 0011). */
 const writeChangeCounters = namedStatement(
@@ -142,24 +136,38 @@ export class ChangeCounters {
   }
 }
 
-const takeBuckets = readStatement(new URL("./sql/take-buckets.sql", import.meta.url));
-/** Gives up the buckets $1 as far as this session holds them: whoever looks next finds them free. */
+/**
+ * Takes those of $2 (buckets, with the epoch they had when nobody held them) that nobody has taken since, for the backend $3
+ * that began at $4. The epoch tells a former holder that it is one.
+ */
+const takeBuckets = namedStatement(
+  "take-buckets",
+  `with free as (
+    select t.bucket from json_to_recordset($2::json) as seen (bucket smallint, epoch bigint)
+    join bellhop.bucket_lease as t on t.bucket = seen.bucket and t.epoch = seen.epoch ${BUCKET_TERM}
+    order by t.bucket for update of t skip locked
+  )
+  update bellhop.bucket_lease as t
+  set epoch = t.epoch + 1, owner = $1, backend_pid = $3::integer, backend_start = $4::timestamptz
+  from free
+  where t.bucket = free.bucket ${BUCKET_TERM}
+  returning t.bucket, t.epoch::text as epoch`,
+);
+/** Gives up the buckets $1 as far as the backend $2, which began at $3, holds them. */
 const giveUpBuckets = namedStatement(
   "give-up-buckets",
-  `update bellhop.bucket_lease as lease
-  set epoch = lease.epoch + 1, owner = null, backend_pid = null, backend_start = null
-  from pg_stat_activity as me
-  where me.pid = pg_backend_pid()
-    and lease.bucket = any ($1::smallint[])
-    and lease.backend_pid = me.pid and lease.backend_start = me.backend_start`,
+  `update bellhop.bucket_lease as t
+  set epoch = t.epoch + 1, owner = null, backend_pid = null, backend_start = null
+  where t.bucket = any ($1::smallint[]) and t.backend_pid = $2::integer
+    and t.backend_start = $3::timestamptz ${BUCKET_TERM}`,
 );
 /** The first statement of every apply transaction: holds the leases of the buckets it will write to its end. */
 const lockBuckets = namedStatement(
   "lock-buckets",
-  `select bucket, epoch::text as epoch
-  from bellhop.bucket_lease
-  where bucket = any ($1::smallint[])
-  order by bucket
+  `select t.bucket, t.epoch::text as epoch
+  from bellhop.bucket_lease as t
+  where t.bucket = any ($1::smallint[]) ${BUCKET_TERM}
+  order by t.bucket
   for update`,
 );
 /**
@@ -176,45 +184,6 @@ export const readCounters = namedStatement(
     order by any_version.next_change desc limit 1
   ) as counter`,
 );
-/** As take-buckets, of one bucket ($1, at the epoch $5), for the backend $3 of the coordinator, which began at $4. */
-const takeBucket = namedStatement(
-  "take-bucket-distributed",
-  `with free as (
-    select bucket from bellhop.bucket_lease where bucket = $1 and epoch = $5::bigint for update skip locked
-  )
-  update bellhop.bucket_lease as lease
-  set epoch = lease.epoch + 1, owner = $2, backend_pid = $3::integer, backend_start = $4::timestamptz
-  from free
-  where lease.bucket = $1 and free.bucket = $1
-  returning lease.bucket, lease.epoch::text as epoch`,
-);
-/** As give-up-buckets, of one bucket, as far as the backend $2 of the coordinator, which began at $3, holds it. */
-const giveUpBucket = namedStatement(
-  "give-up-bucket-distributed",
-  `update bellhop.bucket_lease
-  set epoch = epoch + 1, owner = null, backend_pid = null, backend_start = null
-  where bucket = $1 and backend_pid = $2::integer and backend_start = $3::timestamptz`,
-);
-/** As lock-buckets, of one bucket: the row is locked on the worker that has the bucket, in the transaction that writes there. */
-const lockBucket = namedStatement(
-  "lock-bucket-distributed",
-  `select bucket, epoch::text as epoch
-  from bellhop.bucket_lease
-  where bucket = $1
-  for update`,
-);
-/** As read-change-counters, of the bucket $1. */
-const readCounter = namedStatement(
-  "read-change-counter-distributed",
-  `select bucket, next_change::text as next_change from bellhop.change_counter
-  where bucket = $1
-  order by change_counter.next_change desc limit 1`,
-);
-
-interface Counter {
-  readonly bucket: number;
-  readonly next_change: string;
-}
 
 interface Backend {
   readonly pid: number;
@@ -223,6 +192,9 @@ interface Backend {
 
 const OWN_BACKEND =
   "select pid, backend_start::text as backend_start from pg_stat_activity where pid = pg_backend_pid()";
+
+const placed = (buckets: readonly number[]) => buckets.map((bucket) => ({ bucket }));
+const numbersOf = (some: readonly { readonly bucket: number }[]) => [some.map(({ bucket }) => bucket)];
 
 /** The leases of buckets as PostgreSQL keeps them, by way of one connection, which holds what it takes. */
 export class LeaseStatements implements LeaseSession {
@@ -233,214 +205,43 @@ export class LeaseStatements implements LeaseSession {
     this.client = client;
   }
 
-  async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
-    if (await isDistributed(this.client)) {
-      const { pid, backend_start } = await this.#ownBackend();
-      return this.#eachOf(takeBucket, free, ({ bucket, epoch }) => [
-        bucket,
-        owner,
-        pid,
-        backend_start,
-        epoch,
-      ]);
-    }
-    const values = [owner, JSON.stringify(free)];
-    return (await this.client.query<Lease>({ ...takeBuckets, values })).rows;
+  async takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]> {
+    const { pid, backend_start } = await this.#ownBackend();
+    const valuesOf = (some: readonly Lease[]) => [owner, JSON.stringify(some), pid, backend_start];
+    return (await queryEachBucket<Lease, Lease>(this.client, takeBuckets, free, valuesOf)).rows;
   }
 
   async giveUpBuckets(buckets: readonly number[]): Promise<unknown> {
-    if (await isDistributed(this.client)) {
-      const { pid, backend_start } = await this.#ownBackend();
-      return this.#eachOf(giveUpBucket, buckets, (bucket) => [bucket, pid, backend_start]);
-    }
-    return this.client.query({ ...giveUpBuckets, values: [buckets] });
+    const { pid, backend_start } = await this.#ownBackend();
+    return queryEachBucket(this.client, giveUpBuckets, placed(buckets), (some) => [
+      ...numbersOf(some),
+      pid,
+      backend_start,
+    ]);
   }
 
   async lockBuckets(buckets: readonly number[]): Promise<LockedLease[]> {
-    const [leases, counters] = (await isDistributed(this.client))
-      ? [
-          await this.#eachOf<number, Lease>(lockBucket, buckets, (bucket) => [bucket]),
-          await this.#eachOf<number, Counter>(readCounter, buckets, (bucket) => [bucket]),
-        ]
-      : [
-          (await this.client.query<Lease>({ ...lockBuckets, values: [buckets] })).rows,
-          (await this.client.query<Counter>({ ...readCounters, values: [buckets] })).rows,
-        ];
-    const next = new Map(counters.map(({ bucket, next_change }) => [bucket, next_change]));
-    return leases.map((lease) => {
+    const of = placed(buckets);
+    const leases = await queryEachBucket<Lease, { bucket: number }>(this.client, lockBuckets, of, numbersOf);
+    const counters = await queryEachBucket<Omit<LockedLease, "epoch">, { bucket: number }>(
+      this.client,
+      readCounters,
+      of,
+      numbersOf,
+    );
+    const next = new Map(counters.rows.map(({ bucket, next_change }) => [bucket, next_change]));
+    return leases.rows.map((lease) => {
       const next_change = next.get(lease.bucket);
       if (next_change === undefined) throw new Error(`Bucket ${lease.bucket} has no counter of changes.`);
       return { ...lease, next_change };
     });
   }
 
-  /** A lease is locked and written on the worker that has it, which only a statement of one bucket can be sent to. */
-  async #eachOf<Item, Row extends pg.QueryResultRow>(
-    statement: Statement,
-    items: readonly Item[],
-    values: (item: Item) => unknown[],
-  ): Promise<Row[]> {
-    const found: Row[] = [];
-    for (const item of items)
-      found.push(...(await this.client.query<Row>({ ...statement, values: values(item) })).rows);
-    return found;
-  }
-
-  /** Asked of the coordinator by itself, as on a worker this session is another backend. */
+  /** Asked once and given as a parameter, as on a worker of Citus this session is another backend. */
   async #ownBackend(): Promise<Backend> {
     this.#backend ??= (await this.client.query<Backend>(OWN_BACKEND)).rows[0];
     if (this.#backend === undefined)
       throw new Error("The database does not show this connection in pg_stat_activity.");
     return this.#backend;
   }
-}
-
-/** The leases of the buckets $1, from the workers that have them. */
-const readLeases = namedStatement(
-  "read-leases-distributed",
-  `select bucket, epoch::text as epoch, owner, backend_pid, backend_start::text as backend_start
-  from bellhop.bucket_lease
-  where bucket = any ($1::smallint[])`,
-);
-
-/** A worker that did not answer is asked again after so many times as long as it was waited for: nothing is applied meanwhile. */
-const PAUSE_TIMES = 5;
-
-/** A lease as read-cluster-view.sql takes it. */
-export interface LeaseRow {
-  readonly bucket: number;
-  readonly epoch: string;
-  readonly owner: string | null;
-  readonly backend_pid: number | null;
-  readonly backend_start: string | null;
-}
-
-/** A session that asks for leases: its connection, and the buckets that it took since it was opened. */
-export interface LeaseReader {
-  readonly client: pg.ClientBase;
-  readonly taken: ReadonlyMap<number, Lease>;
-  /** Hears of what keeps buckets from being applied. */
-  failed(error: unknown): void;
-}
-
-/**
- * The leases as the workers of Citus tell them, to the sessions of a thread that applies. Where a worker does not answer, those of
- * the others are read, so that what lies there is applied. A session that may hold leases at such a worker ends, and what it
- * held is free; the next takes nothing there until the worker answers.
- */
-export class LeasesOfWorkers {
-  /** By bucket, the epoch of a lease whose session was closed here. */
-  readonly #left = new Map<number, string>();
-  /** Workers that did not answer, and when they are asked again. */
-  readonly #away = new Map<string, number>();
-  /** What asked all workers has failed, and not each of them has answered since. */
-  #isInDoubt = false;
-
-  /** Whether every worker is taken to answer. */
-  get areComplete(): boolean {
-    return !this.#isInDoubt;
-  }
-
-  /**
-   * A session that had taken these was closed. The coordinator's backend may outlive it by as long as a worker hangs: it is
-   * still telling it that the statement is called off. Nobody uses what it holds, and in the middle of a transaction it has the row.
-   */
-  leave(leases: Iterable<Lease>): void {
-    for (const { bucket, epoch } of leases) this.#left.set(bucket, epoch);
-  }
-
-  /** Runs what asks all workers; not while one of them may not answer. What fails of it is told, and not in the way of what answers. */
-  async whenComplete({ client, failed }: LeaseReader, ask: () => Promise<unknown>): Promise<void> {
-    if (this.#isInDoubt) return;
-    try {
-      await withinLimit(client, ask);
-    } catch (error) {
-      this.#isInDoubt = true;
-      if (isOfSession(error)) throw error;
-      failed(error);
-    }
-  }
-
-  async read(reader: LeaseReader): Promise<readonly LeaseRow[]> {
-    const leases = await this.#readAnswered(reader);
-    return leases.map((lease) =>
-      this.#left.get(lease.bucket) === lease.epoch
-        ? { ...lease, owner: null, backend_pid: null, backend_start: null }
-        : lease,
-    );
-  }
-
-  async #readAnswered(reader: LeaseReader): Promise<readonly LeaseRow[]> {
-    if (!this.#isInDoubt) {
-      try {
-        return await readOf(reader.client, ALL_BUCKETS);
-      } catch (error) {
-        this.#isInDoubt = true;
-        if (isOfSession(error)) throw error;
-      }
-    }
-    const { rows: homes } = await reader.client.query<Home>({ ...findHomes, ...SHORT });
-    for (const worker of this.#away.keys())
-      if (!homes.some((home) => home.worker === worker)) this.#away.delete(worker);
-    const leases: LeaseRow[] = [];
-    for (const home of homes) leases.push(...(await this.#readOfWorker(reader, home)));
-    this.#isInDoubt = this.#away.size > 0;
-    return leases;
-  }
-
-  /** Nothing where the worker does not answer. */
-  async #readOfWorker(
-    { client, taken, failed }: LeaseReader,
-    { worker, buckets }: Home,
-  ): Promise<readonly LeaseRow[]> {
-    const askAt = this.#away.get(worker);
-    const askedAt = monotonicNow();
-    const mayHold = buckets.some((bucket) => taken.has(bucket));
-    if (askAt !== undefined && askedAt < askAt) {
-      if (mayHold) throw notAnswering(worker);
-      return [];
-    }
-    try {
-      const leases = await readOf(client, buckets);
-      this.#away.delete(worker);
-      return leases;
-    } catch (cause) {
-      const now = monotonicNow();
-      // Also where the session is lost: perhaps by the waiting.
-      this.#away.set(worker, now + PAUSE_TIMES * (now - askedAt));
-      const error = notAnswering(worker, cause);
-      if (isOfSession(cause) || mayHold) throw error;
-      if (askAt === undefined) failed(error);
-      return [];
-    }
-  }
-}
-
-function notAnswering(worker: string, cause?: unknown): Error {
-  return new Error(`The worker ${worker} does not answer: nothing of its buckets is applied.`, { cause });
-}
-
-/** An error that no server answered with: the session cannot be used further. */
-function isOfSession(error: unknown): boolean {
-  return sqlState(error) === undefined;
-}
-
-function readOf(client: pg.ClientBase, buckets: readonly number[]): Promise<readonly LeaseRow[]> {
-  return withinLimit(
-    client,
-    async () => (await client.query<LeaseRow>({ ...readLeases, ...SHORT, values: [buckets] })).rows,
-  );
-}
-
-/** The session can go on: the limit passes well before the session itself is given up (SHORT). */
-async function withinLimit<Result>(client: pg.ClientBase, ask: () => Promise<Result>): Promise<Result> {
-  const takeBack = () => client.query({ ...SHORT, text: "reset statement_timeout" });
-  await client.query({ ...SHORT, text: `set statement_timeout = ${WORKERS_ANSWER_MS_MAX}` });
-  const answer = await ask().catch(async (error) => {
-    // Of a session that is lost the first error tells more.
-    await takeBack().catch(() => undefined);
-    throw error;
-  });
-  await takeBack();
-  return answer;
 }

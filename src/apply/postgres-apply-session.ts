@@ -6,7 +6,7 @@ import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import { beginBehindGate } from "../platform/db/apply-gate.ts";
 import { endWithClient, tellProcess } from "../platform/db/connection.ts";
 import { isMissingWindow } from "../platform/db/database-errors.ts";
-import { isDistributed } from "../platform/db/distribution.ts";
+import { type ApplyConnection, ApplyStatements } from "../platform/db/dialect.ts";
 import { type StatementWatch, watchStatements } from "../platform/db/pool.ts";
 import { enterPresence, startPulse } from "../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -26,145 +26,16 @@ import {
   readPart,
   SHORT,
 } from "./backlog.ts";
-import {
-  type ChangeCounters,
-  type Lease,
-  type LeaseReader,
-  type LeaseRow,
-  LeaseStatements,
-  LeasesOfWorkers,
-} from "./leases.ts";
+import { type ChangeCounters, type Lease, LeaseStatements } from "./leases.ts";
 import type { ApplySession, OpenApplySession } from "./pipeline.ts";
 import type { ClusterView, WaitingSession } from "./rebalance.ts";
 import { openStateSession, planByKeys } from "./state/look-up.ts";
 import { STATE_SCHEMA } from "./state/state-schema.ts";
 
-const retireLogWritersStatement = readStatement(new URL("./sql/retire-log-writers.sql", import.meta.url));
-/** The log writers whose backend is gone, as in retire-log writers, and whose end nobody has noted. */
-const findDeadLogWriters = namedStatement(
-  "find-dead-log-writers",
-  `select log_writer.log_writer_id::text as log_writer_id, log_writer.backend_pid
-  from bellhop.log_writer as log_writer
-  where log_writer.sealed_at is null
-    and not exists (
-      select from pg_stat_activity writer
-      where writer.pid = log_writer.backend_pid
-        and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-    )`,
+export const retireLogWritersStatement = readStatement(
+  new URL("./sql/retire-log-writers.sql", import.meta.url),
 );
-const findUnreadLogWriters = readStatement(
-  new URL("./sql/find-unread-log-writers-distributed.sql", import.meta.url),
-);
-
-/** Seals log writers in which nothing can appear any more, retires those of them of which all is applied. */
-export async function retireLogWriters(client: pg.ClientBase): Promise<void> {
-  if (!(await isDistributed(client))) await client.query({ ...retireLogWritersStatement, ...SHORT });
-  else {
-    await sealLogWriters(client);
-    await retireSealed(client);
-  }
-}
-
-/**
- * Citus names what it prepares on a worker by the coordinator's group (0) and backend, and its sessions there by a number that ends in
- * the backend's, of ten digits behind the node's. (A worker's backend of the same number holds a log writer up for a moment.)
- */
-const BEGUN_BY = /^citus_(?:0_|internal gpid=)(\d+)/;
-const BACKENDS_OF_NODE = 10_000_000_000;
-const BEGUN_ON_WORKER = `
-  select coalesce(json_agg(name), '[]') from (
-    select gid from pg_prepared_xacts where database = current_database()
-    union all
-    select application_name from pg_stat_activity where datname = current_database() and xact_start is not null
-  ) as begun (name)`;
-
-/**
- * A flush of several workers is prepared on each, and committed on the coordinator first. Where a worker was away at that
- * moment its rows appear only when Citus has recovered, perhaps long after the writer's session is gone; and a statement of one
- * worker may still be at work there. So a log writer is sealed once its session is gone and no worker, asked after that, has anything
- * that the session began.
- */
-async function sealLogWriters(client: pg.ClientBase): Promise<void> {
-  const { rows: dead } = await client.query<{ log_writer_id: string; backend_pid: number }>({
-    ...findDeadLogWriters,
-    ...SHORT,
-  });
-  if (dead.length === 0) return;
-  const { rows } = await client.query<{ success: boolean; result: string }>({
-    ...SHORT,
-    text: "select success, result from run_command_on_workers($1)",
-    values: [BEGUN_ON_WORKER],
-  });
-  if (rows.some(({ success }) => !success)) return;
-  const atWork = new Set(
-    rows
-      .flatMap(({ result }) => JSON.parse(result) as string[])
-      .map((name) => Number(BEGUN_BY.exec(name)?.[1]) % BACKENDS_OF_NODE),
-  );
-  const ended = dead.filter(({ backend_pid }) => !atWork.has(backend_pid));
-  await client.query({
-    ...SHORT,
-    text: "update bellhop.log_writer set sealed_at = clock_timestamp() where log_writer_id = any ($1::bigint[]) and sealed_at is null",
-    values: [ended.map(({ log_writer_id }) => log_writer_id)],
-  });
-}
-
-async function retireSealed(client: pg.ClientBase): Promise<void> {
-  const sealed = await client.query<{ log_writer_id: string }>({
-    ...SHORT,
-    text: "select log_writer_id::text as log_writer_id from bellhop.log_writer where sealed_at is not null and retired_at is null",
-  });
-  if (sealed.rows.length === 0) return;
-  const logWriters = sealed.rows.map(({ log_writer_id }) => log_writer_id);
-  const { rows } = await client.query<{ log_writer_id: string }>({
-    ...findUnreadLogWriters,
-    ...SHORT,
-    values: [logWriters],
-  });
-  const unread = new Set(rows.map(({ log_writer_id }) => log_writer_id));
-  await client.query({
-    ...SHORT,
-    text: "update bellhop.log_writer set retired_at = clock_timestamp() where log_writer_id = any ($1::bigint[]) and retired_at is null",
-    values: [logWriters.filter((logWriter) => !unread.has(logWriter))],
-  });
-}
-
 const readClusterViewStatement = readStatement(new URL("./sql/read-cluster-view.sql", import.meta.url));
-
-const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
-const viewOfLeases = {
-  name: "cluster-view-of-leases",
-  text: readClusterViewStatement.text.replace(
-    LEASES,
-    `select * from json_to_recordset($2::json) as lease (
-      bucket smallint, epoch bigint, owner text, backend_pid integer, backend_start timestamptz
-    )`,
-  ),
-};
-
-/**
- * What an applier sees of the others. On Citus the leases are read first (`readLeases`), from the workers, and then compared with
- * the sessions of the coordinator: in one statement Citus might ask a worker who its sessions are. A lease that has changed in
- * between has another epoch, at which nobody takes it.
- */
-async function readClusterView(
-  client: pg.ClientBase,
-  silenceSecondsMax: number,
-  readLeases: () => Promise<readonly LeaseRow[]>,
-): Promise<ClusterView> {
-  if (!(await isDistributed(client))) return around(client, readClusterViewStatement, [silenceSecondsMax]);
-  return around(client, viewOfLeases, [silenceSecondsMax, JSON.stringify(await readLeases())]);
-}
-
-async function around(
-  client: pg.ClientBase,
-  statement: { readonly name: string; readonly text: string },
-  values: unknown[],
-): Promise<ClusterView> {
-  const { rows } = await client.query<ClusterView>({ ...statement, ...SHORT, values });
-  if (rows[0] === undefined) throw new Error("A look around found nothing at all.");
-  return rows[0];
-}
 
 /**
  * Redacts in the log the records of the redaction list that a node accepted verbatim before it knew of
@@ -206,8 +77,8 @@ export interface ApplySessionParts {
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
   readonly isBulk?: boolean;
-  /** On Citus, of the sessions of one thread; by default of these alone. */
-  readonly leases?: LeasesOfWorkers;
+  /** Of the sessions of one thread; by default of these alone. */
+  readonly statements?: ApplyStatements;
   /** Hears of slow statements. */
   readonly watch?: StatementWatch;
   /** A session was opened; its process on the database's machine. */
@@ -215,17 +86,16 @@ export interface ApplySessionParts {
 }
 
 interface OpenedParts extends ApplySessionParts {
-  readonly leases: LeasesOfWorkers;
+  readonly statements: ApplyStatements;
   failed(error: unknown): void;
 }
 
 class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly presenceId: string;
   readonly #client: pg.Client;
-  /** On Citus only. */
-  readonly #leases: LeasesOfWorkers;
+  readonly #statements: ApplyStatements;
   readonly #taken = new Map<number, Lease>();
-  readonly #leaseReader: LeaseReader;
+  readonly #connection: ApplyConnection;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
@@ -238,20 +108,20 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   constructor(
     client: pg.Client,
     presenceId: string,
-    { pool, properties, isBulk, leases, failed }: OpenedParts,
+    { pool, properties, isBulk, statements, failed }: OpenedParts,
   ) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
-    this.#leases = leases;
-    this.#leaseReader = { client, taken: this.#taken, failed };
+    this.#statements = statements;
+    this.#connection = { client, taken: this.#taken, failed };
     this.#properties = properties;
     this.#pool = pool;
     this.#memory = new ApplyMemory(pool, client);
     this.#recordsAtOnce = isBulk === true ? BULK_RECORDS_AT_ONCE : undefined;
   }
 
-  override async takeBuckets(owner: string, free: readonly Lease[]): Promise<Lease[]> {
+  override async takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]> {
     // Others have written to them since this session last did, if it ever did.
     this.#memory.forget();
     const taken = await super.takeBuckets(owner, free);
@@ -261,8 +131,13 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return taken;
   }
 
-  readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
-    return readClusterView(this.#client, silenceSecondsMax, () => this.#leases.read(this.#leaseReader));
+  async readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
+    const asked = { ...readClusterViewStatement, ...SHORT };
+    const view = await this.#statements.readClusterView<ClusterView>(this.#connection, asked, [
+      silenceSecondsMax,
+    ]);
+    if (view === undefined) throw new Error("The cluster view has no row.");
+    return view;
   }
 
   async endUnresponsive({ pid, spoke }: WaitingSession): Promise<boolean> {
@@ -271,15 +146,12 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     );
   }
 
-  async retireLogWriters(): Promise<unknown> {
-    const retire = () => retireLogWriters(this.#client);
-    return (await isDistributed(this.#client))
-      ? this.#leases.whenComplete(this.#leaseReader, retire)
-      : retire();
+  retireLogWriters(): Promise<void> {
+    return this.#statements.retireLogWriters(this.#connection, { ...retireLogWritersStatement, ...SHORT });
   }
 
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
-    return readBacklog(this.#client, buckets, recordsMax, this.#leases.areComplete);
+    return readBacklog(this.#client, buckets, recordsMax, this.#statements);
   }
 
   async readPart(part: LogPart): Promise<ReadPart> {
@@ -339,14 +211,14 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   close(): Promise<void> {
-    this.#leases.leave(this.#taken.values());
+    this.#statements.leave(this.#taken.values());
     return this.#client.end();
   }
 }
 
 /** Sessions of an applier on PostgreSQL. */
 export function applySessions(parts: ApplySessionParts): OpenApplySession {
-  const leases = parts.leases ?? new LeasesOfWorkers();
+  const statements = parts.statements ?? new ApplyStatements();
   return async (owner, failed) => {
     const client = new pg.Client({
       ...parts.clientConfig,
@@ -364,7 +236,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
       await planByKeys(client, true);
       const isCounted = parts.isBulk !== true;
       const [presenceId = ""] = isCounted ? await enterPresence(client, ["apply"], owner) : [];
-      return new PostgresApplySession(client, presenceId, { ...parts, leases, failed });
+      return new PostgresApplySession(client, presenceId, { ...parts, statements, failed });
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

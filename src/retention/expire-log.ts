@@ -5,7 +5,7 @@ import type { StoredBody } from "../ingest/log/part-name.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
 import { rewriteBody } from "../ingest/log/stored-body.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
@@ -20,7 +20,18 @@ const noteCurrent = namedStatement(
   select bucket, request_id, record_index from bellhop.quarantine
   where request_id >= $1::uuid and request_id < $2::uuid and state = 'h'`,
 );
-const readParts = readStatement(new URL("./sql/read-parts-of-window.sql", import.meta.url));
+/** The next $3 parts of a window after ($1, $2), in the order of receipt, with the indexes of their records that are pointed to. */
+const partsOf = (window: string) => `
+  select log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource,
+    coalesce(octet_length(log.body), 0) as stored_bytes,
+    array(
+      select pointed.record_index from pointed_record as pointed
+      where pointed.request_id = log.request_id and pointed.bucket = log.bucket
+    ) as pointed
+  from bellhop.${window} as log
+  where (log.request_id, log.bucket) > ($1::uuid, $2::integer)
+  order by log.request_id, log.bucket
+  limit $3`;
 
 /** Parts that are looked at by one statement; and of those whose bodies are rewritten, how many bytes are read at once. */
 const PARTS_AT_ONCE = 512;
@@ -132,7 +143,7 @@ class Carrier {
   }
 
   async carryAll(): Promise<void> {
-    const text = readParts.text.replace("bellhop.accept_log", `bellhop.${this.#window}`);
+    const text = partsOf(this.#window);
     let after: readonly [string, number] = [BEFORE_ALL, -1];
     for (;;) {
       const { rows } = await this.#client.query<WindowPart>(text, [...after, PARTS_AT_ONCE]);

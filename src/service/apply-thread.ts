@@ -2,11 +2,11 @@ import { hostname } from "node:os";
 import { SpanKind } from "@opentelemetry/api";
 import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
-import { LeasesOfWorkers } from "../apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { createSealer } from "../identity/seal.ts";
 import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
+import { ApplyStatements } from "../platform/db/dialect.ts";
 import { DiskWatch } from "../platform/db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
@@ -100,7 +100,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     clientConfig: config,
     pool,
     properties,
-    leases: new LeasesOfWorkers(),
+    statements: new ApplyStatements(),
     watch,
     connected(processId) {
       if (order.embedded) letLowerPriority(processId);

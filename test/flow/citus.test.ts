@@ -6,11 +6,12 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { retireLogWriters } from "../../src/apply/postgres-apply-session.ts";
+import { retireLogWritersStatement } from "../../src/apply/postgres-apply-session.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { settledReceipts } from "../../src/insight/watermark.ts";
 import { BucketClosedTimestamp } from "../../src/platform/db/citus/bucket-closed-timestamp.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";
+import { retireLogWriters } from "../../src/platform/db/dialect.ts";
 import type { DistributionReport } from "../../src/platform/db/distribute.ts";
 import { createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/pool.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
@@ -191,7 +192,7 @@ if (joined !== undefined)
       await atWorker.connect();
       const isSealed = async () => {
         await client.query("set search_path = bellhop_state");
-        await retireLogWriters(client);
+        await retireLogWriters(client, retireLogWritersStatement);
         const sealed = "select from bellhop.log_writer where log_writer_id = $1 and sealed_at is not null";
         return (await client.query(sealed, [log_writer_id])).rowCount === 1;
       };
@@ -239,7 +240,7 @@ if (joined !== undefined)
           const client = await pool.connect();
           try {
             await client.query("set search_path = bellhop_state");
-            await retireLogWriters(client);
+            await retireLogWriters(client, retireLogWritersStatement);
           } finally {
             client.release();
           }

@@ -1,9 +1,5 @@
-import type {
-  AppendedRow,
-  HeldKey,
-  LogWriterBirth,
-  StampedAppend,
-} from "../../src/ingest/log/log-writer-session.ts";
+import type { HeldKey, StampedAppend } from "../../src/ingest/log/log-writer-session.ts";
+import type { FlushAnswer, LogWriterBirth } from "../../src/platform/db/dialect.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import { decodeAttempt, POISON } from "./batch.ts";
 import type { SimulatedDatabase } from "./database.ts";
@@ -88,7 +84,7 @@ export function append(database: SimulatedDatabase, logWriterId: string, stamped
     const claimed = yield* claimKeys(database, backend, stamped);
     yield database.conditions.thinkMs();
     if (!database.hasPartitions) throw new DatabaseError("23514", "no partition of relation found for row");
-    const rows: AppendedRow[] = [];
+    const rows: FlushAnswer["rows"][number][] = [];
     for (const { append: request, requestId } of stamped) {
       if (request.idempotency !== null && !claimed.has(requestId)) continue;
       for (const { bucket, fields } of request.entries) {

@@ -4,13 +4,12 @@ import type { ChangeCounters, Lease, LockedLease } from "../../src/apply/leases.
 import type { ApplySession, OpenApplySession } from "../../src/apply/pipeline.ts";
 import type { ClusterView, WaitingSession } from "../../src/apply/rebalance.ts";
 import type {
-  AppendedRow,
   HeldKey,
-  LogWriterBirth,
   LogWriterSession,
   OpenLogWriterSession,
   StampedAppend,
 } from "../../src/ingest/log/log-writer-session.ts";
+import type { FlushAnswer, LogWriterBirth } from "../../src/platform/db/dialect.ts";
 import { append, makePartitions, readHeldKeys, registerLogWriter } from "./accept-statements.ts";
 import {
   advanceCursors,
@@ -103,10 +102,13 @@ class SimulatedLogWriterSession implements LogWriterSession {
     return this.#connection.query("make partitions", makePartitions(database)) as Promise<void>;
   }
 
-  append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<{ readonly rows: AppendedRow[] }> {
+  append(
+    logWriterId: string,
+    stamped: readonly StampedAppend[],
+  ): Promise<{ readonly rows: FlushAnswer["rows"] }> {
     const { database } = this.#connection.node;
     const answer = this.#connection.query("append", append(database, logWriterId, stamped)) as Promise<{
-      rows: AppendedRow[];
+      rows: FlushAnswer["rows"];
     }>;
     if (!database.conditions.plants.has("answer-before-commit")) return answer;
     answer.catch(() => undefined);

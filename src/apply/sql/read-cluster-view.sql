@@ -6,9 +6,12 @@
 -- held: the buckets that it holds itself.
 -- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
--- On Citus the leases lie on the workers and come as the parameter $2 (src/apply/postgres-apply-session.ts).
+-- On Citus the leases lie on the workers and come as the parameter $2 (src/platform/db/dialect.ts).
 with lease as materialized (
-  select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease
+  /* nested */select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease/* or
+  select * from json_to_recordset($2::json) as lease (
+    bucket smallint, epoch bigint, owner text, backend_pid integer, backend_start timestamptz
+  )*/
 ),
 backend as materialized (
   select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity

@@ -1,11 +1,13 @@
 import pg from "pg";
 import { endWithClient } from "../../platform/db/connection.ts";
-import { sqlState } from "../../platform/db/database-errors.ts";
-import { isDistributed } from "../../platform/db/distribution.ts";
+import {
+  type FlushAnswer,
+  type LogWriterBirth,
+  type LogWriterStatements,
+  logWriterStatements,
+} from "../../platform/db/dialect.ts";
 import { type StatementWatch, watchStatements } from "../../platform/db/pool.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
-import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "../../platform/db/workers.ts";
-import { monotonicNow } from "../../platform/runtime/time.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { type PayloadKey, packBody, type RecordSlice, sealBody } from "./stored-body.ts";
@@ -239,19 +241,6 @@ export interface StampedAppend {
   readonly requestId: string;
 }
 
-/** What the database says of a log writer that it has just registered. `floor`: the newest id of the log, if it has any. */
-export interface LogWriterBirth {
-  readonly log_writer_id: string;
-  readonly floor: string | null;
-  readonly database_now_ms: number;
-}
-
-/** One row that an append wrote. */
-export interface AppendedRow {
-  readonly request_id: string;
-  readonly database_now_ms: number;
-}
-
 export interface HeldKey {
   readonly client_id: string;
   readonly key: string;
@@ -272,14 +261,8 @@ export interface LogWriterSession {
   commit(): Promise<unknown>;
   /** Makes the log's partitions for this time and what follows. */
   makePartitions(atMs: number): Promise<void>;
-  /**
-   * Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. `clockReadBy`: by when, of this
-   * machine's monotonic clock, the database's had been read, where that is not the end of it.
-   */
-  append(
-    logWriterId: string,
-    stamped: readonly StampedAppend[],
-  ): Promise<{ readonly rows: readonly AppendedRow[]; readonly clockReadBy?: number }>;
+  /** Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. */
+  append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer>;
   /** The id at or below which none is taken any more; an append with such a one fails with PROMISED. */
   readPromise(): Promise<string | undefined>;
   readHeldKeys(
@@ -290,145 +273,6 @@ export interface LogWriterSession {
 
 /** Opens a session; `lost` is called when it ends, perhaps more than once. */
 export type OpenLogWriterSession = (lost: (error: unknown) => void) => Promise<LogWriterSession>;
-
-const claimKeys = readStatement(new URL("./sql/claim-keys.sql", import.meta.url));
-const appendEntriesDistributed = readStatement(
-  new URL("./sql/append-entries-distributed.sql", import.meta.url),
-);
-const appendEntriesOfBucket = readStatement(new URL("./sql/append-entries-of-bucket.sql", import.meta.url));
-
-/**
- * A flush of a log writer on Citus. Keys are rows of the coordinator; each entry is a row of the worker that has its bucket. A
- * flush of one bucket is one statement of that worker. Any other is a transaction in two phases, which Citus makes of it:
- * prepared on every worker before the coordinator commits, so that all of it is on disk or nothing is.
- */
-async function appendDistributed(
-  client: pg.ClientBase,
-  logWriterId: string,
-  stamped: readonly StampedAppend[],
-  key: PayloadKey | undefined,
-): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy: number }> {
-  const keyed = stamped.filter(({ append }) => append.idempotency !== null);
-  const clock = await client.query<{ database_now_ms: number }>(NOW);
-  // What follows takes the longer part of a flush; counted in, ids would lie that much behind the database's clock.
-  const clockReadBy = monotonicNow();
-  const rowsOf = (written: readonly StampedAppend[]) => ({
-    clockReadBy,
-    rows: written.map(({ requestId }) => ({
-      request_id: requestId,
-      database_now_ms: clock.rows[0]?.database_now_ms ?? Number.NaN,
-    })),
-  });
-  if (keyed.length === 0) {
-    await writeEntries(client, logWriterId, stamped, key);
-    return rowsOf(stamped);
-  }
-  await client.query("begin");
-  try {
-    const [entries] = flushParameters(logWriterId, keyed, undefined);
-    const claimed = await client.query<{ request_id: string }>({ ...claimKeys, values: [entries] });
-    const mine = new Set(claimed.rows.map(({ request_id }) => request_id));
-    const written = stamped.filter(
-      ({ append, requestId }) => append.idempotency === null || mine.has(requestId),
-    );
-    if (written.length > 0) await writeEntries(client, logWriterId, written, key, TWO_PHASES);
-    const { command } = await client.query("commit");
-    if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
-    return rowsOf(written);
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  }
-}
-
-const NOW = {
-  name: "database-now",
-  text: "select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms",
-};
-
-/** A key and its entry are one transaction of two servers, also where the entry has one worker. */
-const TWO_PHASES = true;
-
-async function writeEntries(
-  client: pg.ClientBase,
-  logWriterId: string,
-  stamped: readonly StampedAppend[],
-  key: PayloadKey | undefined,
-  inTwoPhases = false,
-): Promise<void> {
-  const [entries, bytes] = flushParameters(logWriterId, stamped, key);
-  const buckets = new Set(stamped.flatMap(({ append }) => append.entries.map(({ bucket }) => bucket)));
-  const [bucket] = buckets;
-  if (buckets.size === 1 && !inTwoPhases)
-    await client.query({ ...appendEntriesOfBucket, values: [entries, bytes, bucket] });
-  else
-    await client.query({ ...appendEntriesDistributed, values: [entries, bytes] }).catch((error) => {
-      throw withoutPartition(error);
-    });
-}
-
-/** Citus passes an error of a row that it sends to a worker on without its SQLSTATE: here of one that no partition takes. */
-function withoutPartition(error: unknown): unknown {
-  return error instanceof Error && error.message.startsWith("no partition of relation")
-    ? Object.assign(error, { code: "23514" })
-    : error;
-}
-
-/** Also where a log writer stands that never wrote: each worker reads the end of one index. */
-const readNewestId = namedStatement(
-  "read-newest-id",
-  `select request_id from bellhop.accept_log order by request_id desc limit 1`,
-);
-/** As read-newest-id, of the buckets $1. */
-const readNewestIdOfBuckets = namedStatement(
-  "read-newest-id-of-buckets",
-  `select request_id from bellhop.accept_log where bucket = any ($1::smallint[]) order by request_id desc limit 1`,
-);
-
-interface NewestRow {
-  readonly request_id: string;
-}
-
-/**
- * The newest id of the log on Citus, in the transaction that a log writer is born in; null of an empty log. Where a worker does not
- * answer it is that of the others: a log writer ends with each flush that such a worker had a part of, and if none were born until it
- * answers, nothing would be accepted for anybody. The log writer's ids are then above those of this process and the coordinator's clock all
- * the same, and below one of another process only if that clock was set back as well.
- */
-async function newestId(client: pg.ClientBase): Promise<string | null> {
-  const all = await answered(() => client.query<NewestRow>(readNewestId), client);
-  if (!(all instanceof Error)) return newestOf(all.rows);
-  const { rows: homes } = await client.query<Home>(findHomes);
-  const found: NewestRow[] = [];
-  let silent = 0;
-  for (const { buckets } of homes) {
-    const one = await answered(
-      () => client.query<NewestRow>({ ...readNewestIdOfBuckets, values: [buckets] }),
-      client,
-    );
-    if (one instanceof Error) silent += 1;
-    else found.push(...one.rows);
-  }
-  if (silent === homes.length) throw all;
-  return newestOf(found);
-}
-
-function newestOf(rows: readonly NewestRow[]): string | null {
-  const ids = rows.map(({ request_id }) => request_id).sort();
-  return ids.at(-1) ?? null;
-}
-
-/** What was asked of workers, or the error that it was answered with; the transaction goes on. Throws where the session is lost. */
-async function answered<Result>(ask: () => Promise<Result>, client: pg.ClientBase): Promise<Result | Error> {
-  await client.query("savepoint asked");
-  await client.query(`set local statement_timeout = ${WORKERS_ANSWER_MS_MAX}`);
-  const answer = await ask().catch((error: unknown) => {
-    if (error instanceof Error && sqlState(error) !== undefined) return error;
-    throw error;
-  });
-  await client.query("rollback to savepoint asked");
-  return answer;
-}
 
 /** The newest id of the log is the floor of a new log writer: it never stamps at or below it. $1: whether it is for backfills. */
 const registerLogWriter = namedStatement(
@@ -445,13 +289,6 @@ const registerLogWriter = namedStatement(
   from born`,
 );
 const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
-/** As register-log writer; the newest id, which lies on the workers, has been asked for before, in the same transaction. */
-const registerLogWriterDistributed = namedStatement(
-  "register-log-writer-distributed",
-  `insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
-  select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
-  returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
-);
 /** At or below it no id is taken any more. */
 const readPromise = namedStatement(
   "read-promise",
@@ -484,25 +321,19 @@ export interface LogWriterSettings {
 
 class PostgresLogWriterSession implements LogWriterSession {
   readonly #client: pg.Client;
-  readonly #isDistributed: boolean;
+  readonly #statements: LogWriterStatements<StampedAppend>;
   readonly #isBackfill: boolean;
   readonly #sealingKey: SealingKey;
-  #isInDoubt = false;
 
-  constructor(client: pg.Client, isDistributed: boolean, { isBackfill, sealingKey }: LogWriterSettings) {
+  constructor(
+    client: pg.Client,
+    statements: LogWriterStatements<StampedAppend>,
+    { isBackfill, sealingKey }: LogWriterSettings,
+  ) {
     this.#client = client;
+    this.#statements = statements;
     this.#isBackfill = isBackfill ?? false;
     this.#sealingKey = sealingKey ?? (() => undefined);
-    this.#isDistributed = isDistributed;
-    if (isDistributed) client.on("notice", ({ message }) => this.#hear(message));
-  }
-
-  /**
-   * What was committed and prepared on every worker is on disk, but a worker that then went away shows it only when Citus
-   * has recovered: what this log writer would write there next would be seen before it. So the log writer ends with this flush.
-   */
-  #hear(message: string | undefined): void {
-    if (message?.startsWith("failed to commit transaction") === true) this.#isInDoubt = true;
   }
 
   async beginBirth(): Promise<void> {
@@ -510,17 +341,8 @@ class PostgresLogWriterSession implements LogWriterSession {
     await this.#client.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
   }
 
-  async register(): Promise<LogWriterBirth | undefined> {
-    const values = [this.#isBackfill];
-    if (!this.#isDistributed)
-      return (await this.#client.query<LogWriterBirth>({ ...registerLogWriter, values })).rows[0];
-    const floor = await newestId(this.#client);
-    // Last: the clock that it answers is taken for that of the moment.
-    const { rows } = await this.#client.query<Omit<LogWriterBirth, "floor">>({
-      ...registerLogWriterDistributed,
-      values,
-    });
-    return rows[0] && { ...rows[0], floor };
+  register(): Promise<LogWriterBirth | undefined> {
+    return this.#statements.register(this.#isBackfill);
   }
 
   commit(): Promise<unknown> {
@@ -531,17 +353,10 @@ class PostgresLogWriterSession implements LogWriterSession {
     return ensurePartitions(this.#client, atMs);
   }
 
-  async append(
-    logWriterId: string,
-    stamped: readonly StampedAppend[],
-  ): Promise<{ readonly rows: AppendedRow[]; readonly clockReadBy?: number }> {
-    if (this.#isDistributed) {
-      const appended = await appendDistributed(this.#client, logWriterId, stamped, this.#sealingKey());
-      if (this.#isInDoubt) void this.#client.end();
-      return appended;
-    }
-    const values = flushParameters(logWriterId, stamped, this.#sealingKey());
-    return this.#client.query({ ...appendEntries, values });
+  append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer> {
+    return this.#statements.append(stamped, (items, keysOnly) =>
+      flushParameters(logWriterId, items, keysOnly === true ? undefined : this.#sealingKey()),
+    );
   }
 
   async readPromise(): Promise<string | undefined> {
@@ -556,6 +371,13 @@ class PostgresLogWriterSession implements LogWriterSession {
     return this.#client.end();
   }
 }
+
+/** The statements of a log writer on plain PostgreSQL. */
+const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => ({
+  register: async (isBackfill) =>
+    (await client.query<LogWriterBirth>({ ...registerLogWriter, values: [isBackfill] })).rows[0],
+  append: (stamped, parametersOf) => client.query({ ...appendEntries, values: [...parametersOf(stamped)] }),
+});
 
 /** Sessions of log writers on PostgreSQL. */
 export function logWriterSessions(
@@ -575,7 +397,11 @@ export function logWriterSessions(
     await client.connect();
     try {
       await endWithClient(client);
-      return new PostgresLogWriterSession(client, await isDistributed(client), settings);
+      return new PostgresLogWriterSession(
+        client,
+        await logWriterStatements(client, statementsOf(client)),
+        settings,
+      );
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

@@ -1,6 +1,15 @@
+import type pg from "pg";
+import { type ApplyConnection, WorkersOfThread } from "./citus/apply.ts";
 import { BucketClosedTimestamp } from "./citus/bucket-closed-timestamp.ts";
+import {
+  CitusLogWriter,
+  type FlushItem,
+  type LogWriterStatements,
+  retireLogWritersOnCitus,
+} from "./citus/log-writers.ts";
 import { type OutcomeRow, writeOutcomesOfBucket } from "./citus/outcomes.ts";
 import { OVERRIDES } from "./citus/overrides.ts";
+import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
@@ -23,6 +32,9 @@ export interface Answer<Row> {
   readonly rowCount: number;
 }
 
+export type { ApplyConnection } from "./citus/apply.ts";
+export type { FlushAnswer, LogWriterBirth, LogWriterStatements } from "./citus/log-writers.ts";
+
 /** Runs a statement that may be about any buckets. */
 export async function query<Row>(
   on: Queryable,
@@ -43,6 +55,8 @@ export async function queryOfBucket<Row>(
   of: readonly Placed[],
 ): Promise<Answer<Row>> {
   if (!(await isDistributed(on))) return ask(on, [asked], values);
+  // Without a bucket Citus would ask every worker, also one that has nothing to do with it.
+  if (of.length === 0) return { rows: [], rowCount: 0 };
   return ask(on, onCitus(asked, values.length + 1), [...values, oneBucketOf(of)]);
 }
 
@@ -87,7 +101,7 @@ export async function statementOfBucket(
 /** Where a statement about one bucket says so, behind another term of a condition on the table `t`. */
 export const BUCKET_TERM = "/* and its bucket */";
 
-const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or (.*?)\*\//g;
+const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or\s([\s\S]*?)\*\//g;
 
 /**
  * A part of a statement that Citus does not run within another (an INSERT, a lookup in a second table): there `otherwise` stands in
@@ -156,6 +170,67 @@ export async function reachAllBuckets(on: Queryable): Promise<void> {
   if (!(await isDistributed(on))) return;
   await on.query("set local citus.max_adaptive_executor_pool_size = 1");
   await on.query("set local citus.multi_shard_modify_mode = 'sequential'");
+}
+
+/** How the log writer of this session registers and appends: by its own statements, or as Citus needs it. */
+export async function logWriterStatements<Item extends FlushItem>(
+  client: pg.Client,
+  own: LogWriterStatements<Item>,
+): Promise<LogWriterStatements<Item>> {
+  return (await isDistributed(client)) ? new CitusLogWriter(client) : own;
+}
+
+/** Seals log writers in which nothing can appear any more, and retires those of them of which all is applied. */
+export async function retireLogWriters(on: Queryable, asked: Asked): Promise<void> {
+  if (await isDistributed(on)) await retireLogWritersOnCitus(on, asked);
+  else await ask(on, [asked], []);
+}
+
+/** What the sessions of one thread that applies ask of all buckets; on Citus they know together which workers answer. */
+export class ApplyStatements {
+  readonly #workers = new WorkersOfThread();
+
+  /**
+   * On Citus the leases are read first, from the workers, and then compared with the sessions of the coordinator. A lease that has
+   * changed in between has another epoch, at which nobody takes it.
+   */
+  async readClusterView<Row>(
+    session: ApplyConnection,
+    asked: Asked,
+    values: readonly unknown[],
+  ): Promise<Row | undefined> {
+    const leases = (await isDistributed(session.client))
+      ? [JSON.stringify(await this.#workers.readLeases(session))]
+      : [];
+    return (await query<Row>(session.client, asked, [...values, ...leases])).rows[0];
+  }
+
+  /** On Citus only while every worker is taken to answer. */
+  async retireLogWriters(session: ApplyConnection, asked: Asked): Promise<void> {
+    const retire = () => retireLogWriters(session.client, asked);
+    if (await isDistributed(session.client)) await this.#workers.whenComplete(session, retire);
+    else await retire();
+  }
+
+  /** On Citus what is next of one of the buckets, as a transaction has one there. */
+  async readBacklog<Row extends pg.QueryResultRow>(
+    client: pg.ClientBase,
+    asked: Asked,
+    values: readonly [readonly number[], ...unknown[]],
+  ): Promise<readonly Row[]> {
+    if (await isDistributed(client)) return this.#workers.readBacklog(client, asked, values);
+    return (await ask<Row>(client, [asked], values)).rows;
+  }
+
+  /** A session that had taken these leases was closed. */
+  leave(leases: Iterable<{ readonly bucket: number; readonly epoch: string }>): void {
+    this.#workers.leave(leases);
+  }
+}
+
+/** What keeps commits from being on the disks of workers when the coordinator is told so. */
+export async function findDurabilityGaps(on: Queryable): Promise<string[]> {
+  return (await isDistributed(on)) ? (await readWorkers(on)).flatMap(durabilityGapsOf) : [];
 }
 
 /** What is promised of a bucket where it lies; undefined where what is promised of all holds for it. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
+import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
-import { durabilityGapsOf, readWorkers } from "./workers.ts";
 
 const FACTS = ["reservation", "inventory", "group"] as const;
 

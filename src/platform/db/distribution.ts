@@ -33,7 +33,8 @@ const bucketOf = (placed: Placed): number => ("of" in placed ? placed.of.bucket 
 
 /** The one bucket that all of them lie in. Throws where there is more than one: on Citus a transaction has one. */
 export function oneBucketOf(all: readonly Placed[]): number {
-  const bucket = all[0] === undefined ? 0 : bucketOf(all[0]);
+  if (all[0] === undefined) throw new Error("A statement of one bucket names none.");
+  const bucket = bucketOf(all[0]);
   for (const placed of all) {
     const other = bucketOf(placed);
     if (other !== bucket) throw new Error(`Buckets ${bucket} and ${other} in one statement.`);

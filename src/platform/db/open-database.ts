@@ -3,6 +3,7 @@ import pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { clientConfig, type DurableCommit, type ServerAddress, type SessionSource } from "./connection.ts";
+import { findDurabilityGaps } from "./dialect.ts";
 import { findUndistributed } from "./distribute.ts";
 import { isDistributed } from "./distribution.ts";
 import { hasCluster } from "./embedded/home.ts";
@@ -10,7 +11,6 @@ import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts
 import { findRecords, migrate } from "./migrate.ts";
 import { createPool, type StatementWatch } from "./pool.ts";
 import { readUnfinished } from "./unfinished.ts";
-import { findDurabilityGaps } from "./workers.ts";
 
 /** The database cannot be used as it is; the message says why and what to do, in one line. */
 class UnusableDatabaseError extends OperatorError {}

@@ -44,6 +44,12 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
       select from apply_cursor as cursor where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id
     )`,
   ],
+  // The one counter of a bucket.
+  "read-change-counters": [
+    `select bucket, next_change::text as next_change from bellhop.change_counter
+    where bucket = any ($1::smallint[]) and bucket = $2
+    order by change_counter.next_change desc limit 1`,
+  ],
   // A counter is moved on the worker that has it, by a statement of one bucket.
   "write-change-counters": [
     `update bellhop.change_counter as counter set next_change = moved.next_change

@@ -1,6 +1,5 @@
-import { isDistributed } from "./distribution.ts";
-import { namedStatement } from "./statement.ts";
-import type { Queryable } from "./transaction.ts";
+import { namedStatement } from "../statement.ts";
+import type { Queryable } from "../transaction.ts";
 
 /** Answers the homes of all buckets. */
 export const findHomes = namedStatement(
@@ -80,9 +79,4 @@ export function durabilityGapsOf({ name, settings }: Worker): string[] {
   return [...gaps, ...(isSynchronous ? [] : [`synchronous_commit = ${settings.synchronous_commit}`])].map(
     (gap) => `${name}: ${gap}`,
   );
-}
-
-/** The gaps of all workers; none where the tables are not distributed. */
-export async function findDurabilityGaps(on: Queryable): Promise<string[]> {
-  return (await isDistributed(on)) ? (await readWorkers(on)).flatMap(durabilityGapsOf) : [];
 }
