@@ -41,6 +41,7 @@ create table bellhop.audit_entry (
   audit_id bigint generated always as identity not null,
   occurred_at timestamp with time zone default clock_timestamp() not null,
   who text not null,
+  role text,
   what text not null,
   client_id text collate "C",
   detail json default '{}'::json not null,
@@ -265,12 +266,15 @@ create table bellhop.log_writer (
 
 create table bellhop.operator (
   name text collate "C" not null,
-  password_hash text not null,
+  role text not null,
+  grants text[] not null,
+  password_hash text,
   created_at timestamp with time zone default clock_timestamp() not null,
   password_changed_at timestamp with time zone default clock_timestamp() not null,
   last_login_at timestamp with time zone,
   disabled_at timestamp with time zone,
   constraint operator_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'::text)),
+  constraint operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'revenue'::text, 'operator'::text, 'admin'::text]))),
   constraint operator_pkey PRIMARY KEY (name)
 );
 

@@ -315,10 +315,12 @@ create index denied_token_changed on denied_token (changed_epoch);
 create index denied_token_expires on denied_token (expires_at);
 
 -- What was done to the tables above, and what was refused because it was not granted. Never holds a secret or a token.
+-- role: what an operator of the console was at that moment.
 create table audit_entry (
   audit_id bigint generated always as identity primary key,
   occurred_at timestamptz not null default clock_timestamp(),
   who text not null,
+  role text,
   what text not null,
   client_id text collate "C",
   detail json not null default '{}'
@@ -327,10 +329,12 @@ create index audit_entry_client on audit_entry (client_id, audit_id);
 
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
--- password_hash: the parameters of scrypt, salt and key (src/identity/operators.ts).
+-- password_hash: the parameters of scrypt, salt and key; null: no local password. grants: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or */*.
 create table bellhop.operator (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
-  password_hash text not null,
+  role text not null check (role in ('viewer', 'revenue', 'operator', 'admin')),
+  grants text[] not null,
+  password_hash text,
   created_at timestamptz not null default clock_timestamp(),
   password_changed_at timestamptz not null default clock_timestamp(),
   last_login_at timestamptz,

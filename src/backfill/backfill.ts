@@ -82,7 +82,8 @@ export async function findBackfill(
   clientId: string | null,
 ): Promise<Backfill | undefined> {
   if (!isUuid(backfillId)) return undefined;
-  return (await on.query<Backfill>({ ...LIST, values: [clientId, null, backfillId, null, null, 1] })).rows[0];
+  return (await on.query<Backfill>({ ...LIST, values: [clientId, null, backfillId, null, null, 1, null] }))
+    .rows[0];
 }
 
 /** As findBackfill. Another client's is answered as one that does not exist: ids are not to be probed. */
@@ -102,15 +103,23 @@ export const BACKFILL_POSITION: PositionShape = [
   isUuid,
 ];
 
+interface BackfillFilter {
+  readonly clientId: string | null;
+  readonly state: BackfillState | null;
+  /** Of these properties only (`Scope.keys`). */
+  readonly within?: readonly string[] | null;
+}
+
 /** One page of backfills, newest first; null as a filter selects all. */
 export async function listBackfills(
   on: Queryable,
-  filter: { readonly clientId: string | null; readonly state: BackfillState | null },
+  filter: BackfillFilter,
   start: Position | null,
   limit: number,
 ): Promise<ListPage<Backfill>> {
   const letter = filter.state?.[0] ?? null;
-  const values = [filter.clientId, letter, null, start?.[0] ?? null, start?.[1] ?? null, limit + 1];
+  const { clientId, within = null } = filter;
+  const values = [clientId, letter, null, start?.[0] ?? null, start?.[1] ?? null, limit + 1, within];
   const { rows } = await on.query<Backfill>({ ...LIST, values });
   return firstOf(rows, limit, ({ openedAt, backfillId }) => [openedAt, backfillId]);
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   BACKFILL_POSITION,
@@ -23,10 +23,11 @@ function itemOf(backfill: Backfill): BackfillListItem {
 
 async function requireOne(
   { context }: ConsoleParts,
-  named: Readonly<Record<string, string>>,
+  { named, operator }: Pick<Asked, "named" | "operator">,
 ): Promise<Backfill> {
   const found = await findBackfill(context.pool, (named["backfillId"] ?? "").toLowerCase(), null);
-  if (found !== undefined) return found;
+  const { clientCode = "", propertyCode = "" } = found?.manifest ?? {};
+  if (found !== undefined && operator.scope.permits(clientCode, propertyCode)) return found;
   throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such backfill." });
 }
 
@@ -45,12 +46,12 @@ async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<Backf
 /** An operator's change of a backfill; a refusal is a conflict. */
 async function change(
   parts: ConsoleParts,
-  { named, operator }: Told,
+  told: Told,
   work: (backfill: Backfill, who: string) => Promise<Backfill>,
 ): Promise<BackfillAnswer> {
-  const backfill = await requireOne(parts, named);
+  const backfill = await requireOne(parts, told);
   try {
-    return await answerOne(parts, await work(backfill, adminOf(parts, operator).who));
+    return await answerOne(parts, await work(backfill, adminOf(parts, told.operator).who));
   } catch (cause) {
     if (!(cause instanceof BackfillRefusal)) throw cause;
     throw new ConsoleError("bellhop.console.Conflict", { message: cause.message, cause });
@@ -61,29 +62,33 @@ async function change(
 export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["state", "clientId", "limit", "cursor"];
-  addQuestion(scope, parts, "backfills", listed, async ({ query }): Promise<Page<BackfillListItem>> => {
+  type List = Promise<Page<BackfillListItem>>;
+  addQuestion(scope, parts, "read-data", "backfills", listed, async ({ query, operator }): List => {
     const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
     const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
-    const filter = { clientId: query.code("clientId") ?? null, state };
+    const filter = { clientId: query.code("clientId") ?? null, state, within: operator.scope.keys };
     const { items, next } = await listBackfills(pool, filter, start, limit);
     return { items: items.map(itemOf), nextCursor: cursorOf(next) };
   });
   const one = "backfills/:backfillId";
-  addQuestion(scope, parts, one, [], async ({ named }) => answerOne(parts, await requireOne(parts, named)));
+  addQuestion(scope, parts, "read-data", one, [], async (asked) =>
+    answerOne(parts, await requireOne(parts, asked)),
+  );
   type Gaps = Promise<Page<BackfillGap>>;
-  addQuestion(scope, parts, `${one}/gaps`, ["limit", "cursor"], async ({ named, query }): Gaps => {
-    const backfill = await requireOne(parts, named);
+  addQuestion(scope, parts, "read-data", `${one}/gaps`, ["limit", "cursor"], async (question): Gaps => {
+    const { query } = question;
+    const backfill = await requireOne(parts, question);
     const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
     return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
       const { items, next } = await readGaps(client, asked, tally, start, limit);
       return { items, nextCursor: cursorOf(next) };
     });
   });
-  addChange(scope, parts, `${one}/sign`, ["hash"], (told) => {
+  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], (told) => {
     const hash = told.body.requiredText("hash", HASH_CHARACTERS);
     return change(parts, told, (backfill, who) => countersignBackfill(pool, backfill, hash, who));
   });
-  addChange(scope, parts, `${one}/abandon`, ["why"], (told) => {
+  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], (told) => {
     const why = told.body.requiredText("why", WHY_CHARACTERS_MAX);
     return change(parts, told, (backfill, who) => abandonBackfill(pool, backfill, why, who));
   });

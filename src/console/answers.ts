@@ -1,9 +1,10 @@
 /** The answers of the console API (`/console/api`), shared with the console. Times are ISO 8601 UTC, dates YYYY-MM-DD. */
 // Types only, from modules without Node: the console compiles them for the browser.
 import type { Resource } from "#contract/resource.ts";
+import type { Permission, Role } from "../identity/roles.ts";
 import type { Outcome } from "../query/outcome.ts";
 
-export type { Outcome, Resource };
+export type { Outcome, Permission, Resource, Role };
 
 export interface ErrorAnswer {
   readonly timestamp: string;
@@ -22,7 +23,13 @@ export interface Page<Item> {
 
 export interface SessionAnswer {
   /** Null: nobody is logged in. */
-  readonly operator: { readonly name: string } | null;
+  readonly operator: {
+    readonly name: string;
+    readonly role: Role;
+    readonly permissions: readonly Permission[];
+    /** `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*`, or one for everything. */
+    readonly grants: readonly string[];
+  } | null;
   /** Sent with every POST; null without a session. Changes with each login. */
   readonly csrfToken: string | null;
   /** Idle sessions end sooner. */
@@ -333,11 +340,36 @@ export interface LabelsAnswer extends Page<LabelItem> {
   readonly unmapped: { readonly labels: number; readonly records: number };
 }
 
+export interface OperatorItem {
+  readonly name: string;
+  readonly role: Role;
+  readonly grants: readonly string[];
+  readonly createdAt: string;
+  readonly lastLoginAt: string | null;
+  /** Set: cannot log in. */
+  readonly disabledAt: string | null;
+}
+
+/** The operators who see nothing that the asking one does not, by name. */
+export interface OperatorsAnswer {
+  readonly items: readonly OperatorItem[];
+  /** Every role there is, the least first. */
+  readonly roles: readonly Role[];
+}
+
+/** The only answer with the password. */
+export interface OperatorPasswordAnswer {
+  readonly name: string;
+  readonly password: string;
+}
+
 export interface AuditItem {
   readonly auditId: string;
   readonly occurredAt: string;
   /** `console:<operator>`, `cli:<user>`, `client:<client id>`, `service`. */
   readonly who: string;
+  /** What an operator of the console was then; null: somebody else. */
+  readonly role: Role | null;
   /** A verb-noun: `rotate-secret`. */
   readonly what: string;
   readonly clientId: string | null;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../identity/operators.ts";
+import type { Permission } from "../identity/roles.ts";
 import { readFor } from "../platform/db/pool.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
@@ -7,12 +8,10 @@ import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import { type Paging, readPaging } from "../query/page-cursors.ts";
 import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
-import { requireCsrfToken, requireOwnOrigin, requireSession } from "./guard.ts";
+import { CONSOLE_API, operatorOf, requireCsrfToken, requireOwnOrigin } from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
 
 export type { Paging };
-
-export const CONSOLE_API = "/console/api";
 
 /** A form with 20,000 grants has less. */
 const FORM_BYTES_MAX = 2 * 1_048_576;
@@ -47,16 +46,17 @@ export function pagingOf(
   return readPaging(context, { clientId: "console", path, filters: query.question() }, page, shape);
 }
 
-/** Adds a question: GET, with a session, a few at a time. */
+/** Adds a question: GET, of an operator with the permission, a few at a time. */
 export function addQuestion(
   scope: FastifyInstance,
   parts: ConsoleParts,
+  permission: Permission,
   path: string,
   parameters: readonly string[],
   answer: (asked: Asked) => Promise<unknown>,
 ): void {
-  scope.get(`${CONSOLE_API}/${path}`, async (request, reply) => {
-    const operator = await requireSession(parts, request);
+  scope.get(`${CONSOLE_API}/${path}`, { config: { permission } }, async (request, reply) => {
+    const operator = operatorOf(request);
     const query = new QueryParameters(request.raw.url ?? "", parameters);
     const named = request.params as Record<string, string>;
     const told = await parts.questions.run(() =>
@@ -66,27 +66,31 @@ export function addQuestion(
   });
 }
 
-/** Adds a change: POST, with a session, from a page of ours. */
+/** Adds a change: POST, of an operator with the permission, from a page of ours. */
 export function addChange(
   scope: FastifyInstance,
   parts: ConsoleParts,
+  permission: Permission,
   path: string,
   fields: readonly string[],
   change: (told: Told) => Promise<unknown>,
 ): void {
   const guard = async (request: FastifyRequest) => {
-    const operator = await requireSession(parts, request);
     requireOwnOrigin(parts, request);
-    requireCsrfToken(request, operator);
+    requireCsrfToken(request);
   };
   // Before the body is read: what is refused is not worth its memory.
-  scope.post(`${CONSOLE_API}/${path}`, { onRequest: guard }, async (request, reply) => {
-    const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
-    const named = request.params as Record<string, string>;
-    const operator = request.operator as OperatorSession;
-    const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
-    return sendAnswer(reply, answer ?? { done: true });
-  });
+  scope.post(
+    `${CONSOLE_API}/${path}`,
+    { config: { permission }, onRequest: guard },
+    async (request, reply) => {
+      const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
+      const named = request.params as Record<string, string>;
+      const operator = operatorOf(request);
+      const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
+      return sendAnswer(reply, answer ?? { done: true });
+    },
+  );
 }
 
 /** Receives the JSON form of a change, with these fields and no others. */

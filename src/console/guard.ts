@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AuthInputError } from "../identity/admin.ts";
 import { findSession, isCsrfTokenOf, type OperatorSession } from "../identity/operators.ts";
+import { isAllowed, leastRoleFor, type Permission } from "../identity/roles.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { BuiltFiles } from "../platform/http/built-files.ts";
 import { sendError } from "../platform/http/error-body.ts";
 import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { type ConsoleParts, isLoopback, readCookie } from "./console-parts.ts";
+
+export const CONSOLE_API = "/console/api";
 
 /** packages/console/src/contract.ts has it as CSRF_HEADER. */
 const CSRF_HEADER = "x-bellhop-csrf";
@@ -31,12 +34,51 @@ export async function sessionOf(
   return findSession(parts.context.pool, id, isActive);
 }
 
-/** The session of a request that needs one; it is `request.operator` from then on. */
-export async function requireSession(parts: ConsoleParts, request: FastifyRequest): Promise<OperatorSession> {
-  const session = await sessionOf(parts, request);
-  if (session === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
-  request.operator = session;
-  return session;
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** What an operator needs for a route of the console; `public`: nobody need be logged in. */
+    permission?: Permission | "public";
+  }
+}
+
+/**
+ * Guards every route of the console's API by the permission that it declares. A route without one stops the start. The session, with
+ * role and scope as they are now, is `request.operator` from then on.
+ */
+export function guardRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  scope.addHook("onRoute", ({ url, config }) => {
+    if (url.startsWith(CONSOLE_API) && config?.permission === undefined)
+      throw new Error(`The console's route ${url} declares no permission.`);
+  });
+  scope.addHook("onRequest", async (request) => {
+    requireOwnHost(parts, request);
+    const { permission = "public" } = request.routeOptions.config;
+    if (permission === "public") return;
+    const session = await sessionOf(parts, request);
+    if (session === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
+    request.operator = session;
+    if (isAllowed(session.role, permission)) return;
+    throw new ConsoleError("bellhop.console.NotAllowed", {
+      message: `This takes the role ${leastRoleFor(permission)}; yours is ${session.role}.`,
+    });
+  });
+}
+
+/** Who asks, behind the guard. */
+export function operatorOf({ operator }: FastifyRequest): OperatorSession {
+  if (operator === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
+  return operator;
+}
+
+/** Refuses a property, or (null) a whole client code, outside the operator's scope as one that does not exist. */
+export function requireInScope(
+  { scope }: OperatorSession,
+  clientCode: string,
+  propertyCode: string | null,
+): void {
+  if (propertyCode === null ? scope.permitsClientCode(clientCode) : scope.permits(clientCode, propertyCode))
+    return;
+  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such property." });
 }
 
 /**
@@ -56,7 +98,7 @@ export function requireOwnOrigin(parts: ConsoleParts, request: FastifyRequest): 
  * Refuses a host that is neither BASE_URL's nor this machine's own: a site that points its name here (DNS rebinding) would have its
  * pages taken for the console's.
  */
-export function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void {
+function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void {
   const host = `http://${headers.host}`;
   const name = URL.canParse(host) ? new URL(host).hostname : "";
   const own = new URL(parts.baseUrl());
@@ -67,9 +109,9 @@ export function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest)
 }
 
 /** Refuses a change without the session's token, which only a page of ours can have read. */
-export function requireCsrfToken(request: FastifyRequest, session: OperatorSession): void {
+export function requireCsrfToken(request: FastifyRequest): void {
   const token = request.headers[CSRF_HEADER];
-  if (typeof token !== "string" || !isCsrfTokenOf(session, token))
+  if (typeof token !== "string" || !isCsrfTokenOf(operatorOf(request), token))
     throw new ConsoleError("bellhop.console.Forged");
 }
 

@@ -10,6 +10,7 @@ import {
   SESSION_IDLE_SECONDS,
   setOperatorPassword,
 } from "../identity/operators.ts";
+import { permissionsOf } from "../identity/roles.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { SessionAnswer } from "./answers.ts";
 import {
@@ -20,12 +21,16 @@ import {
   type SessionCookie,
   sendAnswer,
 } from "./console-parts.ts";
-import { addChange, CONSOLE_API, receiveJson, type Told } from "./console-routes.ts";
-import { requireOwnOrigin, sessionOf } from "./guard.ts";
+import { addChange, receiveJson, type Told } from "./console-routes.ts";
+import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
 /** Anybody may send one: it is bounded before anything else is known of its sender. */
 const LOGIN_BYTES_MAX = 4_096;
+
+function accountOf({ name, role, scope }: OperatorSession): NonNullable<SessionAnswer["operator"]> {
+  return { name, role, permissions: permissionsOf(role), grants: scope.grants };
+}
 
 async function describe(
   parts: ConsoleParts,
@@ -33,7 +38,7 @@ async function describe(
   session: OperatorSession | undefined,
 ): Promise<SessionAnswer> {
   return {
-    operator: session === undefined ? null : { name: session.name },
+    operator: session === undefined ? null : accountOf(session),
     csrfToken: session === undefined ? null : csrfTokenOf(session),
     expiresAt: session?.expiresAt.toISOString() ?? null,
     idleSeconds: SESSION_IDLE_SECONDS,
@@ -91,22 +96,22 @@ async function changePassword(parts: ConsoleParts, version: string, told: Told):
 
 /** Who is logged in, logging in and out, and the operator's own password. */
 export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, version: string): void {
-  scope.get(`${CONSOLE_API}/session`, async (request, reply) =>
+  scope.get(`${CONSOLE_API}/session`, { config: { permission: "public" } }, async (request, reply) =>
     sendAnswer(reply, await describe(parts, version, await sessionOf(parts, request))),
   );
   scope.post(
     `${CONSOLE_API}/login`,
-    { onRequest: async (request) => requireOwnOrigin(parts, request) },
+    { config: { permission: "public" }, onRequest: async (request) => requireOwnOrigin(parts, request) },
     (request, reply) => answerLogin(parts, version, request, reply),
   );
-  addChange(scope, parts, "logout", [], async ({ operator, reply }) => {
+  addChange(scope, parts, "own-account", "logout", [], async ({ operator, reply }) => {
     await closeSession(parts.context.pool, operator.id);
     const { who } = adminOf(parts, operator);
     await recordAudit(parts.context.pool, { who, what: "log-out" });
     reply.header("set-cookie", endedCookieOf(requireCookie(parts)));
     return undefined;
   });
-  addChange(scope, parts, "password", ["current", "password"], (told) =>
+  addChange(scope, parts, "own-account", "password", ["current", "password"], (told) =>
     changePassword(parts, version, told),
   );
 }

@@ -5,7 +5,8 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
 const INSERT_AUDIT_ENTRY = namedStatement(
   "insert-audit-entry",
-  `insert into bellhop.audit_entry (who, what, client_id, detail) values ($1, $2, $3, $4)`,
+  `insert into bellhop.audit_entry (who, what, client_id, detail, role)
+  values ($1, $2, $3, $4, (select role from bellhop.operator where 'console:' || name = $1))`,
 );
 
 /** What was done or refused. `detail` never holds a secret, a token or a guest's name. */

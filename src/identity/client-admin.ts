@@ -1,7 +1,9 @@
+import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
+import type { Scope } from "./roles.ts";
 import { digestNewSecret, newClientId, newClientSecret } from "./secrets.ts";
 
 const INSERT = namedStatement(
@@ -42,6 +44,12 @@ const PUT_SECRET = namedStatement(
   values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5)
   on conflict (client_id, slot) do update
   set digest = excluded.digest, pepper = excluded.pepper, created_at = clock_timestamp(), expires_at = excluded.expires_at, last_used_at = null`,
+);
+const LIST_WITHIN = namedStatement(
+  "list-clients-within",
+  `select client_id as "clientId" from bellhop.client_grant
+  group by client_id
+  having bool_and(client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1))`,
 );
 const DELETE_SECRETS = namedStatement(
   "delete-secrets",
@@ -100,6 +108,13 @@ export async function createClient(
   });
   await internals.directory.renew();
   return { clientId, clientSecret, client: (await showClient(admin, clientId)).client };
+}
+
+/** The clients that have grants, all of them within the scope; null: every client. */
+export async function clientsWithin(pool: Pool, { keys }: Scope): Promise<readonly string[] | null> {
+  if (keys === null) return null;
+  const { rows } = await pool.query<{ clientId: string }>({ ...LIST_WITHIN, values: [keys] });
+  return rows.map(({ clientId }) => clientId);
 }
 
 /** Every client, the oldest first, revoked ones included. */
@@ -179,7 +194,8 @@ export async function readForChange(change: AuthChange, clientId: string): Promi
   return { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins };
 }
 
-function editGrants(grants: readonly Grant[], edit: ClientChanges["editGrants"]): readonly Grant[] {
+/** The grants as they will be. Throws AuthInputError where one that is to go is not there. */
+export function editGrants(grants: readonly Grant[], edit: ClientChanges["editGrants"]): readonly Grant[] {
   if (edit === undefined) return grants;
   const same = (one: Grant) => (other: Grant) =>
     one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;

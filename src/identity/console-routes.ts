@@ -11,7 +11,7 @@ import type {
   RotateSecretAnswer,
 } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -19,14 +19,18 @@ import type { Position, PositionShape } from "../platform/http/position.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import {
   type ClientChanges,
+  clientsWithin,
   createClient,
+  editGrants,
   endSecret,
   revokeClient,
   rotateSecret,
   showClient,
   updateClient,
 } from "./client-admin.ts";
-import { SCOPES, TOKEN_SCOPES } from "./permissions.ts";
+import { type OperatorSession, operatorsWithin } from "./operators.ts";
+import { type Grant, SCOPES, TOKEN_SCOPES } from "./permissions.ts";
+import type { Scope } from "./roles.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
@@ -39,11 +43,34 @@ function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
   return { knownScopes: [...SCOPES], defaults };
 }
 
-async function describe(parts: ConsoleParts, admin: AuthAdmin, clientId: string): Promise<ClientAnswer> {
-  const { client, secrets } = await showClient(admin, clientId).catch((error: unknown) => {
-    if (!(error instanceof AuthInputError)) throw error;
-    throw new ConsoleError("bellhop.console.NotFound", { message: "There is no client with this id." });
-  });
+/** Throws the same for a client with a grant outside the operator's scope as for one that does not exist. */
+async function requireClient(
+  parts: ConsoleParts,
+  { operator, named }: Pick<Asked, "operator" | "named">,
+): ReturnType<typeof showClient> {
+  const found = await showClient(adminOf(parts, operator), named["clientId"] ?? "").catch(
+    (error: unknown) => {
+      if (!(error instanceof AuthInputError)) throw error;
+    },
+  );
+  if (found !== undefined && operator.scope.covers(found.client.grants)) return found;
+  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no client with this id." });
+}
+
+/** What an operator with a part of the properties cannot decide of a client: grants elsewhere, none at all, and its share of the service. */
+function requireCovered({ scope }: OperatorSession, body: JsonBody, grants: readonly Grant[]): void {
+  if (scope.isEverything) return;
+  if (!scope.covers(grants))
+    throw new AuthInputError(`Name grants of your own properties: ${scope.grants.join(", ")}.`);
+  if (LIMIT_NAMES.some((name) => body.has(name)))
+    throw new AuthInputError("Rates and bursts are set by an admin of everything.");
+}
+
+async function describe(
+  parts: ConsoleParts,
+  asked: Pick<Asked, "operator" | "named">,
+): Promise<ClientAnswer> {
+  const { client, secrets } = await requireClient(parts, asked);
   const { grants, createdAt, revokedAt, lastUsedAt, ...settings } = client;
   return {
     ...settings,
@@ -72,6 +99,7 @@ async function create(parts: ConsoleParts, { body, operator }: Told): Promise<Cr
     tokenBurst: body.countOrNull("tokenBurst") ?? null,
     replyToOrigins: body.texts("replyToOrigins") ?? [],
   };
+  requireCovered(operator, body, settings.grants);
   const seconds = body.count("secretExpiresSeconds");
   const expiry = seconds === undefined ? {} : { secretExpiresSeconds: seconds };
   const { clientId, clientSecret } = await createClient(adminOf(parts, operator), settings, expiry);
@@ -92,10 +120,12 @@ function changesOf(body: JsonBody): ClientChanges {
   };
 }
 
-async function rotate(parts: ConsoleParts, { body, operator, named }: Told): Promise<RotateSecretAnswer> {
+async function rotate(parts: ConsoleParts, told: Told): Promise<RotateSecretAnswer> {
+  const { body, operator } = told;
+  const { client } = await requireClient(parts, told);
   const overlapSeconds = body.count("overlapSeconds");
   const expiresSeconds = body.count("expiresSeconds");
-  const rotated = await rotateSecret(adminOf(parts, operator), named["clientId"] ?? "", {
+  const rotated = await rotateSecret(adminOf(parts, operator), client.clientId, {
     ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
     ...(expiresSeconds === undefined ? {} : { expiresSeconds }),
   });
@@ -110,35 +140,40 @@ async function rotate(parts: ConsoleParts, { body, operator, named }: Told): Pro
 
 /** The partners' clients: who there is, and everything that `bellhop client` can do with one. */
 export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  addQuestion(scope, parts, "clients", ["search", "limit", "cursor"], async ({ query }) => {
+  const { pool } = parts.context;
+  const listed = ["search", "limit", "cursor"];
+  addQuestion(scope, parts, "read-clients", "clients", listed, async ({ query, operator }) => {
     const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
-    const { items, next } = await listClientPage(parts.context.pool, query.code("search"), start, limit);
+    const filter = { search: query.code("search"), clients: await clientsWithin(pool, operator.scope) };
+    const { items, next } = await listClientPage(pool, filter, start, limit);
     return { items, nextCursor: cursorOf(next) } satisfies Page<ClientItem>;
   });
-  addQuestion(scope, parts, "client-options", [], async () => optionsOf(parts));
-  addQuestion(scope, parts, "clients/:clientId", [], ({ named, operator }) =>
-    describe(parts, adminOf(parts, operator), named["clientId"] ?? ""),
-  );
-  addChange(scope, parts, "clients", CREATE_FIELDS, (told) => create(parts, told));
-  addChange(scope, parts, "clients/:clientId/rotate", ["overlapSeconds", "expiresSeconds"], (told) =>
+  addQuestion(scope, parts, "read-clients", "client-options", [], async () => optionsOf(parts));
+  addQuestion(scope, parts, "read-clients", "clients/:clientId", [], (asked) => describe(parts, asked));
+  addChange(scope, parts, "manage-clients", "clients", CREATE_FIELDS, (told) => create(parts, told));
+  const rotateFields = ["overlapSeconds", "expiresSeconds"];
+  addChange(scope, parts, "manage-clients", "clients/:clientId/rotate", rotateFields, (told) =>
     rotate(parts, told),
   );
   const change = (
     path: string,
     fields: readonly string[],
-    work: (admin: AuthAdmin, clientId: string, body: JsonBody) => Promise<unknown>,
+    work: (admin: AuthAdmin, clientId: string, told: Told, grants: readonly Grant[]) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, `clients/:clientId/${path}`, fields, async ({ body, operator, named }) => {
-      const admin = adminOf(parts, operator);
-      const clientId = named["clientId"] ?? "";
-      await work(admin, clientId, body);
-      return describe(parts, admin, clientId);
+    addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (told) => {
+      const { client } = await requireClient(parts, told);
+      await work(adminOf(parts, told.operator), client.clientId, told, client.grants);
+      return describe(parts, told);
     });
-  change("update", UPDATE_FIELDS, (admin, clientId, body) => updateClient(admin, clientId, changesOf(body)));
-  change("end-secret", ["slot"], (admin, clientId, body) =>
+  change("update", UPDATE_FIELDS, (admin, clientId, { body, operator }, grants) => {
+    const changes = changesOf(body);
+    requireCovered(operator, body, editGrants(grants, changes.editGrants));
+    return updateClient(admin, clientId, changes);
+  });
+  change("end-secret", ["slot"], (admin, clientId, { body }) =>
     endSecret(admin, clientId, body.requiredCount("slot")),
   );
-  change("disable", ["confirm"], (admin, clientId, body) => {
+  change("disable", ["confirm"], (admin, clientId, { body }) => {
     if (body.requiredText("confirm") !== clientId) {
       const message = "Write the client's id to confirm: a client that was disabled stays so for good.";
       throw new ConsoleError("bellhop.console.InvalidInput", { message });
@@ -150,10 +185,18 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
 /** What was done or refused, and by whom. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["clientId", "who", "limit", "cursor"];
-  addQuestion(scope, parts, "audit", parameters, async ({ query }): Promise<Page<AuditItem>> => {
-    const filter = { clientId: query.code("clientId"), who: query.code("who") };
+  addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked): Promise<Page<AuditItem>> => {
+    const { query, operator } = asked;
+    const { pool } = parts.context;
+    const filter = {
+      clientId: query.code("clientId"),
+      who: query.code("who"),
+      scope: operator.scope,
+      clients: await clientsWithin(pool, operator.scope),
+      operators: (await operatorsWithin(pool, operator.scope)).map(({ name }) => name),
+    };
     const { limit, start, cursorOf } = pagingOf(parts, "audit", query, AUDIT_POSITION);
-    const { items, next } = await listAudit(parts.context.pool, filter, start, limit);
+    const { items, next } = await listAudit(pool, filter, start, limit);
     return { items, nextCursor: cursorOf(next) };
   });
 }
@@ -172,6 +215,7 @@ const LIST_CLIENTS = namedStatement(
   from bellhop.client c
   where ($1::text is null or position(lower($1) in lower(c.name)) > 0 or position(lower($1) in lower(c.client_id)) > 0)
     and (c.created_at, c.client_id) > ($2::timestamptz, $3::text)
+    and ($5::text[] is null or c.client_id = any ($5))
   order by c.created_at, c.client_id
   limit $4`,
 );
@@ -194,13 +238,13 @@ const BEGINNING: Position = ["-infinity", ""];
 /** One page of clients, oldest first, revoked ones included; those whose name or id contains `search`. */
 async function listClientPage(
   pool: pg.Pool,
-  search: string | undefined,
+  filter: { readonly search: string | undefined; readonly clients: readonly string[] | null },
   start: Position | null,
   limit: number,
 ): Promise<{ items: ClientItem[]; next: Position | null }> {
   const { rows } = await pool.query<ClientRow>({
     ...LIST_CLIENTS,
-    values: [search ?? null, ...(start ?? BEGINNING), limit + 1],
+    values: [filter.search ?? null, ...(start ?? BEGINNING), limit + 1, filter.clients],
   });
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -230,17 +274,35 @@ const NEWEST: Position = ["999999999999999999"];
 /** Entries looked at for one page where not every one matches. */
 const EXAMINED_MAX = 5_000;
 
+interface AuditFilter {
+  readonly clientId: string | undefined;
+  readonly who: string | undefined;
+  /** With its clients (null: all) and operators. */
+  readonly scope: Scope;
+  readonly clients: readonly string[] | null;
+  readonly operators: readonly string[];
+}
+
 /** One page of the audit, newest first: of a client, and of whoever's name begins like `who`. */
 async function listAudit(
   pool: pg.Pool,
-  filter: { readonly clientId: string | undefined; readonly who: string | undefined },
+  filter: AuditFilter,
   start: Position | null,
   limit: number,
 ): Promise<{ items: AuditItem[]; next: Position | null }> {
-  const count = filter.who === undefined ? limit + 1 : EXAMINED_MAX;
+  const { keys } = filter.scope;
+  const count = filter.who === undefined && keys === null ? limit + 1 : EXAMINED_MAX;
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
-    values: [filter.clientId ?? null, filter.who ?? null, ...(start ?? NEWEST), count],
+    values: [
+      filter.clientId ?? null,
+      filter.who ?? null,
+      ...(start ?? NEWEST),
+      count,
+      keys,
+      filter.clients,
+      filter.operators,
+    ],
   });
   const matching = rows.filter(({ matches }) => matches);
   const page = matching.slice(0, limit);

@@ -7,20 +7,26 @@ import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import { AuthInputError } from "./admin.ts";
 import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
+import { checkOperatorGrants, EVERYTHING, ROLES, type Role, Scope } from "./roles.ts";
 
 const INSERT = namedStatement(
   "insert-operator",
-  `insert into bellhop.operator (name, password_hash) values ($1, $2)
+  `insert into bellhop.operator (name, password_hash, role, grants) values ($1, $2, $3, $4)
   on conflict (name) do nothing`,
 );
 const LIST = namedStatement(
   "list-operators",
-  `select name, created_at as "createdAt", password_changed_at as "passwordChangedAt", last_login_at as "lastLoginAt",
-    disabled_at as "disabledAt"
+  `select name, role, grants, created_at as "createdAt", password_changed_at as "passwordChangedAt",
+    last_login_at as "lastLoginAt", disabled_at as "disabledAt"
   from bellhop.operator
   order by name
   limit $1`,
 );
+const SET_ROLE = namedStatement(
+  "set-operator-role",
+  `update bellhop.operator set role = coalesce($2, role), grants = coalesce($3, grants) where name = $1`,
+);
+const REMOVE = namedStatement("remove-operator", `delete from bellhop.operator where name = $1`);
 const SET_PASSWORD = namedStatement(
   "set-operator-password",
   `update bellhop.operator set password_hash = $2, password_changed_at = clock_timestamp() where name = $1`,
@@ -38,8 +44,11 @@ const HAS_OPERATORS = namedStatement(
 );
 
 /** A person who may log in to the console. Times are of the database's clock. */
-interface OperatorSummary {
+export interface OperatorSummary {
   readonly name: string;
+  readonly role: Role;
+  /** As `Scope` takes them. */
+  readonly grants: readonly string[];
   readonly createdAt: Date;
   readonly passwordChangedAt: Date;
   readonly lastLoginAt: Date | null;
@@ -60,11 +69,21 @@ function looksLikeOperatorName(text: string): boolean {
   return NAME_SHAPE.test(text);
 }
 
-/** Makes an operator. Throws AuthInputError for a name that is taken or cannot be, or a password that is no good. */
+/** What somebody who may change operators says of one. */
+export interface OperatorRights {
+  readonly role: Role;
+  readonly grants: readonly string[];
+}
+
+/**
+ * Makes an operator; the first one is an admin of everything unless `rights` say otherwise. Throws AuthInputError for a name that is
+ * taken or cannot be, a password that is no good, or rights that are missing.
+ */
 export async function createOperator(
   { pool, who }: OperatorAdmin,
   name: string,
   password: string,
+  rights: Partial<OperatorRights>,
 ): Promise<void> {
   if (!looksLikeOperatorName(name)) {
     throw new AuthInputError(
@@ -72,17 +91,51 @@ export async function createOperator(
     );
   }
   checkPassword(password, name);
+  const isFirst = (await listOperators(pool)).length === 0;
+  const role = rights.role ?? (isFirst ? "admin" : undefined);
+  if (role === undefined) throw new AuthInputError(`Name the operator's role: ${ROLES.join(", ")}.`);
+  const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
   const hash = await hashPassword(password);
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...INSERT, values: [name, hash] });
+    const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants] });
     if (rowCount !== 1) throw new AuthInputError(`There is an operator ${name} already.`);
-    await recordAudit(client, { who, what: "create-operator", detail: { operator: name } });
+    await recordAudit(client, { who, what: "create-operator", detail: { operator: name, role, grants } });
   });
 }
 
 /** The operators by name, disabled ones included; a thousand at most. */
-export async function listOperators({ pool }: OperatorAdmin): Promise<OperatorSummary[]> {
+export async function listOperators(pool: Pool): Promise<OperatorSummary[]> {
   return (await pool.query<OperatorSummary>({ ...LIST, values: [OPERATORS_LISTED_MAX] })).rows;
+}
+
+/** Those who see nothing beyond the scope. */
+export async function operatorsWithin(pool: Pool, scope: Scope): Promise<OperatorSummary[]> {
+  return (await listOperators(pool)).filter(({ grants }) => scope.coversOperator(grants));
+}
+
+/** Changes role and grants, in effect with the operator's next request. Throws AuthInputError. */
+export async function setOperatorRights(
+  { pool, who }: OperatorAdmin,
+  name: string,
+  rights: Partial<OperatorRights>,
+): Promise<void> {
+  const role = rights.role ?? null;
+  const grants = rights.grants === undefined ? null : checkOperatorGrants(rights.grants);
+  await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...SET_ROLE, values: [name, role, grants] });
+    if (rowCount !== 1) throw noSuchOperator(name);
+    const detail = { operator: name, ...(role && { role }), ...(grants && { grants }) };
+    await recordAudit(client, { who, what: "set-operator-rights", detail });
+  });
+}
+
+/** Removes an operator with every session; what the audit says of the operator stays. Throws AuthInputError. */
+export async function removeOperator({ pool, who }: OperatorAdmin, name: string): Promise<void> {
+  await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...REMOVE, values: [name] });
+    if (rowCount !== 1) throw noSuchOperator(name);
+    await recordAudit(client, { who, what: "remove-operator", detail: { operator: name } });
+  });
 }
 
 /** Whether anybody can log in. */
@@ -165,14 +218,14 @@ async function isRight(
 ): Promise<{ readonly isKnown: boolean; readonly right: boolean }> {
   // Text that no name can be never reaches the database.
   const asked = looksLikeOperatorName(name) ? name : "";
-  const { rows } = await pool.query<{ passwordHash: string; disabled: boolean }>({
+  const { rows } = await pool.query<{ passwordHash: string | null; disabled: boolean }>({
     ...READ_CREDENTIALS,
     values: [asked],
   });
   const row = rows[0];
   const { subnet, site } = originOf(address);
   const matches = await hashing.run(
-    () => matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash),
+    () => matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash ?? undefined),
     site?.network ?? subnet,
   );
   return { isKnown: row !== undefined, right: matches && row?.disabled === false };
@@ -196,6 +249,8 @@ export async function logIn(
   }
   parts.limiter.forget(address, name);
   const session = await openSession(parts.pool, name);
+  // Disabled or removed in this moment.
+  if (session === undefined) return { kind: "refused" };
   await recordAudit(parts.pool, { who: `console:${name}`, what: "log-in", detail: { address } });
   return { kind: "in", session };
 }
@@ -218,7 +273,7 @@ const OPEN = readStatement(new URL("./sql/open-session.sql", import.meta.url));
 /** $1 digest, $2 seconds without a request after which a session ends. */
 const FIND = namedStatement(
   "find-session",
-  `select session.operator_name as name, session.expires_at as "expiresAt",
+  `select operator.name, operator.role, operator.grants, session.expires_at as "expiresAt",
     session.last_seen_at < clock_timestamp() - interval '1 minute' as "isUnseen"
   from bellhop.operator_session as session
   join bellhop.operator as operator on operator.name = session.operator_name
@@ -257,19 +312,24 @@ export interface OperatorSession {
   /** Known to the browser alone. */
   readonly id: string;
   readonly name: string;
+  readonly role: Role;
+  readonly scope: Scope;
   readonly expiresAt: Date;
+}
+
+interface SessionRow extends OperatorRights {
+  readonly name: string;
+  readonly expiresAt: Date;
+  readonly isUnseen: boolean;
 }
 
 const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
 
 /** Opens a session of an operator who has proven to know the password. */
-async function openSession(pool: Pool, name: string): Promise<OperatorSession> {
+async function openSession(pool: Pool, name: string): Promise<OperatorSession | undefined> {
   const id = randomBytes(32).toString("base64url");
-  const { rows } = await pool.query<{ expiresAt: Date }>({
-    ...OPEN,
-    values: [digestOf(id), name, SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX],
-  });
-  return { id, name, expiresAt: rows[0]?.expiresAt ?? new Date() };
+  await pool.query({ ...OPEN, values: [digestOf(id), name, SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX] });
+  return findSession(pool, id, false);
 }
 
 /**
@@ -284,7 +344,7 @@ export async function findSession(
 ): Promise<OperatorSession | undefined> {
   if (!SESSION_ID_SHAPE.test(id)) return undefined;
   const digest = digestOf(id);
-  const { rows } = await pool.query<{ name: string; expiresAt: Date; isUnseen: boolean }>({
+  const { rows } = await pool.query<SessionRow>({
     ...FIND,
     values: [digest, SESSION_IDLE_SECONDS],
   });
@@ -292,7 +352,8 @@ export async function findSession(
   if (row === undefined) return undefined;
   // Once a minute is enough for an end to the minute, and spares a write for each click.
   if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });
-  return { id, name: row.name, expiresAt: row.expiresAt };
+  const { name, role, grants, expiresAt } = row;
+  return { id, name, role, scope: new Scope(grants), expiresAt };
 }
 
 /** Ends a session; answers whose it was. */

@@ -8,16 +8,16 @@ import type {
   RequestItem,
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
-import { addQuestion, CONSOLE_API, pagingOf } from "../console/console-routes.ts";
-import { requireSession } from "../console/guard.ts";
-import type { OperatorSession } from "../identity/operators.ts";
+import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
+import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
+import { EVERYTHING, Scope } from "../identity/roles.ts";
 import { apartFromReader } from "../platform/db/pool.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
-import { listRequestsOfAll } from "../query/console/requests.ts";
+import { bucketsWithin, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
 import { glanceAtFeeds } from "./console/feed-glance.ts";
-import { IntakeMeter } from "./console/intake.ts";
+import { IntakeMeter, lookWithin } from "./console/intake.ts";
 import {
   emptyCalendar,
   listClientCodes,
@@ -28,15 +28,19 @@ import {
 } from "./console/properties.ts";
 import { registerInsightRoutes } from "./insight-routes.ts";
 
-/** An operator in the place of a partner: with the scope of insights, and granted the client code that is asked about. */
-function principalOf(parts: ConsoleParts, operator: OperatorSession, request: FastifyRequest): Principal {
+/** An operator in the place of a partner: with the scope of insights, granted the property that is asked about where it is in scope. */
+function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
+  const operator = operatorOf(request);
   const { requestRate, requestBurst } = parts.internals.config;
   const address = request.raw.url ?? "";
-  const asked = new URLSearchParams(address.slice(address.indexOf("?") + 1)).get("clientCode");
+  const asked = new URLSearchParams(address.slice(address.indexOf("?") + 1));
+  const [clientCode, propertyCode] = [asked.get("clientCode"), asked.get("propertyCode")];
+  const isNamed = clientCode !== null && propertyCode !== null;
+  if (isNamed) requireInScope(operator, clientCode, propertyCode);
   return {
     clientId: `console:${operator.name}`,
     scopes: new Set(["insight:read"]),
-    grants: arrangeGrants(asked === null ? [] : [{ clientCode: asked, propertyCode: "*" }]),
+    grants: arrangeGrants(isNamed ? [{ clientCode, propertyCode }] : []),
     requestRate,
     requestBurst,
     tokenId: "",
@@ -50,13 +54,15 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
   registerInsightRoutes(scope, parts.context, {
     path: `${CONSOLE_API}/insight`,
     onRequest: async (request: FastifyRequest) => {
-      request.principal = principalOf(parts, await requireSession(parts, request), request);
+      request.principal = principalOf(parts, request);
     },
+    config: { permission: "read-data" },
     run: (_request, answer) => parts.questions.run(answer),
   });
 }
 
 const LAST_BATCHES = 20;
+const ALL = new Scope([EVERYTHING]);
 
 const ANY_REQUEST = {
   resource: undefined,
@@ -72,14 +78,19 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   const meter = new IntakeMeter(pool);
   let looking: Promise<readonly RequestItem[]> | undefined;
   const lastBatches = () => {
-    looking ??= apartFromReader(() => listRequestsOfAll(pool, null, ANY_REQUEST, null, LAST_BATCHES))
+    looking ??= apartFromReader(() => listRequestsOfAll(pool, ALL, null, ANY_REQUEST, null, LAST_BATCHES))
       .then(({ items }) => items)
       .finally(() => {
         looking = undefined;
       });
     return looking;
   };
-  addQuestion(scope, parts, "intake", [], async (): Promise<IntakeAnswer> => {
+  addQuestion(scope, parts, "read-data", "intake", [], async ({ operator }): Promise<IntakeAnswer> => {
+    const { keys } = operator.scope;
+    if (keys !== null) {
+      const own = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
+      return { ...(await lookWithin(pool, keys, await bucketsWithin(pool, keys))), lastBatches: own.items };
+    }
     const batches = await lastBatches();
     return { ...(await apartFromReader(() => meter.look())), lastBatches: batches };
   });
@@ -95,9 +106,13 @@ function requiredDate(query: QueryParameters, name: string): string {
   return value;
 }
 
-async function answerCalendar({ context }: ConsoleParts, query: QueryParameters): Promise<CalendarAnswer> {
+async function answerCalendar(
+  { context }: ConsoleParts,
+  { query, operator }: Asked,
+): Promise<CalendarAnswer> {
   const clientCode = query.requiredCode("clientCode");
   const propertyCode = query.requiredCode("propertyCode");
+  requireInScope(operator, clientCode, propertyCode);
   const from = requiredDate(query, "from");
   const to = requiredDate(query, "to");
   checkOrder(from, to);
@@ -113,8 +128,13 @@ async function answerCalendar({ context }: ConsoleParts, query: QueryParameters)
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["search", "clientCode", "limit", "cursor"];
-  addQuestion(scope, parts, "properties", listed, async ({ query }): Promise<Page<PropertyItem>> => {
-    const filter = { clientCode: query.code("clientCode"), search: query.code("search") };
+  addQuestion(scope, parts, "read-data", "properties", listed, async (asked): Promise<Page<PropertyItem>> => {
+    const { query, operator } = asked;
+    const filter = {
+      clientCode: query.code("clientCode"),
+      search: query.code("search"),
+      within: operator.scope,
+    };
     const { limit, start, cursorOf } = pagingOf(
       parts,
       "properties",
@@ -138,13 +158,14 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addQuestion(
     scope,
     parts,
+    "read-data",
     "client-codes",
     [],
-    async (): Promise<ClientCodesAnswer> => ({
-      items: await listClientCodes(pool),
+    async ({ operator }): Promise<ClientCodesAnswer> => ({
+      items: await listClientCodes(pool, operator.scope),
     }),
   );
-  addQuestion(scope, parts, "calendar", ["clientCode", "propertyCode", "from", "to"], ({ query }) =>
-    answerCalendar(parts, query),
+  addQuestion(scope, parts, "read-data", "calendar", ["clientCode", "propertyCode", "from", "to"], (asked) =>
+    answerCalendar(parts, asked),
   );
 }

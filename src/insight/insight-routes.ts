@@ -1,4 +1,5 @@
 import type {
+  FastifyContextConfig,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -103,6 +104,7 @@ async function answer(
 /** Where insights are asked for, and who may ask: partners by their token, or operators by their session. */
 interface InsightDoor {
   readonly path: string;
+  readonly config?: FastifyContextConfig;
   /** Leaves `request.principal`. */
   readonly onRequest: onRequestHookHandler | onRequestAsyncHookHandler;
   /** Runs an answer, at once or when it is its turn. */
@@ -136,10 +138,10 @@ function refuseLarge(error: unknown): never {
 export function registerInsightRoutes(
   app: FastifyInstance,
   context: HttpContext,
-  { path, onRequest, run }: InsightDoor = doorOfPartners(context),
+  { path, config = {}, onRequest, run }: InsightDoor = doorOfPartners(context),
 ): void {
   for (const insight of INSIGHTS)
-    app.get(`${path}/${insight.name}`, { onRequest }, (request, reply) =>
+    app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) =>
       run(request, () =>
         readFor(readingFor(reply.raw, QUESTION_TIME), () => answer(context, insight, request, reply)).catch(
           refuseLarge,

@@ -186,7 +186,7 @@ async function* tell(
   requestId: string,
   resource: string,
   records: readonly RecordOfRequest[],
-  wanted: Outcome | undefined,
+  { outcome: wanted, within }: RequestRecordFilter,
 ): AsyncGenerator<Buffer, void> {
   const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
@@ -198,7 +198,9 @@ async function* tell(
     at += 1;
     const detail = details.get(record.index);
     if (wanted !== undefined && outcomeOf(record, detail) !== wanted) continue;
-    yield itemOf(record, identityOf(resource, bytes), detail);
+    const identity = identityOf(resource, bytes);
+    if (within?.permits(identity.clientCode ?? "", identity.propertyCode ?? "") === false) continue;
+    yield itemOf(record, identity, detail);
   }
 }
 
@@ -209,6 +211,12 @@ export interface RequestRecordFilter {
   readonly outcome?: Outcome | undefined;
   /** Only the one with this index. */
   readonly index?: number | undefined;
+  /** Only those of these properties; one whose codes cannot be read is of none. */
+  readonly within?: PropertyTest | undefined;
+}
+
+export interface PropertyTest {
+  permits(clientCode: string, propertyCode: string): boolean;
 }
 
 /** A quarantined record may have become anything since: which, its details say. */
@@ -237,7 +245,7 @@ export async function* listRequestRecords(
   );
   const page = rest.slice(0, limit);
   for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
-    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), outcome);
+    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), filter);
   }
   const lastTold = page.at(-1);
   return rest.length > page.length && lastTold !== undefined ? [lastTold.index] : null;

@@ -4,8 +4,9 @@ import { namedStatement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
 import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { scanPage } from "./bounded-scan.ts";
+import { findRecordsOf, listRequestRecords, type PropertyTest } from "./list-request-records.ts";
 import { loadPart } from "./load-records.ts";
-import { OUTCOMES } from "./outcome.ts";
+import { OUTCOMES, type Outcome } from "./outcome.ts";
 import {
   type FoundRequest,
   type RequestCounts,
@@ -32,16 +33,15 @@ class SearchBudget {
 }
 
 /**
- * Whether a part of a request has a record of this property. A bucket holds many properties and the log has no column
- * for them, so the records are read until one is found: in a batch of one property that is the first.
+ * The codes of a part's records that are still kept. A bucket holds many properties and the log has no column for them, so the
+ * records are read.
  */
-async function namesProperty(
+async function* codesIn(
   pool: pg.Pool,
   requestId: string,
   bucket: number,
-  codes: { readonly clientCode: string; readonly propertyCode: string },
   budget: SearchBudget,
-): Promise<boolean> {
+): AsyncGenerator<{ readonly clientCode?: unknown; readonly propertyCode?: unknown }, void> {
   let sinceTurn = 0;
   for await (const { bytes } of loadPart(pool, bucket, requestId)) {
     budget.take(bytes.length);
@@ -50,16 +50,75 @@ async function namesProperty(
       sinceTurn = 0;
       await new Promise((resume) => setImmediate(resume));
     }
-    // Dropped since: whose it was is not known any more.
-    if (bytes.length === 0) continue;
     // Accepted records have each code once, as a text; of rejected ones beside them anything may come.
     const record: unknown = JSON.parse(bytes.toString("utf8"));
-    if (typeof record !== "object" || record === null) continue;
-    const { clientCode, propertyCode } = record as Record<string, unknown>;
-    if (clientCode === codes.clientCode && propertyCode === codes.propertyCode) return true;
+    yield typeof record === "object" && record !== null ? record : {};
   }
+}
+
+/** Whether a part of a request has a record of this property: in a batch of one property the first record tells. */
+async function namesProperty(
+  pool: pg.Pool,
+  requestId: string,
+  property: NonNullable<RequestFilter["property"]>,
+  budget: SearchBudget,
+): Promise<boolean> {
+  for await (const { clientCode, propertyCode } of codesIn(pool, requestId, property.bucket, budget))
+    if (clientCode === property.clientCode && propertyCode === property.propertyCode) return true;
   return false;
 }
+
+/** What the details of a record cost, in bytes of reading. */
+const DETAILS_BYTES = 4_096;
+
+/**
+ * A request as it is told to somebody who may see some properties: its counts are of their records alone. Undefined where it has
+ * none. Most batches lie within or outside as a whole, which their codes tell; of the others the records are counted.
+ */
+export async function confineRequest(
+  pool: pg.Pool,
+  found: FoundRequest,
+  within: PropertyTest,
+  budget = new SearchBudget(),
+): Promise<FoundRequest | undefined> {
+  const { clientId, summary } = found;
+  const { requestId } = summary;
+  const all = await findRecordsOf(pool, clientId, requestId, "all");
+  let records = 0;
+  for (const bucket of new Set(all.map((record) => record.bucket)))
+    for await (const { clientCode, propertyCode } of codesIn(pool, requestId, bucket, budget))
+      if (typeof clientCode === "string" && typeof propertyCode === "string")
+        records += within.permits(clientCode, propertyCode) ? 1 : 0;
+  if (records === 0) return undefined;
+  if (records === summary.counts.records) return found;
+  budget.take(records * DETAILS_BYTES);
+  const counts: { -readonly [Name in keyof RequestCounts]: number } = { ...NO_RECORDS, records };
+  const told = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
+  for await (const item of told) {
+    const { outcome, warnings } = JSON.parse(item.toString("utf8")) as ToldRecord;
+    counts[outcome] += 1;
+    if (warnings.length > 0) counts.warned += 1;
+  }
+  return { ...found, summary: { ...summary, counts } };
+}
+
+interface ToldRecord {
+  readonly outcome: Outcome | "pending";
+  readonly warnings: readonly unknown[];
+}
+
+const NO_RECORDS: RequestCounts = {
+  records: 0,
+  pending: 0,
+  applied: 0,
+  unchanged: 0,
+  stale: 0,
+  duplicate: 0,
+  quarantined: 0,
+  discarded: 0,
+  rejected: 0,
+  warned: 0,
+};
 
 /**
  * The next $4 requests of a client before the id $2, newest first, from the id $3 on. A batch has a row a bucket (64 at
@@ -105,6 +164,8 @@ export interface RequestFilter {
   readonly property:
     | { readonly clientCode: string; readonly propertyCode: string; readonly bucket: number }
     | undefined;
+  /** Requests with a record of these properties, which lie in these buckets; `property` is one of them. */
+  readonly within?: (PropertyTest & { readonly buckets: readonly number[] }) | undefined;
 }
 
 /** The id of the last request looked at. */
@@ -179,26 +240,31 @@ export async function* findRequests(
   start: Position | null,
   limit: number,
 ): AsyncGenerator<readonly FoundRequest[], Position | null> {
-  const { resource, outcome, property } = filter;
+  const { resource, outcome, property, within } = filter;
   const { lowest, below: highest } = rangeOf(filter);
   const budget = new SearchBudget();
 
-  const isWanted = async ({ summary, inBucket }: FoundRequest): Promise<boolean> => {
-    if (!inBucket || (resource !== undefined && summary.resource !== resource)) return false;
-    if (outcome !== undefined && !has(outcome, summary.counts)) return false;
-    return (
-      property === undefined || namesProperty(pool, summary.requestId, property.bucket, property, budget)
-    );
+  const buckets = property === undefined ? (within?.buckets ?? null) : [property.bucket];
+
+  /** The request as it is to be told; undefined where it is not wanted. */
+  const wanted = async (found: FoundRequest): Promise<FoundRequest | undefined> => {
+    if (!found.inBucket || (resource !== undefined && found.summary.resource !== resource)) return undefined;
+    if (property !== undefined && !(await namesProperty(pool, found.summary.requestId, property, budget)))
+      return undefined;
+    const told = within === undefined ? found : await confineRequest(pool, found, within, budget);
+    return told !== undefined && outcome !== undefined && !has(outcome, told.summary.counts)
+      ? undefined
+      : told;
   };
   return yield* scanPage<FoundRequest>(
     {
       stepMax: STEP_MAX,
       examinedMax: EXAMINED_MAX,
-      everyRowMatches: (resource ?? outcome ?? property) === undefined,
+      everyRowMatches: (resource ?? outcome ?? property ?? within) === undefined,
       positionOf: ({ summary }) => [summary.requestId],
       async step(position, count) {
         const requests = await nextIds(pool, clientId, position?.[0] ?? highest, lowest, count);
-        const found = await readSummariesOf(pool, requests, property?.bucket ?? null);
+        const found = await readSummariesOf(pool, requests, buckets);
         const matching: FoundRequest[] = [];
         for (const [at, request] of found.entries()) {
           if (budget.isSpent) {
@@ -210,7 +276,8 @@ export async function* findRequests(
               stopped: true,
             };
           }
-          if (await isWanted(request)) matching.push(request);
+          const told = await wanted(request);
+          if (told !== undefined) matching.push(told);
         }
         const last = requests.at(-1)?.requestId;
         return { matching, examined: requests.length, last: last === undefined ? null : [last] };

@@ -53,7 +53,7 @@ interface Row extends Decided {
   readonly in_bucket: boolean;
 }
 
-/** A summary, whose request it is, and whether a part of it lies in the bucket that was asked about. */
+/** A summary, whose request it is, and whether a part of it lies in a bucket that was asked about. */
 export interface FoundRequest {
   readonly clientId: string;
   readonly summary: RequestSummary;
@@ -87,11 +87,11 @@ export interface RequestOfClient {
 export async function readSummariesOf(
   pool: pg.Pool,
   requests: readonly RequestOfClient[],
-  bucket: number | null,
+  buckets: readonly number[] | null,
 ): Promise<FoundRequest[]> {
   const requestIds = requests.map(({ requestId }) => requestId);
   const clientIds = requests.map(({ clientId }) => clientId);
-  const { rows } = await query<Row>(pool, readSummaries, [clientIds, requestIds, bucket]);
+  const { rows } = await query<Row>(pool, readSummaries, [clientIds, requestIds, buckets]);
   const places = new Map(requestIds.map((id, place) => [id, place]));
   rows.sort((left, right) => (places.get(left.request_id) ?? 0) - (places.get(right.request_id) ?? 0));
   return rows.map((row) => ({

@@ -2,11 +2,12 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { addBackfillRoutes } from "../backfill/console-routes.ts";
 import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
-import { addAppRoutes, renderConsoleError, requireOwnHost } from "../console/guard.ts";
+import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
 import { createLoginLimiter } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
+import { addOperatorRoutes } from "../identity/operator-routes.ts";
 import { addInsightRoutes, addIntakeRoutes, addPropertyRoutes } from "../insight/console-routes.ts";
 import { CODE_VERSION } from "../platform/db/migrate.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
@@ -65,7 +66,7 @@ export async function registerConsole(
   await app.register(async (scope) => {
     scope.decorateRequest("operator", undefined);
     scope.setErrorHandler(renderConsoleError);
-    scope.addHook("onRequest", async (request) => requireOwnHost(parts, request));
+    guardRoutes(scope, parts);
     addSessionRoutes(scope, parts, CODE_VERSION);
     addIntakeRoutes(scope, parts);
     addRequestRoutes(scope, parts);
@@ -77,6 +78,7 @@ export async function registerConsole(
     addSettingsRoutes(scope, parts);
     addWebhookRoutes(scope, parts);
     addAuditRoutes(scope, parts);
+    addOperatorRoutes(scope, parts);
     addInsightRoutes(scope, parts);
     addAppRoutes(scope, APP_DIRECTORY);
   });

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { LabelsAnswer, SettingsAnswer } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
+import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
@@ -77,6 +78,7 @@ async function changeSetting(
     propertyCode: body.text("propertyCode", CODE_CHARACTERS_MAX) ?? null,
     name: body.requiredText("name"),
   };
+  requireInScope(operator, of.clientCode, of.propertyCode);
   const value = kind === "set" ? body.requiredText("value") : undefined;
   const { who } = adminOf(parts, operator);
   try {
@@ -108,6 +110,7 @@ function labelOf(body: JsonBody): { clientCode: string; resource: LabelledResour
 
 async function changeLabel(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<LabelsAnswer> {
   const of = labelOf(told.body);
+  requireInScope(told.operator, of.clientCode, null);
   const { who } = adminOf(parts, told.operator);
   const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
   await withTransaction(parts.context.pool, async (client) => {
@@ -124,23 +127,34 @@ async function changeLabel(parts: ConsoleParts, kind: "set" | "unset", told: Tol
 
 /** What holds for a client code and its properties, and what the hotels' labels mean. */
 export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  addQuestion(scope, parts, "settings", ["clientCode", "propertyCode"], ({ query }) =>
-    describeSettings(parts, query.requiredCode("clientCode"), query.code("propertyCode") ?? null),
-  );
-  addQuestion(scope, parts, "labels", ["clientCode", "by", "limit", "cursor"], ({ query }) =>
-    describeLabels(parts, query.requiredCode("clientCode"), {
-      by: query.word("by", ["unmapped"]),
-      paging: pagingOf(parts, "labels", query, LABEL_POSITION),
-    }),
-  );
+  addQuestion(scope, parts, "read-data", "settings", ["clientCode", "propertyCode"], async (asked) => {
+    const { query, operator } = asked;
+    const clientCode = query.requiredCode("clientCode");
+    const propertyCode = query.code("propertyCode") ?? null;
+    // What holds for a client code holds for each of its properties.
+    if (propertyCode !== null || !operator.scope.touches(clientCode))
+      requireInScope(operator, clientCode, propertyCode);
+    return describeSettings(parts, clientCode, propertyCode);
+  });
+  const listed = ["clientCode", "by", "limit", "cursor"];
+  addQuestion(scope, parts, "read-data", "labels", listed, async ({ query, operator }) => {
+    const clientCode = query.requiredCode("clientCode");
+    requireInScope(operator, clientCode, null);
+    const paging = pagingOf(parts, "labels", query, LABEL_POSITION);
+    return describeLabels(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
+  });
   const settingFields = ["clientCode", "propertyCode", "name"];
-  addChange(scope, parts, "settings/set", [...settingFields, "value"], (told) =>
+  addChange(scope, parts, "change-settings", "settings/set", [...settingFields, "value"], (told) =>
     changeSetting(parts, "set", told),
   );
-  addChange(scope, parts, "settings/unset", settingFields, (told) => changeSetting(parts, "unset", told));
+  addChange(scope, parts, "change-settings", "settings/unset", settingFields, (told) =>
+    changeSetting(parts, "unset", told),
+  );
   const labelFields = ["clientCode", "resource", "label"];
-  addChange(scope, parts, "labels/set", [...labelFields, "deducts"], (told) =>
+  addChange(scope, parts, "change-settings", "labels/set", [...labelFields, "deducts"], (told) =>
     changeLabel(parts, "set", told),
   );
-  addChange(scope, parts, "labels/unset", labelFields, (told) => changeLabel(parts, "unset", told));
+  addChange(scope, parts, "change-settings", "labels/unset", labelFields, (told) =>
+    changeLabel(parts, "unset", told),
+  );
 }

@@ -1,6 +1,9 @@
 import type { FastifyInstance } from "fastify";
+import type pg from "pg";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
+import { clientsWithin } from "../identity/client-admin.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   addWebhook,
@@ -33,15 +36,32 @@ async function orConsoleError<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** A WebhookAnswer; JSON writes its instants as texts. */
-async function describe({ context: { pool } }: ConsoleParts, endpointId: string) {
+/** A client outside the operator's scope, and what belongs to it, do not exist. */
+async function requireClient(
+  pool: pg.Pool,
+  { scope }: OperatorSession,
+  clientId: string,
+  message: string,
+): Promise<void> {
+  if ((await clientsWithin(pool, scope))?.includes(clientId) === false)
+    throw new ConsoleError("bellhop.console.NotFound", { message });
+}
+
+async function requireEndpoint(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
   const endpoint = await orConsoleError(findEndpoint(pool, null, endpointId));
+  await requireClient(pool, operator, endpoint.clientId, "There is no webhook endpoint with this id.");
+  return endpoint;
+}
+
+/** A WebhookAnswer; JSON writes its instants as texts. */
+async function describe(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
+  const endpoint = await requireEndpoint(pool, operator, endpointId);
   const attempts = await listAttempts(pool, endpointId, LISTED_MAX);
   const letters = (await listDeadLetters(pool, endpointId)).slice(0, LISTED_MAX);
   return { ...endpoint, attempts, newestDeadLetters: letters.map(({ endpointId: _, ...letter }) => letter) };
 }
 
-async function create(admin: WebhookAdmin, { body }: Told) {
+async function create(admin: WebhookAdmin, { body, operator }: Told) {
   const input = {
     url: body.requiredText("url", 2_048),
     events: body.texts("events") ?? [],
@@ -50,7 +70,10 @@ async function create(admin: WebhookAdmin, { body }: Told) {
     clientCode: body.text("clientCode"),
     propertyCode: body.text("propertyCode"),
   };
-  const { endpoint, secret } = await addWebhook(admin, body.requiredText("clientId"), input);
+  const clientId = body.requiredText("clientId");
+  const none = "There is no client with this id that could be told anything.";
+  await requireClient(admin.pool, operator, clientId, none);
+  const { endpoint, secret } = await addWebhook(admin, clientId, input);
   return { endpointId: endpoint.endpointId, secret, previousExpiresAt: null };
 }
 
@@ -61,28 +84,34 @@ async function rotate(admin: WebhookAdmin, { body }: Told, endpointId: string) {
 /** The endpoints of all clients, their delivery logs, and everything that `bellhop webhook` can do with one. */
 export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  addQuestion(scope, parts, "webhooks", ["clientId"], async ({ query }) => ({
-    items: await listEndpoints(pool, query.code("clientId") ?? null),
+  addQuestion(scope, parts, "manage-webhooks", "webhooks", ["clientId"], async ({ query, operator }) => ({
+    items: await listEndpoints(
+      pool,
+      query.code("clientId") ?? null,
+      await clientsWithin(pool, operator.scope),
+    ),
   }));
-  addQuestion(scope, parts, "webhooks/:endpointId", [], ({ named }) =>
-    describe(parts, named["endpointId"] ?? ""),
+  addQuestion(scope, parts, "manage-webhooks", "webhooks/:endpointId", [], ({ named, operator }) =>
+    describe(pool, operator, named["endpointId"] ?? ""),
   );
   const add = (
     path: string,
     fields: readonly string[],
     work: (admin: WebhookAdmin, told: Told, endpointId: string) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, `webhooks${path}`, fields, (told) => {
+    addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (told) => {
+      const { endpointId } = told.named;
+      if (endpointId !== undefined) await requireEndpoint(pool, told.operator, endpointId);
       const { who, internals } = adminOf(parts, told.operator);
       const { sealer } = internals;
       const admin = { pool, who, clientId: null, sealer, rules: parts.webhookRules };
-      return orConsoleError(work(admin, told, told.named["endpointId"] ?? ""));
+      return orConsoleError(work(admin, told, endpointId ?? ""));
     });
   /** A change that answers the endpoint as it then is. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>
     add(`/:endpointId/${verb}`, fields, async (admin, told, endpointId) => {
       await work(admin, told, endpointId);
-      return describe(parts, endpointId);
+      return describe(pool, told.operator, endpointId);
     });
   add("", CREATE_FIELDS, create);
   change("pause", ["reason"], (admin, { body }, id) => pauseWebhook(admin, id, body.text("reason") ?? ""));

@@ -85,9 +85,13 @@ export const PAUSE_ENDPOINT = namedStatement(
 const LISTED_MAX = 1_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The endpoints of a client, or (null) of all; the oldest first, at most 1,000. */
-export async function listEndpoints(on: Queryable, clientId: string | null): Promise<EndpointSummary[]> {
-  return (await on.query<EndpointSummary>({ ...LIST, values: [clientId, null, LISTED_MAX] })).rows;
+/** The endpoints of a client, or (null) of all, that are of `clients` (null: any); the oldest first, at most 1,000. */
+export async function listEndpoints(
+  on: Queryable,
+  clientId: string | null,
+  clients: readonly string[] | null = null,
+): Promise<EndpointSummary[]> {
+  return (await on.query<EndpointSummary>({ ...LIST, values: [clientId, null, LISTED_MAX, clients] })).rows;
 }
 
 /** One endpoint, of this client or (null) of any. Throws WebhookNotFound, also for one of another client. */
@@ -97,7 +101,7 @@ export async function findEndpoint(
   endpointId: string,
 ): Promise<EndpointSummary> {
   const { rows } = UUID.test(endpointId)
-    ? await on.query<EndpointSummary>({ ...LIST, values: [clientId, endpointId, 1] })
+    ? await on.query<EndpointSummary>({ ...LIST, values: [clientId, endpointId, 1, null] })
     : { rows: [] };
   if (rows[0] === undefined) throw new WebhookNotFound("There is no webhook endpoint with this id.");
   return rows[0];

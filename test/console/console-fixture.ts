@@ -49,7 +49,7 @@ export function consoleFixture(): ConsoleFixture {
       return;
     }
     service = await startTestService();
-    await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD);
+    await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD, {});
     hotel = await fillHotel(service);
     const { context, page } = await openWindow(browser, {});
     await page.goto(`${service.address}/console/`);

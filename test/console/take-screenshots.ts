@@ -26,7 +26,7 @@ const browser = await openBrowser();
 let service: TestService | undefined;
 try {
   service = await startTestService();
-  await createOperator({ pool: service.pool, who: "cli:screenshots" }, "anna", PASSWORD);
+  await createOperator({ pool: service.pool, who: "cli:screenshots" }, "anna", PASSWORD, {});
   const hotel = await fillHotel(service);
   await mkdir(OUT, { recursive: true });
   const encoder = await browser.newPage();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../src/console/answers.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
-import { cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
+import { ADMIN, cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 
@@ -32,12 +32,12 @@ describe("logging in to the console", () => {
       { operator: null, csrfToken: null },
     );
     assert.equal(before.json()["hasOperators"], false);
-    await createOperator(admin(), "first", PASSWORD);
+    await createOperator(admin(), "first", PASSWORD, ADMIN);
     assert.equal((await service.get("/console/api/session", { as: null })).json()["hasOperators"], true);
   });
 
   test("a right password opens a session whose cookie no script reads and no other site sends", async () => {
-    await createOperator(admin(), "anna", PASSWORD);
+    await createOperator(admin(), "anna", PASSWORD, ADMIN);
     const answer = await postLogin(service, { name: "anna", password: PASSWORD });
     assert.equal(answer.status, 200, answer.text);
     const { port } = new URL(service.address);
@@ -72,9 +72,9 @@ describe("logging in to the console", () => {
   });
 
   test("an unknown name, a wrong password and a disabled operator are refused in the same words", async () => {
-    await createOperator(admin(), "gone", PASSWORD);
+    await createOperator(admin(), "gone", PASSWORD, ADMIN);
     await disableOperator(admin(), "gone", true);
-    await createOperator(admin(), "berta", PASSWORD);
+    await createOperator(admin(), "berta", PASSWORD, ADMIN);
     const answers = [
       await postLogin(service, { name: "nobody", password: PASSWORD }),
       await postLogin(service, { name: "berta", password: "wrong horse battery" }),
@@ -92,8 +92,8 @@ describe("logging in to the console", () => {
   });
 
   test("after ten wrong passwords for a name no other is looked at for a while, the right one neither", async () => {
-    await createOperator(admin(), "guessed", PASSWORD);
-    await createOperator(admin(), "left-alone", PASSWORD);
+    await createOperator(admin(), "guessed", PASSWORD, ADMIN);
+    await createOperator(admin(), "left-alone", PASSWORD, ADMIN);
     const guesses = await Promise.all(
       Array.from({ length: 10 }, (_, at) =>
         postLogin(service, { name: "guessed", password: `guess number ${at}` }),
@@ -200,7 +200,11 @@ describe("a session", () => {
       const { port } = new URL(other.address);
       const cookie = session.cookie.replace(/^[^=]+/, `bellhop-console-${port}`);
       const answer = await other.get("/console/api/session", { as: null, headers: { cookie } });
-      assert.deepEqual(answer.json()["operator"], { name: "dora" });
+      assert.deepEqual(answer.json()["operator"], {
+        ...ADMIN,
+        name: "dora",
+        permissions: permissionsOf("admin"),
+      });
       assert.equal(answer.json()["csrfToken"], session.csrfToken);
     } finally {
       await other.stop();
@@ -338,7 +342,7 @@ describe("the host that a request names", () => {
 
 describe("behind TLS", () => {
   test("the cookie is Secure and bound to the host; over plain http from elsewhere nobody can log in", async () => {
-    await createOperator(admin(), "jana", PASSWORD);
+    await createOperator(admin(), "jana", PASSWORD, ADMIN);
     const login = { name: "jana", password: PASSWORD };
     const behind = await startTestService(
       { baseUrl: "https://hotels.example" },

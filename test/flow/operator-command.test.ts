@@ -29,7 +29,10 @@ test("operators are made by commands, with a password that is shown once or read
   const made = JSON.parse((await bellhop(["create", "anna", "--json"])).out) as Record<string, string>;
   const login = { name: "anna", password: made["password"] };
   assert.equal((await postLogin(service, login)).status, 200);
-  const given = await bellhop(["create", "berta", "--password-stdin"], "a horse of my own\n");
+  const given = await bellhop(
+    ["create", "berta", "--password-stdin", "--role", "viewer", "--grant", "ACME/*"],
+    "a horse of my own\n",
+  );
   assert.equal(given.code, 0, given.err);
   assert.ok(!given.out.includes("a horse of my own"));
   assert.equal((await postLogin(service, { name: "berta", password: "a horse of my own" })).status, 200);
@@ -41,17 +44,31 @@ test("operators are made by commands, with a password that is shown once or read
   assert.equal((await postLogin(service, login)).status, 401);
   assert.equal((await postLogin(service, { name: "anna", password: changed["password"] })).status, 200);
 
+  await bellhop(["set", "berta", "--role", "revenue", "--grant", "ACME/LON01", "--grant", "ACME/PAR01"]);
   const { out } = await bellhop(["list"]);
-  assert.match(out, /^NAME +STATE +LAST LOGIN/);
-  assert.match(out, /anna +active +\d{4}-/);
+  assert.match(out, /^NAME +ROLE +GRANTS +STATE +LAST LOGIN/);
+  assert.match(out, /anna +admin +\*\/\* +active +\d{4}-/);
+  assert.match(out, /berta +revenue +ACME\/LON01 ACME\/PAR01 +active/);
+  assert.match((await bellhop(["remove", "berta"])).out, /^berta was removed/);
+  assert.doesNotMatch((await bellhop(["list"])).out, /berta/);
 });
 
 test("a name that is taken or cannot be, a weak password and an unknown operator are told in one line", async () => {
-  await bellhop(["create", "carla"]);
+  const admin = ["--role", "admin", "--grant", "*/*"];
+  await bellhop(["create", "carla", ...admin]);
   const bad: [string[], string, RegExp][] = [
-    [["create", "carla"], "", /^bellhop: There is an operator carla already\.\n$/],
+    [["create", "carla", ...admin], "", /^bellhop: There is an operator carla already\.\n$/],
     [["create", "Carla"], "", /^bellhop: An operator's name is 1 to 64 of a-z/],
     [["create", "dora", "--password-stdin"], "short\n", /^bellhop: A password has 12 to 256 characters\.\n$/],
+    [["create", "dora"], "", /^bellhop: Name the operator's role: viewer, revenue, operator, admin\./],
+    [["create", "dora", "--role", "viewer"], "", /^bellhop: Name the properties: /],
+    [
+      ["create", "dora", "--role", "viewer", "--grant", "*/LON01"],
+      "",
+      /^bellhop: A grant names its client code/,
+    ],
+    [["set", "nobody", "--role", "viewer"], "", /^bellhop: There is no operator "nobody"/],
+    [["remove", "nobody"], "", /^bellhop: There is no operator "nobody"/],
     [["disable", "nobody"], "", /^bellhop: There is no operator "nobody"/],
     [["password", "nobody"], "", /^bellhop: There is no operator "nobody"/],
   ];

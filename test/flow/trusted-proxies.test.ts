@@ -53,7 +53,7 @@ test("at the console's login, too, an address that guesses passwords does not ke
 });
 
 test("passwords that one network sends at once leave room for the login of another", async () => {
-  await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD);
+  await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD, {});
   let refused = 0;
   const guesses = Array.from({ length: 30 }, async (_, at) => {
     const headers = { "x-forwarded-for": `2001:db8:1:1::${at.toString(16)}` };

@@ -1,5 +1,5 @@
 import fastify from "fastify";
-import { CONSOLE_API } from "../../src/console/console-routes.ts";
+import { CONSOLE_API } from "../../src/console/guard.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { registerConsole } from "../../src/service/register-console.ts";
 import type { HttpContext } from "../../src/service-context.ts";
@@ -25,14 +25,19 @@ export async function floodedRoutes(document: OpenApiDocument): Promise<FloodedR
 }
 
 /** The table as the service makes it: registering reads nothing of what the routes work with. */
-async function consoleRoutes(): Promise<FloodedRoute[]> {
+export async function consoleRoutes(): Promise<(FloodedRoute & { readonly permission: string })[]> {
   const app = fastify();
-  const routes: FloodedRoute[] = [];
-  app.addHook("onRoute", ({ method, url }) => {
+  const routes: (FloodedRoute & { readonly permission: string })[] = [];
+  app.addHook("onRoute", ({ method, url, config }) => {
     if (!url.startsWith(CONSOLE_API)) return;
     for (const one of [method].flat()) {
       if (one !== "HEAD")
-        routes.push({ method: one, path: url.replaceAll(/:(\w+)/g, "{$1}"), isConsole: true });
+        routes.push({
+          method: one,
+          path: url.replaceAll(/:(\w+)/g, "{$1}"),
+          isConsole: true,
+          permission: config?.permission ?? "",
+        });
     }
   });
   await registerConsole(app, {} as HttpContext, {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createOperator } from "../../src/identity/operators.ts";
+import { createOperator, type OperatorRights } from "../../src/identity/operators.ts";
 import type { Answer, TestService } from "./service.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -30,9 +30,15 @@ export function cookieSetBy(answer: Answer): string {
   return (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
 }
 
-/** Makes an operator and logs in. */
-export async function logInAsNew(service: TestService, name: string): Promise<ConsoleSession> {
-  await createOperator({ pool: service.pool, who: "cli:test" }, name, PASSWORD);
+export const ADMIN: OperatorRights = { role: "admin", grants: ["*/*"] };
+
+/** Makes an operator, by default an admin of everything, and logs in. */
+export async function logInAsNew(
+  service: TestService,
+  name: string,
+  rights: OperatorRights = ADMIN,
+): Promise<ConsoleSession> {
+  await createOperator({ pool: service.pool, who: "cli:test" }, name, PASSWORD, rights);
   return await logIn(service, name);
 }
 

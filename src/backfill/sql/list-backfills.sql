@@ -1,5 +1,5 @@
 -- Backfills of the client $1 (null: of all) in the state $2 (null: any) with the id $3 (null: any), newest first, before ($4, $5), at
--- most $6.
+-- most $6, of the properties within $7 (null: of any; Scope.keys).
 select
   backfill.backfill_id as "backfillId", backfill.client_id as "clientId", backfill.bucket,
   json_build_object(
@@ -23,5 +23,7 @@ from bellhop.backfill as backfill
 where ($1::text is null or backfill.client_id = $1) and ($2::"char" is null or backfill.state = $2::"char")
   and ($3::uuid is null or backfill.backfill_id = $3)
   and ($4::timestamptz is null or (backfill.opened_at, backfill.backfill_id) < ($4::timestamptz, $5::uuid))
+  and ($7::text[] is null or backfill.client_code || E'\n*' = any ($7)
+    or backfill.client_code || E'\n' || backfill.property_code = any ($7))
 order by backfill.opened_at desc, backfill.backfill_id desc
 limit $6

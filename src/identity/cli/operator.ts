@@ -1,5 +1,15 @@
 import { text as textOf } from "node:stream/consumers";
-import { flag, type Noun, required, text, type Verb, verb } from "../../cli/command.ts";
+import {
+  type CommandContext,
+  choice,
+  flag,
+  type Noun,
+  required,
+  text,
+  texts,
+  type Verb,
+  verb,
+} from "../../cli/command.ts";
 import { moment, table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
@@ -8,8 +18,11 @@ import {
   listOperators,
   newPassword,
   type OperatorAdmin,
+  removeOperator,
   setOperatorPassword,
+  setOperatorRights,
 } from "../operators.ts";
+import { EVERYTHING, ROLES } from "../roles.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 const NAME = required(text("NAME", "the operator's name"));
@@ -22,45 +35,111 @@ async function readPassword(): Promise<string> {
   return given.replace(/\r?\n$/, "");
 }
 
-/** A verb that gives an operator a password: the one of standard input, else a generated one that is shown once. */
-function passwordVerb(
-  name: string,
-  summary: string,
+const RIGHTS = {
+  role: choice("ROLE", ROLES, "what the operator may do"),
+  grant: texts("CLIENTCODE/PROPERTYCODE|*", `properties the operator sees and changes; ${EVERYTHING} is all`),
+};
+const PASSWORD_STDIN = flag("read the password from standard input instead of generating one");
+const PASSWORD_JSON = '{"name", "password"}; without "password" under --password-stdin';
+
+/** The rights that were named. */
+const rightsOf = ({
+  role,
+  grant,
+}: {
+  readonly role: (typeof ROLES)[number] | undefined;
+  readonly grant: string[];
+}) => ({
+  ...(role === undefined ? {} : { role }),
+  ...(grant.length === 0 ? {} : { grants: grant }),
+});
+
+/** Gives an operator the password of standard input, else a generated one that is shown once. */
+async function givePassword(
+  { output, session }: CommandContext,
+  { name, passwordStdin }: { readonly name: string; readonly passwordStdin: boolean },
   done: string,
-  give: (admin: OperatorAdmin, name: string, password: string) => Promise<void>,
-): Verb {
-  return verb({
-    summary,
-    args: { name: NAME },
-    options: { passwordStdin: flag("read the password from standard input instead of generating one") },
-    examples: [`operator ${name} anna`, `operator ${name} anna --password-stdin < password.txt`],
-    json: '{"name", "password"}; without "password" under --password-stdin',
-    run: async ({ name: operator, passwordStdin }, { output, session }) => {
-      const password = passwordStdin ? await readPassword() : newPassword();
-      await session.database(({ pool, who }) => give({ pool, who }, operator, password));
-      output.result(
-        { name: operator, ...(passwordStdin ? {} : { password }) },
-        passwordStdin ? done : `${done} The password is shown once:\n\n  ${password}\n`,
-      );
-    },
-  });
+  give: (admin: OperatorAdmin, password: string) => Promise<void>,
+): Promise<void> {
+  const password = passwordStdin ? await readPassword() : newPassword();
+  await session.database(({ pool, who }) => give({ pool, who }, password));
+  output.result(
+    { name, ...(passwordStdin ? {} : { password }) },
+    passwordStdin ? done : `${done} The password is shown once:\n\n  ${password}\n`,
+  );
 }
+
+const create = verb({
+  summary: "create an operator of the console; the first one is an admin of everything",
+  args: { name: NAME },
+  options: { ...RIGHTS, passwordStdin: PASSWORD_STDIN },
+  examples: [
+    "operator create anna",
+    'operator create berta --role revenue --grant "ACME/*" --grant SEASIDE/LON01',
+    `operator create carl --role viewer --grant "${EVERYTHING}" --password-stdin < password.txt`,
+  ],
+  json: PASSWORD_JSON,
+  run: (given, context) =>
+    givePassword(context, given, "Operator created.", (admin, password) =>
+      createOperator(admin, given.name, password, rightsOf(given)),
+    ),
+});
+
+const setPassword = verb({
+  summary: "set an operator's password and end the sessions",
+  args: { name: NAME },
+  options: { passwordStdin: PASSWORD_STDIN },
+  examples: ["operator password anna", "operator password anna --password-stdin < password.txt"],
+  json: PASSWORD_JSON,
+  run: (given, context) =>
+    givePassword(context, given, "Password changed; every session was ended.", (admin, password) =>
+      setOperatorPassword(admin, given.name, password),
+    ),
+});
+
+const set = verb({
+  summary: "change an operator's role and grants, from the next request on",
+  args: { name: NAME },
+  options: RIGHTS,
+  examples: ["operator set anna --role viewer", 'operator set berta --grant "ACME/*"'],
+  run: async (given, { output, session }) => {
+    const rights = rightsOf(given);
+    if (Object.keys(rights).length === 0) throw new UsageError("Name --role or --grant.");
+    await session.database(({ pool, who }) => setOperatorRights({ pool, who }, given.name, rights));
+    output.line(`${given.name} was changed.`);
+  },
+});
+
+const remove = verb({
+  summary: "remove an operator and end the sessions; the audit keeps the name",
+  args: { name: NAME },
+  examples: ["operator remove anna"],
+  run: async ({ name }, { output, session }) => {
+    await session.database(({ pool, who }) => removeOperator({ pool, who }, name));
+    output.line(`${name} was removed.`);
+  },
+});
 
 const list = verb({
   summary: "list operators",
   examples: ["operator list"],
-  json: '{"operators": [{"name", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
+  json: '{"operators": [{"name", "role", "grants", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
   run: (_, { output, session }) =>
-    session.database(async ({ pool, who }) => {
-      const operators = await listOperators({ pool, who });
-      const rows = operators.map(({ name, disabledAt, lastLoginAt, passwordChangedAt }) => [
+    session.database(async ({ pool }) => {
+      const operators = await listOperators(pool);
+      const rows = operators.map(({ name, role, grants, disabledAt, lastLoginAt, passwordChangedAt }) => [
         name,
+        role,
+        grants.length > 3 ? `${grants.length} grants` : grants.join(" "),
         disabledAt === null ? "active" : "disabled",
         moment(lastLoginAt),
         moment(passwordChangedAt),
       ]);
       const empty = "No operators. Create one to log in to the console: bellhop operator create NAME";
-      output.result({ operators }, table(["NAME", "STATE", "LAST LOGIN", "PASSWORD SINCE"], rows, empty));
+      output.result(
+        { operators },
+        table(["NAME", "ROLE", "GRANTS", "STATE", "LAST LOGIN", "PASSWORD SINCE"], rows, empty),
+      );
     }),
 });
 
@@ -78,7 +157,7 @@ function switchVerb(name: string, isDisabled: boolean, summary: string, done: st
 
 export const command: Noun = {
   verbs: {
-    create: passwordVerb("create", "create an operator", "Operator created.", createOperator),
+    create,
     list,
     disable: switchVerb(
       "disable",
@@ -87,11 +166,8 @@ export const command: Noun = {
       "cannot log in any more; every session was ended.",
     ),
     enable: switchVerb("enable", false, "let a disabled operator log in again", "can log in again."),
-    password: passwordVerb(
-      "password",
-      "set an operator's password and end the sessions",
-      "Password changed; every session was ended.",
-      setOperatorPassword,
-    ),
+    password: setPassword,
+    remove,
+    set,
   },
 };

@@ -3,7 +3,6 @@
 with opened as (
   insert into bellhop.operator_session (digest, operator_name, expires_at)
   values ($1, $2, clock_timestamp() + make_interval(secs => $3))
-  returning expires_at
 ),
 over as (
   delete from bellhop.operator_session
@@ -11,8 +10,5 @@ over as (
     or digest in (
       select digest from bellhop.operator_session where operator_name = $2 order by created_at desc offset $4 - 1
     )
-),
-seen as (
-  update bellhop.operator set last_login_at = clock_timestamp() where name = $2
 )
-select expires_at as "expiresAt" from opened
+update bellhop.operator set last_login_at = clock_timestamp() where name = $2

@@ -27,10 +27,15 @@ interface ApplyLag {
 }
 
 /** Looks what waits to be applied at `now`, a moment of the database's clock: one row of an index a bucket and log writer. */
-async function readLagOf(pool: Queryable, logWriters: readonly string[], now: Date): Promise<ApplyLag> {
+async function readLagOf(
+  pool: Queryable,
+  logWriters: readonly string[],
+  now: Date,
+  buckets: readonly number[] | null,
+): Promise<ApplyLag> {
   const { rows } = await pool.query<{ oldest: string | null; waiting: number }>({
     ...readLag,
-    values: [LAG_WAITING_MAX, logWriters],
+    values: [LAG_WAITING_MAX, logWriters, buckets],
   });
   const { oldest = null, waiting = 0 } = rows[0] ?? {};
   const receivedUs = oldest === null ? undefined : microsecondsOf(oldest);
@@ -43,11 +48,14 @@ async function readLagOf(pool: Queryable, logWriters: readonly string[], now: Da
   };
 }
 
-/** The database's clock, and how to look what waited to be applied at that moment. */
-export async function lookForLag(pool: Queryable): Promise<{ now: Date; read(): Promise<ApplyLag> }> {
+/** The database's clock, and how to look what waited to be applied at that moment, in these buckets or (null) in all. */
+export async function lookForLag(
+  pool: Queryable,
+  buckets: readonly number[] | null = null,
+): Promise<{ now: Date; read(): Promise<ApplyLag> }> {
   const { rows } = await pool.query<{ now: Date; logWriters: string[] }>(readOpenLogWriters);
   const { now, logWriters } = rows[0] ?? { now: new Date(), logWriters: [] };
-  return { now, read: () => readLagOf(pool, logWriters, now) };
+  return { now, read: () => readLagOf(pool, logWriters, now, buckets) };
 }
 
 /**
@@ -64,6 +72,30 @@ const countIntake = namedStatement(
   from bellhop.accept_log
   where request_id >= $1 and request_id < $2 and kind = 'b'
   group by 1, 2`,
+);
+/**
+ * As count-intake, of the properties within $3 and of what is applied: an apply transaction notes what each property had of it, by
+ * the newest request. An index scan of feed_arrival for each property and resource.
+ */
+const countIntakeWithin = namedStatement(
+  "count-intake-within",
+  `select date_trunc('minute', analytics.received_at_of(arrival.last_request_id)) as minute, arrival.resource,
+    sum(arrival.batches)::integer as batches,
+    sum(applied + unchanged + stale + duplicate + quarantined + rejected)::integer as records
+  from bellhop.property as property
+  join bellhop.feed_arrival as arrival on arrival.bucket = property.bucket and arrival.property_id = property.property_id
+  where arrival.resource in ('i', 'r', 'g') and arrival.last_request_id >= $1 and arrival.last_request_id < $2
+    and (property.client_code || E'\\n*' = any ($3) or property.client_code || E'\\n' || property.property_code = any ($3))
+  group by 1, 2`,
+);
+const countHeldWithin = namedStatement(
+  "count-held-within",
+  `select count(*)::integer as held from (
+    select 1 from bellhop.quarantine as held join bellhop.property as property using (property_id)
+    where held.state = 'h'
+      and (property.client_code || E'\\n*' = any ($2) or property.client_code || E'\\n' || property.property_code = any ($2))
+    limit $1
+  ) as counted`,
 );
 /** How many records are held, $1 at most. An index-only scan of quarantine_held_order. (Citus gathers no rows without a column.) */
 const countHeld = namedStatement(
@@ -102,6 +134,38 @@ const nothing = (): Record<Resource, Rates> =>
     Resource,
     Rates
   >;
+
+function ratesByMinute(rows: readonly CountRow[]): Map<number, Record<Resource, Rates>> {
+  const found = new Map<number, Record<Resource, Rates>>();
+  for (const { minute, resource, batches, records } of rows) {
+    const rates = found.get(minute.getTime()) ?? nothing();
+    rates[resourceOf(resource)] = { batches, records };
+    found.set(minute.getTime(), rates);
+  }
+  return found;
+}
+
+/** The last hour of the properties within a scope (`keys`) that has not everything; the lag is of their buckets. */
+export async function lookWithin(
+  pool: pg.Pool,
+  keys: readonly string[],
+  buckets: readonly number[],
+): Promise<Intake> {
+  const { now, read } = await lookForLag(pool, buckets);
+  const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
+  const oldest = newest - (MINUTES - 1) * MINUTE_MS;
+  const { rows } = await pool.query<CountRow>({
+    ...countIntakeWithin,
+    values: [lowestIdAt(oldest), lowestIdAt(newest + MINUTE_MS), keys],
+  });
+  const counted = ratesByMinute(rows);
+  const held = await pool.query<{ held: number }>({ ...countHeldWithin, values: [HELD_COUNTED_MAX, keys] });
+  const minutes = Array.from({ length: MINUTES }, (_, at) => oldest + at * MINUTE_MS).map((minute) => ({
+    minute: new Date(minute).toISOString(),
+    resources: counted.get(minute) ?? nothing(),
+  }));
+  return { now: now.toISOString(), minutes, lag: await read(), held: held.rows[0]?.held ?? 0 };
+}
 
 /**
  * The last hour of a node's log, minute by minute. Minutes that are over are counted once and kept, so that a look costs the
@@ -168,12 +232,7 @@ export class IntakeMeter {
       ...countIntake,
       values: [lowestIdAt(first), lowestIdAt(last + MINUTE_MS)],
     });
-    const found = new Map<number, Record<Resource, Rates>>();
-    for (const { minute, resource, batches, records } of rows) {
-      const rates = found.get(minute.getTime()) ?? nothing();
-      rates[resourceOf(resource)] = { batches, records };
-      found.set(minute.getTime(), rates);
-    }
+    const found = ratesByMinute(rows);
     for (let minute = first; minute <= last; minute += MINUTE_MS) {
       const final = minute + MINUTE_MS + SETTLED_AFTER_MS <= now;
       this.#counted.set(minute, { rates: found.get(minute) ?? nothing(), final });

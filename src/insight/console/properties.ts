@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
+import type { Scope } from "../../identity/roles.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { isKey, type Position, type PositionShape } from "../../platform/http/position.ts";
@@ -81,7 +82,7 @@ export function emptyCalendar(from: string, to: string): Calendar {
 }
 
 /**
- * The next $5 properties after ($3, $4) by codes; of one client code ($1), with either code beginning like $2 (in lower case).
+ * The next $5 properties after ($3, $4) by codes; of one client code ($1), with either code beginning like $2 (in lower case), within $6 (`Scope.keys`).
  * Plan: an index scan of the unique key; what does not match is passed over, 100,000 properties in some 50 ms.
  */
 const listStatement = namedStatement(
@@ -92,6 +93,7 @@ const listStatement = namedStatement(
   where (client_code, property_code) > ($3::text, $4::text)
     and ($1::text is null or client_code = $1)
     and ($2::text is null or starts_with(lower(client_code), $2) or starts_with(lower(property_code), $2))
+    and ($6::text[] is null or client_code || E'\\n*' = any ($6) or client_code || E'\\n' || property_code = any ($6))
   order by client_code, property_code
   limit $5`,
 );
@@ -110,6 +112,7 @@ const listCodesStatement = namedStatement(
   "list-client-codes",
   `select client_code as "clientCode", count(*)::integer as properties
   from bellhop.property
+  where $2::text[] is null or client_code || E'\\n*' = any ($2) or client_code || E'\\n' || property_code = any ($2)
   group by client_code
   order by client_code
   limit $1`,
@@ -128,6 +131,7 @@ interface PropertyFilter {
   readonly clientCode: string | undefined;
   /** How either code begins, without regard to case. */
   readonly search: string | undefined;
+  readonly within: Scope;
 }
 
 /** The codes of the last property told of. */
@@ -150,13 +154,19 @@ async function withHeld(pool: pg.Pool, page: readonly Omit<PropertyRow, "held">[
 /** One page of properties, by their codes. */
 export async function listProperties(
   pool: pg.Pool,
-  { clientCode, search }: PropertyFilter,
+  { clientCode, search, within }: PropertyFilter,
   start: Position | null,
   limit: number,
 ): Promise<{ rows: PropertyRow[]; next: Position | null }> {
   const { rows } = await pool.query<Omit<PropertyRow, "held">>({
     ...listStatement,
-    values: [clientCode ?? null, search?.toLowerCase() ?? null, ...(start ?? ["", ""]), limit + 1],
+    values: [
+      clientCode ?? null,
+      search?.toLowerCase() ?? null,
+      ...(start ?? ["", ""]),
+      limit + 1,
+      within.keys,
+    ],
   });
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -166,11 +176,14 @@ export async function listProperties(
   };
 }
 
-/** Every client code that has a property, in order; a thousand at most. */
-export async function listClientCodes(pool: pg.Pool): Promise<{ clientCode: string; properties: number }[]> {
+/** Every client code that has a property within the scope, in order; a thousand at most. */
+export async function listClientCodes(
+  pool: pg.Pool,
+  { keys }: Scope,
+): Promise<{ clientCode: string; properties: number }[]> {
   const { rows } = await pool.query<{ clientCode: string; properties: number }>({
     ...listCodesStatement,
-    values: [CLIENT_CODES_MAX],
+    values: [CLIENT_CODES_MAX, keys],
   });
   return rows;
 }

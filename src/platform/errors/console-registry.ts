@@ -13,6 +13,7 @@ export const CONSOLE_ERRORS = {
     status: 403,
     text: "A change has to come from a page of this console, with its token. Load the page again.",
   },
+  "bellhop.console.NotAllowed": { status: 403, text: "Your role does not allow this." },
   "bellhop.console.NeedsTls": {
     status: 403,
     text: "Nobody can log in over plain http from elsewhere: put TLS in front and set BASE_URL to the https address, or use it on the machine itself.",

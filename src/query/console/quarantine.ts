@@ -3,8 +3,9 @@ import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../../console/console-parts.ts";
-import { addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
+import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
+import type { Scope } from "../../identity/roles.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
@@ -12,7 +13,8 @@ import { isIndex, isUuid, type Position, type PositionShape } from "../../platfo
 import { findRequest, readPayload } from "./requests.ts";
 
 /**
- * The next $5 held records after ($3, $4), oldest first; of one client code ($1) and property code ($2) where given.
+ * The next $5 held records after ($3, $4), oldest first; of one client code ($1) and property code ($2) where given,
+ * within $6 (`Scope.keys`).
  * Plan: an index scan of quarantine_held_order, or of one property quarantine_held and a sort.
  */
 const listStatement = namedStatement(
@@ -24,6 +26,8 @@ const listStatement = namedStatement(
   where held.state = 'h' and (held.request_id, held.record_index) > ($3::uuid, $4::integer)
     and ($1::text is null or property.client_code = $1)
     and ($2::text is null or property.property_code = $2)
+    and ($6::text[] is null or property.client_code || E'\\n*' = any ($6)
+      or property.client_code || E'\\n' || property.property_code = any ($6))
   order by held.request_id, held.record_index
   limit $5`,
 );
@@ -71,12 +75,13 @@ const BEGINNING: Position = ["00000000-0000-0000-0000-000000000000", -1];
 async function listQuarantine(
   pool: pg.Pool,
   codes: { readonly clientCode: string | undefined; readonly propertyCode: string | undefined },
+  { keys }: Scope,
   start: Position | null,
   limit: number,
 ): Promise<{ items: QuarantineItem[]; next: Position | null }> {
   const { rows } = await pool.query<Row>({
     ...listStatement,
-    values: [codes.clientCode ?? null, codes.propertyCode ?? null, ...(start ?? BEGINNING), limit + 1],
+    values: [codes.clientCode ?? null, codes.propertyCode ?? null, ...(start ?? BEGINNING), limit + 1, keys],
   });
   const items = rows.slice(0, limit).map(itemOf);
   const last = items.at(-1);
@@ -103,15 +108,21 @@ const REASON_CHARACTERS_MAX = 500;
 
 type Found = NonNullable<Awaited<ReturnType<typeof findQuarantined>>>;
 
+/** A record that could not be read is of no property that anybody could be limited to. */
+function isWithin(scope: Scope, { clientCode, propertyCode }: QuarantineItem): boolean {
+  if (clientCode === null || propertyCode === null) return scope.isEverything;
+  return scope.permits(clientCode, propertyCode);
+}
+
 async function requireQuarantined(
   { context }: ConsoleParts,
-  named: Readonly<Record<string, string>>,
+  { named, operator }: Pick<Asked, "named" | "operator">,
 ): Promise<Found> {
   const requestId = (named["requestId"] ?? "").toLowerCase();
   const text = named["index"] ?? "";
   const isPlace = isUuid(requestId) && /^\d{1,6}$/.test(text);
   const found = isPlace ? await findQuarantined(context.pool, requestId, Number(text)) : undefined;
-  if (found !== undefined) return found;
+  if (found !== undefined && isWithin(operator.scope, found.item)) return found;
   throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was held." });
 }
 
@@ -120,7 +131,7 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
   if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
     throw new ConsoleError("bellhop.console.InvalidInput", { message: "A discard needs a reason." });
   }
-  const { item, bucket, resourceLetter } = await requireQuarantined(parts, told.named);
+  const { item, bucket, resourceLetter } = await requireQuarantined(parts, told);
   if (item.state !== "held") {
     const message = `This record was ${item.state} already.`;
     throw new ConsoleError("bellhop.console.Conflict", { message });
@@ -130,14 +141,21 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
     const message = "This node does not write to the log (its role is not accept): ask one that does.";
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }
-  const { requestId, index } = item;
+  const { requestId, index, clientCode, propertyCode } = item;
   const { who } = adminOf(parts, told.operator);
   const target = { kind, operator: who, bucket, resource: resourceLetter, requestId, index } as const;
   const entryId = await context.acceptLog.appendResolution(target);
   await recordAudit(context.pool, {
     who,
     what: `${kind}-quarantined-record`,
-    detail: { requestId, index, entryId, ...(reason === undefined ? {} : { reason }) },
+    detail: {
+      requestId,
+      index,
+      clientCode,
+      propertyCode,
+      entryId,
+      ...(reason === undefined ? {} : { reason }),
+    },
   });
   return { done: true, entryId };
 }
@@ -146,20 +164,29 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
 export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["clientCode", "propertyCode", "limit", "cursor"];
-  addQuestion(scope, parts, "quarantine", listed, async ({ query }): Promise<Page<QuarantineItem>> => {
-    const codes = { clientCode: query.code("clientCode"), propertyCode: query.code("propertyCode") };
-    const { limit, start, cursorOf } = pagingOf(parts, "quarantine", query, QUARANTINE_POSITION);
-    const { items, next } = await listQuarantine(pool, codes, start, limit);
-    return { items, nextCursor: cursorOf(next) };
-  });
+  addQuestion(
+    scope,
+    parts,
+    "read-data",
+    "quarantine",
+    listed,
+    async ({ query, operator }): Promise<Page<QuarantineItem>> => {
+      const codes = { clientCode: query.code("clientCode"), propertyCode: query.code("propertyCode") };
+      const { limit, start, cursorOf } = pagingOf(parts, "quarantine", query, QUARANTINE_POSITION);
+      const { items, next } = await listQuarantine(pool, codes, operator.scope, start, limit);
+      return { items, nextCursor: cursorOf(next) };
+    },
+  );
   const one = "quarantine/:requestId/:index";
-  addQuestion(scope, parts, one, [], async ({ named }): Promise<QuarantineAnswer> => {
-    const { item, bucket } = await requireQuarantined(parts, named);
+  addQuestion(scope, parts, "read-data", one, [], async (asked): Promise<QuarantineAnswer> => {
+    const { item, bucket } = await requireQuarantined(parts, asked);
     const { requestId, index } = item;
-    const request = await findRequest(pool, requestId);
+    const request = await findRequest(pool, asked.operator.scope, requestId);
     const payload = await readPayload(pool, { bucket, requestId, index });
     return { ...item, clientId: request?.clientId ?? "", payload };
   });
   for (const kind of ["release", "discard"] as const)
-    addChange(scope, parts, `${one}/${kind}`, ["reason"], (told) => resolve(parts, kind, told));
+    addChange(scope, parts, "resolve-quarantine", `${one}/${kind}`, ["reason"], (told) =>
+      resolve(parts, kind, told),
+    );
 }

@@ -4,6 +4,7 @@ import { letterOf, RESOURCES, type ResourceLetter } from "#contract/resource.ts"
 import type { JsonChange, Page, VersionItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addQuestion, pagingOf } from "../../console/console-routes.ts";
+import { requireInScope } from "../../console/guard.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
@@ -184,24 +185,32 @@ const VERSIONS_LIMIT_MAX = 50;
 /** The versions of one record and what each changed. */
 export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["resource", "clientCode", "propertyCode", "key", "limit", "cursor"];
-  addQuestion(scope, parts, "history", parameters, async ({ query }): Promise<Page<VersionItem>> => {
-    const resource = query.word("resource", RESOURCES);
-    if (resource === undefined) throw invalidParameter(`resource takes one of: ${RESOURCES.join(", ")}.`);
-    const clientCode = query.requiredCode("clientCode");
-    const propertyCode = query.requiredCode("propertyCode");
-    const key = query.requiredCode("key");
-    const { limit, start, cursorOf } = pagingOf(
-      parts,
-      "history",
-      query,
-      HISTORY_POSITION,
-      VERSIONS_LIMIT_MAX,
-    );
-    const { pool } = parts.context;
-    const property = await findProperty(pool, clientCode, propertyCode);
-    if (property === undefined) return { items: [], nextCursor: null };
-    const letter = letterOf(resource);
-    const { items, next } = await readRecordHistory(pool, property, letter, key, start, limit);
-    return { items, nextCursor: cursorOf(next) };
-  });
+  addQuestion(
+    scope,
+    parts,
+    "read-data",
+    "history",
+    parameters,
+    async ({ query, operator }): Promise<Page<VersionItem>> => {
+      const resource = query.word("resource", RESOURCES);
+      if (resource === undefined) throw invalidParameter(`resource takes one of: ${RESOURCES.join(", ")}.`);
+      const clientCode = query.requiredCode("clientCode");
+      const propertyCode = query.requiredCode("propertyCode");
+      const key = query.requiredCode("key");
+      requireInScope(operator, clientCode, propertyCode);
+      const { limit, start, cursorOf } = pagingOf(
+        parts,
+        "history",
+        query,
+        HISTORY_POSITION,
+        VERSIONS_LIMIT_MAX,
+      );
+      const { pool } = parts.context;
+      const property = await findProperty(pool, clientCode, propertyCode);
+      if (property === undefined) return { items: [], nextCursor: null };
+      const letter = letterOf(resource);
+      const { items, next } = await readRecordHistory(pool, property, letter, key, start, limit);
+      return { items, nextCursor: cursorOf(next) };
+    },
+  );
 }

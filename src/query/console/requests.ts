@@ -4,6 +4,8 @@ import { RESOURCES } from "#contract/resource.ts";
 import type { Page, Payload, RecordAnswer, RequestAnswer, RequestItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../../console/console-routes.ts";
+import { requireInScope } from "../../console/guard.ts";
+import type { Scope } from "../../identity/roles.ts";
 import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -12,6 +14,7 @@ import { checkOrder, invalidParameter, type QueryParameters } from "../../platfo
 import { wholePage } from "../bounded-scan.ts";
 import { findRecordsOf, listRequestRecords, REQUEST_RECORDS_POSITION } from "../list-request-records.ts";
 import {
+  confineRequest,
   findRequests,
   isIdPrefix,
   OUTCOME_FILTERS,
@@ -54,6 +57,24 @@ const nameClientsStatement = namedStatement(
   `select client_id as "clientId", name from bellhop.client where client_id = any ($1::text[])`,
 );
 
+const listBucketsStatement = namedStatement(
+  "list-buckets-within",
+  `select distinct bucket from bellhop.property
+  where client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1)`,
+);
+
+/** Where the properties of a scope lie. */
+export async function bucketsWithin(pool: pg.Pool, keys: readonly string[]): Promise<number[]> {
+  const { rows } = await pool.query<{ bucket: number }>({ ...listBucketsStatement, values: [keys] });
+  return rows.map(({ bucket }) => bucket);
+}
+
+async function withinOf(pool: pg.Pool, scope: Scope): Promise<RequestFilter["within"]> {
+  const { keys } = scope;
+  if (keys === null) return undefined;
+  return { permits: (...codes) => scope.permits(...codes), buckets: await bucketsWithin(pool, keys) };
+}
+
 async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise<RequestItem[]> {
   const ids = [...new Set(found.map(({ clientId }) => clientId))];
   const { rows } =
@@ -68,24 +89,32 @@ async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise
   }));
 }
 
-/** One page of requests of one client or (null) of all, newest first, as `findRequests`. */
+/** One page of requests of one client or (null) of all, newest first, as `findRequests`; of the scope's properties alone. */
 export async function listRequestsOfAll(
   pool: pg.Pool,
+  scope: Scope,
   clientId: string | null,
   filter: RequestFilter,
   start: Position | null,
   limit: number,
 ): Promise<{ items: RequestItem[]; next: Position | null }> {
-  const { rows, next } = await wholePage(findRequests(pool, clientId, filter, start, limit));
+  const within = await withinOf(pool, scope);
+  const { rows, next } = await wholePage(findRequests(pool, clientId, { ...filter, within }, start, limit));
   return { items: await withNames(pool, rows), next };
 }
 
-/** One request, whoever sent it; undefined when there is none of this id. */
-export async function findRequest(pool: pg.Pool, requestId: string): Promise<RequestItem | undefined> {
+/** One request, whoever sent it; undefined when there is none of this id with a record within the scope. */
+export async function findRequest(
+  pool: pg.Pool,
+  scope: Scope,
+  requestId: string,
+): Promise<RequestItem | undefined> {
   const { rows } = await pool.query<{ clientId: string }>({ ...findClientStatement, values: [requestId] });
   const clientId = rows[0]?.clientId;
   if (clientId === undefined) return undefined;
-  return (await withNames(pool, await readSummariesOf(pool, [{ requestId, clientId }], null)))[0];
+  const [found] = await readSummariesOf(pool, [{ requestId, clientId }], null);
+  const told = found === undefined || scope.isEverything ? found : await confineRequest(pool, found, scope);
+  return told === undefined ? undefined : (await withNames(pool, [told]))[0];
 }
 
 const ID_PREFIX_CHARACTERS_MIN = 4;
@@ -101,7 +130,7 @@ function idPrefixOf(query: QueryParameters): string | undefined {
   return prefix;
 }
 
-async function answerList(parts: ConsoleParts, { query }: Asked): Promise<Page<RequestItem>> {
+async function answerList(parts: ConsoleParts, { query, operator }: Asked): Promise<Page<RequestItem>> {
   const codes = bothCodes(query.code("clientCode"), query.code("propertyCode"));
   const filter = {
     resource: query.word("resource", RESOURCES),
@@ -113,15 +142,28 @@ async function answerList(parts: ConsoleParts, { query }: Asked): Promise<Page<R
       codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
   };
   checkOrder(query.timestamp("from"), query.timestamp("to"));
+  if (codes !== undefined) requireInScope(operator, codes.clientCode, codes.propertyCode);
   const { limit, start, cursorOf } = pagingOf(parts, "requests", query, REQUEST_POSITION);
   const clientId = query.code("clientId") ?? null;
-  const { items, next } = await listRequestsOfAll(parts.context.pool, clientId, filter, start, limit);
+  const { items, next } = await listRequestsOfAll(
+    parts.context.pool,
+    operator.scope,
+    clientId,
+    filter,
+    start,
+    limit,
+  );
   return { items, nextCursor: cursorOf(next) };
 }
 
-async function requireRequest({ context }: ConsoleParts, { named }: Asked): Promise<RequestItem> {
+/** What a list or a request is limited to; undefined for everything. */
+function testOf(scope: Scope): Scope | undefined {
+  return scope.isEverything ? undefined : scope;
+}
+
+async function requireRequest({ context }: ConsoleParts, { named, operator }: Asked): Promise<RequestItem> {
   const requestId = (named["requestId"] ?? "").toLowerCase();
-  const found = isUuid(requestId) ? await findRequest(context.pool, requestId) : undefined;
+  const found = isUuid(requestId) ? await findRequest(context.pool, operator.scope, requestId) : undefined;
   if (found !== undefined) return found;
   throw new ServiceError("bellhop.read.RequestNotFound", { message: "No request has this id." });
 }
@@ -143,6 +185,7 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
   const page = listRequestRecords(pool, request.clientId, request, start, limit, {
     which: outcome === undefined ? which : "all",
     outcome,
+    within: testOf(asked.operator.scope),
   });
   const records: RequestAnswer["records"][number][] = [];
   for (;;) {
@@ -150,6 +193,11 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
     if (step.done === true) return { ...request, records, nextCursor: cursorOf(step.value) };
     records.push(JSON.parse(step.value.toString("utf8")) as RequestAnswer["records"][number]);
   }
+}
+
+function noSuchRecord(): ServiceError {
+  const message = "The request has no record with this index.";
+  return new ServiceError("bellhop.read.RequestNotFound", { message });
 }
 
 async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAnswer> {
@@ -161,13 +209,11 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   const place = (await findRecordsOf(pool, clientId, requestId, "all")).find(
     (record) => record.index === index,
   );
-  if (place === undefined) {
-    const message = "The request has no record with this index.";
-    throw new ServiceError("bellhop.read.RequestNotFound", { message });
-  }
-  const filter = { which: "all", index } as const;
+  if (place === undefined) throw noSuchRecord();
+  const filter = { which: "all", index, within: testOf(asked.operator.scope) } as const;
   const { value } = await listRequestRecords(pool, clientId, request, null, 1, filter).next();
-  const record = JSON.parse(String(value)) as RecordAnswer["record"];
+  if (!Buffer.isBuffer(value)) throw noSuchRecord();
+  const record = JSON.parse(value.toString("utf8")) as RecordAnswer["record"];
   const payload = await readPayload(pool, { bucket: place.bucket, requestId, index });
   return { requestId, resource, receivedAt, record, payload };
 }
@@ -186,8 +232,10 @@ export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     "limit",
     "cursor",
   ];
-  addQuestion(scope, parts, "requests", searched, (asked) => answerList(parts, asked));
+  addQuestion(scope, parts, "read-data", "requests", searched, (asked) => answerList(parts, asked));
   const paged = ["records", "outcome", "limit", "cursor"];
-  addQuestion(scope, parts, "requests/:requestId", paged, (asked) => answerOne(parts, asked));
-  addQuestion(scope, parts, "requests/:requestId/records/:index", [], (asked) => answerRecord(parts, asked));
+  addQuestion(scope, parts, "read-data", "requests/:requestId", paged, (asked) => answerOne(parts, asked));
+  addQuestion(scope, parts, "read-data", "requests/:requestId/records/:index", [], (asked) =>
+    answerRecord(parts, asked),
+  );
 }

@@ -1,6 +1,6 @@
 -- What is told of each request of $2 (each of the client of $1 in its place only), in their order. Counts are of letters in the outcomes
 -- (one a record), corrected by what became of quarantined records since; nothing is parsed.
--- $3: whether a part lies in this bucket (null: true for all).
+-- $3: whether a part lies in one of these buckets (null: true for all).
 -- Plan: for each id an index scan of accept_log_client (one partition), of request_outcome's primary key, and, only
 -- where an outcome was q, of quarantine's primary key. 201 requests of 4 parts and 400 records: 25 ms.
 select
@@ -14,7 +14,7 @@ cross join lateral (
     min(log.backfill_id::text) as backfill_id,
     bool_or(log.lenient) as lenient,
     case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as applied_at,
-    bool_or($3::smallint is null or log.bucket = $3) as in_bucket,
+    bool_or($3::smallint[] is null or log.bucket = any ($3)) as in_bucket,
     max(log.batch_record_count) as records,
     (max(log.batch_record_count) - sum(log.record_count))::integer as rejected,
     coalesce(sum(outcome.warned_count), 0)::integer as warned,

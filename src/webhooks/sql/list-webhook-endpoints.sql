@@ -1,4 +1,5 @@
--- Endpoints of client $1 (null: of all) or the one of id $2 (null: any), the oldest first, at most $3, with what waits for them.
+-- Endpoints of client $1 (null: of all) or the one of id $2 (null: any), the oldest first, at most $3, of the
+-- clients $4 (null: of all), with what waits for them.
 -- Counting stops at 10,001 of each.
 select
   endpoint.endpoint_id as "endpointId", case endpoint.kind when 'r' then 'reply-to' else 'webhook' end as kind,
@@ -32,5 +33,6 @@ left join lateral (
   order by attempt.attempt_id desc limit 1
 ) as last_try on true
 where ($1::text is null or endpoint.client_id = $1) and ($2::uuid is null or endpoint.endpoint_id = $2)
+  and ($4::text[] is null or endpoint.client_id = any ($4))
 order by endpoint.created_at, endpoint.endpoint_id
 limit $3

@@ -1,4 +1,5 @@
--- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and log writer.
+-- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and log writer;
+-- of the buckets $3 (null: of all).
 -- Plan: for each bucket and unretired log writer a backward scan of one row of apply_cursor's primary key, then an index scan of
 -- the log's primary key beyond it; older partitions are pruned by the cursor.
 -- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
@@ -21,3 +22,4 @@ cross join lateral (
   order by log.log_writer_id, log.request_id
   limit $1
 ) as part
+where $3::smallint[] is null or home.bucket = any ($3)

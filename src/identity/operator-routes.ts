@@ -1,0 +1,96 @@
+import type { FastifyInstance } from "fastify";
+import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer } from "../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { AuthInputError } from "./admin.ts";
+import {
+  createOperator,
+  disableOperator,
+  newPassword,
+  type OperatorAdmin,
+  type OperatorSummary,
+  operatorsWithin,
+  removeOperator,
+  setOperatorPassword,
+  setOperatorRights,
+} from "./operators.ts";
+import { checkOperatorGrants, ROLES, readRole } from "./roles.ts";
+
+const NAME_CHARACTERS_MAX = 64;
+
+function itemOf({
+  createdAt,
+  passwordChangedAt: _changedAt,
+  lastLoginAt,
+  disabledAt,
+  ...operator
+}: OperatorSummary): OperatorItem {
+  return {
+    ...operator,
+    createdAt: createdAt.toISOString(),
+    lastLoginAt: lastLoginAt?.toISOString() ?? null,
+    disabledAt: disabledAt?.toISOString() ?? null,
+  };
+}
+
+/** Grants that somebody of this scope may give. */
+function givenGrants({ body, operator }: Told): string[] {
+  const grants = checkOperatorGrants(body.texts("grants") ?? []);
+  if (operator.scope.coversOperator(grants)) return grants;
+  throw new AuthInputError(`You can give your own properties only: ${operator.scope.grants.join(", ")}.`);
+}
+
+/** The operators, and what an admin does with them; one who sees more than the admin does not exist for the admin. */
+export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const operatorAdminOf = (told: Pick<Told, "operator">): OperatorAdmin => ({
+    pool,
+    who: adminOf(parts, told.operator).who,
+  });
+  const describe = async ({ operator }: Pick<Told, "operator">): Promise<OperatorsAnswer> => ({
+    items: (await operatorsWithin(pool, operator.scope)).map(itemOf),
+    roles: ROLES,
+  });
+  addQuestion(scope, parts, "manage-operators", "operators", [], describe);
+  const createFields = ["name", "role", "grants"];
+  addChange(scope, parts, "manage-operators", "operators", createFields, async (told) => {
+    const name = told.body.requiredText("name", NAME_CHARACTERS_MAX);
+    const role = readRole(told.body.requiredText("role"));
+    const password = newPassword();
+    await createOperator(operatorAdminOf(told), name, password, { role, grants: givenGrants(told) });
+    return { name, password } satisfies OperatorPasswordAnswer;
+  });
+  /** A change of another operator: nobody locks themselves out. */
+  const change = (
+    verb: string,
+    fields: readonly string[],
+    work: (admin: OperatorAdmin, name: string, told: Told) => Promise<unknown>,
+  ) =>
+    addChange(scope, parts, "manage-operators", `operators/:name/${verb}`, fields, async (told) => {
+      const { operator, named } = told;
+      const found = (await operatorsWithin(pool, operator.scope)).find(({ name }) => name === named["name"]);
+      if (found === undefined)
+        throw new ConsoleError("bellhop.console.NotFound", { message: "There is no operator of this name." });
+      if (found.name === operator.name)
+        throw new ConsoleError("bellhop.console.Conflict", {
+          message: "Nobody changes their own account here: ask another admin, or use `bellhop operator`.",
+        });
+      return (await work(operatorAdminOf(told), found.name, told)) ?? describe(told);
+    });
+  change("set", ["role", "grants"], (admin, name, told) => {
+    const role = told.body.text("role");
+    return setOperatorRights(admin, name, {
+      ...(role === undefined ? {} : { role: readRole(role) }),
+      ...(told.body.has("grants") ? { grants: givenGrants(told) } : {}),
+    });
+  });
+  change("password", [], async (admin, name): Promise<OperatorPasswordAnswer> => {
+    const password = newPassword();
+    await setOperatorPassword(admin, name, password);
+    return { name, password };
+  });
+  change("disable", [], (admin, name) => disableOperator(admin, name, true));
+  change("enable", [], (admin, name) => disableOperator(admin, name, false));
+  change("remove", [], removeOperator);
+}
