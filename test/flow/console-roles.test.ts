@@ -172,12 +172,14 @@ async function routes() {
 function askAbout(session: ConsoleSession, method: string, path: string, tenant: Tenant, ask: Ask = nothing) {
   const requestId = path.startsWith("quarantine") ? tenant.heldId : tenant.requestId;
   const { clientId } = tenant.client;
+  const { endpointId, backfillId, operator: name } = tenant;
   const ids: Readonly<Record<string, string>> = {
-    ...tenant,
     requestId,
     index: "0",
     clientId,
-    name: tenant.operator,
+    endpointId,
+    backfillId,
+    name,
   };
   const { query = {}, form: body = {} } = ask(tenant);
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "");

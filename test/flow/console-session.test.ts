@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../src/console/answers.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
+import { permissionsOf } from "../../src/identity/roles.ts";
 import { ADMIN, cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
