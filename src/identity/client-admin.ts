@@ -3,7 +3,7 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
-import type { Scope } from "./roles.ts";
+import type { Scope } from "./scope.ts";
 import { digestNewSecret, newClientId, newClientSecret } from "./secrets.ts";
 
 const INSERT = namedStatement(

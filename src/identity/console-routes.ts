@@ -30,7 +30,7 @@ import {
 } from "./client-admin.ts";
 import { type OperatorSession, operatorsWithin } from "./operators.ts";
 import { type Grant, SCOPES, TOKEN_SCOPES } from "./permissions.ts";
-import type { Scope } from "./roles.ts";
+import type { Scope } from "./scope.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;

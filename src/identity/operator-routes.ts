@@ -15,7 +15,8 @@ import {
   setOperatorPassword,
   setOperatorRights,
 } from "./operators.ts";
-import { checkOperatorGrants, ROLES, readRole } from "./roles.ts";
+import { ROLES } from "./roles.ts";
+import { checkOperatorGrants, readRole } from "./scope.ts";
 
 const NAME_CHARACTERS_MAX = 64;
 

@@ -7,7 +7,8 @@ import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import { AuthInputError } from "./admin.ts";
 import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
-import { checkOperatorGrants, EVERYTHING, ROLES, type Role, Scope } from "./roles.ts";
+import { ROLES, type Role } from "./roles.ts";
+import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
 
 const INSERT = namedStatement(
   "insert-operator",

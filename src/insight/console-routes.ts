@@ -11,7 +11,7 @@ import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
-import { EVERYTHING, Scope } from "../identity/roles.ts";
+import { EVERYTHING, Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/pool.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { bucketsWithin, listRequestsOfAll } from "../query/console/requests.ts";

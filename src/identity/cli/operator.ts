@@ -22,7 +22,8 @@ import {
   setOperatorPassword,
   setOperatorRights,
 } from "../operators.ts";
-import { EVERYTHING, ROLES } from "../roles.ts";
+import { ROLES } from "../roles.ts";
+import { EVERYTHING } from "../scope.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 const NAME = required(text("NAME", "the operator's name"));

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
-import type { Scope } from "../../identity/roles.ts";
+import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { isKey, type Position, type PositionShape } from "../../platform/http/position.ts";

@@ -5,7 +5,7 @@ import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../.
 import { adminOf, type ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import type { Scope } from "../../identity/roles.ts";
+import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";

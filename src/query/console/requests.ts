@@ -5,7 +5,7 @@ import type { Page, Payload, RecordAnswer, RequestAnswer, RequestItem } from "..
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
-import type { Scope } from "../../identity/roles.ts";
+import type { Scope } from "../../identity/scope.ts";
 import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";

@@ -1,0 +1,78 @@
+import { AuthInputError } from "./admin.ts";
+import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "./permissions.ts";
+import { ROLES, type Role } from "./roles.ts";
+
+/** Throws AuthInputError for a word that is no role. */
+export function readRole(text: string): Role {
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new AuthInputError(`A role is one of ${ROLES.join(", ")}.`);
+  return role;
+}
+
+/** The grant of every client code; only operators can have it. */
+export const EVERYTHING = "*/*";
+const GRANTS_MAX = 1_000;
+
+/** Which properties an operator sees and changes. */
+export class Scope {
+  readonly grants: readonly string[];
+  readonly isEverything: boolean;
+  readonly #grants: Grants;
+
+  /** `grants` as they are stored: `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*` or that of everything. */
+  constructor(grants: readonly string[]) {
+    this.grants = grants;
+    this.isEverything = grants.includes(EVERYTHING);
+    this.#grants = arrangeGrants(grants.map(parseGrant).filter((grant) => typeof grant !== "string"));
+  }
+
+  permits(clientCode: string, propertyCode: string): boolean {
+    return this.isEverything || grantsInclude(this.#grants, clientCode, propertyCode);
+  }
+
+  /** Whether every property of the client code is within. */
+  permitsClientCode(clientCode: string): boolean {
+    return this.permits(clientCode, "*");
+  }
+
+  /** Whether any property of the client code is within. */
+  touches(clientCode: string): boolean {
+    return this.isEverything || this.#grants.has(clientCode);
+  }
+
+  /** Whether somebody with these grants has nothing beyond this scope. Who has no grants yet may be given any: only everything covers that. */
+  covers(grants: readonly Grant[]): boolean {
+    if (this.isEverything) return true;
+    return grants.length > 0 && grants.every((grant) => this.permits(grant.clientCode, grant.propertyCode));
+  }
+
+  /** `covers`, of the grants of another operator. */
+  coversOperator(grants: readonly string[]): boolean {
+    if (this.isEverything) return true;
+    return (
+      this.covers(grants.map(parseGrant).filter((grant) => typeof grant !== "string")) &&
+      !grants.includes(EVERYTHING)
+    );
+  }
+
+  /**
+   * The scope as a parameter of SQL, null for everything. A pair of codes is within where
+   * `client_code || E'\n*' = any (keys) or client_code || E'\n' || property_code = any (keys)`: no grant has a newline in a code.
+   */
+  get keys(): readonly string[] | null {
+    return this.isEverything ? null : this.grants.map((grant) => grant.replace("/", "\n"));
+  }
+}
+
+/** Checks the grants of an operator, and sorts them. Throws AuthInputError. */
+export function checkOperatorGrants(grants: readonly string[]): string[] {
+  if (grants.length === 0)
+    throw new AuthInputError(`Name the properties: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or ${EVERYTHING}.`);
+  if (grants.length > GRANTS_MAX) throw new AuthInputError(`An operator has at most ${GRANTS_MAX} grants.`);
+  if (grants.includes(EVERYTHING)) return [EVERYTHING];
+  for (const grant of grants) {
+    const read = parseGrant(grant);
+    if (typeof read === "string") throw new AuthInputError(read);
+  }
+  return [...new Set(grants)].sort();
+}
