@@ -32,7 +32,13 @@ export interface TypedDocument {
   readonly paths: Readonly<
     Record<
       string,
-      { readonly get?: { readonly operationId: string; readonly parameters?: readonly unknown[] } }
+      {
+        readonly get?: {
+          readonly operationId: string;
+          readonly parameters?: readonly unknown[];
+          readonly responses: unknown;
+        };
+      }
     >
   >;
 }
@@ -180,17 +186,21 @@ function queryDeclaration(operationId: string, document: TypedDocument): string[
   return declaration(`${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`, schema);
 }
 
-/** The text of packages/client/src/api-types.ts. Throws where the document lacks what the client needs. */
-export function clientTypes(document: TypedDocument): string {
-  const { schemas } = document.components;
-  const names = reachedFrom(ROOTS, schemas);
-  const lines = names.flatMap((name) => {
+/** The declarations of schemas and of all that they refer to. Throws where the document lacks one. */
+export function schemaTypes(roots: readonly string[], schemas: Schemas): string[] {
+  const names = reachedFrom(roots, schemas);
+  return names.flatMap((name) => {
     const schema = schemas[name];
     if (schema === undefined) throw new Error(`The document has no schema ${name}.`);
     const base = baseOf(schema, names, schemas);
     const extended = base === undefined ? undefined : { ...schemas[base], name: RENAMED[base] ?? base };
     return declaration(RENAMED[name] ?? name, schema, extended);
   });
+}
+
+/** The text of packages/client/src/api-types.ts. */
+export function clientTypes(document: TypedDocument): string {
+  const lines = schemaTypes(ROOTS, document.components.schemas);
   const codes = [
     "/** Every code of an error object. */",
     'export type ErrorCode = ErrorBody["exception"];',

@@ -7,7 +7,6 @@
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { OpenAPI3 } from "openapi-typescript";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
@@ -23,7 +22,7 @@ const files = {
   "docs/openapi.json": asJson(document),
   "test/fixtures/contract-v1.json": asJson(promises),
   "packages/client/src/api-types.ts": clientTypes(plain as TypedDocument),
-  "packages/console/src/insight-api.ts": await consoleTypes(plain as OpenAPI3),
+  "packages/console/src/insight-api.ts": consoleTypes(plain as TypedDocument),
 };
 const checking = process.argv.includes("--check");
 

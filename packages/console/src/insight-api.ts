@@ -1,266 +1,252 @@
 /** Generated from docs/openapi.json by `npm run openapi:write`: the answers of the insights. Do not edit. */
 
-export type paths = Record<string, never>;
-export type webhooks = Record<string, never>;
-export interface components {
-    schemas: {
-        readonly OnTheBooksPage: {
-            readonly items: readonly components["schemas"]["OnTheBooksItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly OnTheBooksItem: {
-            readonly stayDate: string;
-            readonly roomType?: string | null;
-            readonly bookedRoomType?: string | null;
-            readonly marketSegment?: string | null;
-            readonly rateCode?: string | null;
-            readonly channel?: string | null;
-            readonly group?: string | null;
-            readonly rooms: number;
-            readonly roomRevenue: string | null;
-            readonly grossRoomRevenue: string | null;
-            readonly adults: number;
-            readonly children: number;
-            readonly capacity: number | null;
-            readonly outOfOrder: number | null;
-            readonly occupancy: string | null;
-            readonly adr: string | null;
-            readonly revpar: string | null;
-            readonly currency: string | null;
-            readonly blocksRemaining: number;
-            readonly unmappedRooms: number;
-            readonly soldReported: number | null;
-        };
-        readonly InsightCsv: string;
-        readonly PickupPage: {
-            readonly items: readonly components["schemas"]["PickupItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly PickupItem: {
-            readonly stayDate: string;
-            readonly roomType?: string | null;
-            readonly bookedRoomType?: string | null;
-            readonly marketSegment?: string | null;
-            readonly rateCode?: string | null;
-            readonly channel?: string | null;
-            readonly group?: string | null;
-            readonly rooms: number;
-            readonly booked: number;
-            readonly cancelled: number;
-            readonly roomRevenue: string | null;
-            readonly grossRoomRevenue: string | null;
-            readonly adults: number;
-            readonly children: number;
-            readonly currency: string | null;
-        };
-        readonly PacePage: {
-            readonly items: readonly components["schemas"]["PaceItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly PaceItem: {
-            readonly daysBefore: number;
-            readonly roomType?: string | null;
-            readonly bookedRoomType?: string | null;
-            readonly marketSegment?: string | null;
-            readonly rateCode?: string | null;
-            readonly channel?: string | null;
-            readonly group?: string | null;
-            readonly rooms: number | null;
-            readonly roomRevenue: string | null;
-            readonly grossRoomRevenue: string | null;
-            readonly adr: string | null;
-            readonly lastYearRooms: number | null;
-            readonly lastYearRoomRevenue: string | null;
-            readonly lastYearGrossRoomRevenue: string | null;
-            readonly lastYearAdr: string | null;
-            readonly currency: string | null;
-        };
-        readonly BlocksPage: {
-            readonly items: readonly components["schemas"]["BlocksItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly BlocksItem: {
-            readonly stayDate: string;
-            readonly group: string;
-            readonly roomType?: string | null;
-            readonly name: string | null;
-            readonly label: string | null;
-            readonly holds: boolean | null;
-            readonly cutoffDate: string | null;
-            readonly blocks: number;
-            readonly originalBlocks: number | null;
-            readonly pickedUp: number | null;
-            readonly pickedUpRebuilt: number;
-            readonly remaining: number;
-            readonly wash: number | null;
-            readonly washAfterCutoff: number;
-        };
-        readonly ReconciliationPage: {
-            readonly items: readonly components["schemas"]["ReconciliationItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly ReconciliationItem: {
-            readonly stayDate: string;
-            readonly roomType?: string | null;
-            readonly reported: number | null;
-            readonly reportedTransient: number | null;
-            readonly reportedGroup: number | null;
-            readonly rebuilt: number;
-            readonly rebuiltTransient: number;
-            readonly rebuiltGroup: number;
-            readonly difference: number | null;
-            readonly unpickedBlocks: number;
-            readonly reportedAt: string | null;
-            readonly requestId: string | null;
-            readonly index: number | null;
-        };
-        readonly NightReconciliationPage: {
-            readonly night: {
-                readonly stayDate: string;
-                readonly reported: number | null;
-                readonly reportedTransient: number | null;
-                readonly reportedGroup: number | null;
-                readonly rebuilt: number;
-                readonly rebuiltTransient: number;
-                readonly rebuiltGroup: number;
-                readonly difference: number | null;
-                readonly unpickedBlocks: number;
-                readonly reportedAt: string | null;
-                readonly requestId: string | null;
-                readonly index: number | null;
-            };
-            readonly roomTypes: readonly components["schemas"]["ReconciliationItem"][];
-            readonly findings: readonly {
-                readonly kind: string;
-                readonly roomType: string | null;
-                readonly rooms: number;
-                readonly nights: number;
-                readonly nightsExplained: number;
-                readonly records: readonly {
-                    readonly resource: "inventories" | "reservations" | "groups";
-                    readonly key: string;
-                    readonly requestId: string;
-                    readonly index: number;
-                }[];
-                readonly message: string;
-            }[];
-            readonly findingCount: number;
-            readonly reservations: readonly components["schemas"]["NightReservationItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly NightReservationItem: {
-            readonly reservationId: string;
-            readonly label: string | null;
-            readonly deducts: boolean | null;
-            readonly roomType: string | null;
-            readonly bookedRoomType: string | null;
-            readonly group: string | null;
-            readonly shareId: string | null;
-            readonly rooms: number;
-            readonly counted: number;
-            readonly arrival: string;
-            readonly departure: string;
-            readonly sourceTime: string;
-            readonly requestId: string;
-            readonly index: number;
-            readonly late: {
-                readonly requestId: string;
-                readonly index: number;
-            } | null;
-        };
-        readonly FeedHealthPage: {
-            readonly businessDay: string;
-            readonly readAt: string;
-            readonly items: readonly components["schemas"]["FeedHealthItem"][];
-            readonly nextCursor: string | null;
-            readonly clock: "source" | "receipt";
-            readonly asOf: string | null;
-            readonly watermark: string | null;
-            readonly settingsVersion: number;
-            readonly knownFrom?: string;
-        };
-        readonly FeedHealthItem: {
-            readonly propertyCode: string;
-            readonly resource: "inventories" | "reservations" | "groups";
-            readonly lastReceivedAt: string | null;
-            readonly cadenceHours: number | null;
-            readonly expectedCadenceHours: number | null;
-            readonly silent: boolean;
-            readonly silentHours: number | null;
-            readonly waiting: number;
-            readonly oldestWaitingAt: string | null;
-            readonly batches: number;
-            readonly records: number;
-            readonly stale: number;
-            readonly duplicate: number;
-            readonly rejected: number;
-            readonly warned: number;
-            readonly rejectionRate: string | null;
-            readonly warningRate: string | null;
-            readonly quarantined: number;
-            readonly unmappedLabelCount: number;
-            readonly unmappedLabels: readonly {
-                readonly label: string;
-                readonly records: number;
-            }[];
-            readonly nightsTo: string | null;
-            readonly lastPushAt: string | null;
-            readonly missingNightCount: number;
-            readonly missingNights: readonly string[];
-            readonly staleNightCount: number;
-            readonly staleNights: readonly string[];
-        };
-    };
-    responses: never;
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
+export interface OnTheBooksPage {
+  items: OnTheBooksItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
 }
-export type OnTheBooksPage = components['schemas']['OnTheBooksPage'];
-export type OnTheBooksItem = components['schemas']['OnTheBooksItem'];
-export type InsightCsv = components['schemas']['InsightCsv'];
-export type PickupPage = components['schemas']['PickupPage'];
-export type PickupItem = components['schemas']['PickupItem'];
-export type PacePage = components['schemas']['PacePage'];
-export type PaceItem = components['schemas']['PaceItem'];
-export type BlocksPage = components['schemas']['BlocksPage'];
-export type BlocksItem = components['schemas']['BlocksItem'];
-export type ReconciliationPage = components['schemas']['ReconciliationPage'];
-export type ReconciliationItem = components['schemas']['ReconciliationItem'];
-export type NightReconciliationPage = components['schemas']['NightReconciliationPage'];
-export type NightReservationItem = components['schemas']['NightReservationItem'];
-export type FeedHealthPage = components['schemas']['FeedHealthPage'];
-export type FeedHealthItem = components['schemas']['FeedHealthItem'];
-export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
+
+export type InsightCsv = string;
+
+export interface PickupPage {
+  items: PickupItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface PacePage {
+  items: PaceItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface BlocksPage {
+  items: BlocksItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface ReconciliationPage {
+  items: ReconciliationItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface NightReconciliationPage {
+  night: {
+    stayDate: string;
+    reported: number | null;
+    reportedTransient: number | null;
+    reportedGroup: number | null;
+    rebuilt: number;
+    rebuiltTransient: number;
+    rebuiltGroup: number;
+    difference: number | null;
+    unpickedBlocks: number;
+    reportedAt: string | null;
+    requestId: string | null;
+    index: number | null;
+  };
+  roomTypes: ReconciliationItem[];
+  findings: {
+    kind: "share-counted-twice" | "cancelled-but-sold" | "unpicked-block-counted" | "unmapped-label" | "quarantined" | "changed-since-count" | "stale" | "other-room-type-booked" | "block-without-hold-counted" | "missing-reservation" | "wrong-sold-count" | (string & {});
+    roomType: string | null;
+    rooms: number;
+    nights: number;
+    nightsExplained: number;
+    records: {
+      resource: "inventories" | "reservations" | "groups";
+      key: string;
+      requestId: string;
+      index: number;
+    }[];
+    message: string;
+  }[];
+  findingCount: number;
+  reservations: NightReservationItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface FeedHealthPage {
+  businessDay: string;
+  readAt: string;
+  items: FeedHealthItem[];
+  nextCursor: string | null;
+  clock: "source" | "receipt";
+  asOf: string | null;
+  watermark: string | null;
+  settingsVersion: number;
+  knownFrom?: string | undefined;
+}
+
+export interface OnTheBooksItem {
+  stayDate: string;
+  roomType?: string | null | undefined;
+  bookedRoomType?: string | null | undefined;
+  marketSegment?: string | null | undefined;
+  rateCode?: string | null | undefined;
+  channel?: string | null | undefined;
+  group?: string | null | undefined;
+  rooms: number;
+  roomRevenue: string | null;
+  grossRoomRevenue: string | null;
+  adults: number;
+  children: number;
+  capacity: number | null;
+  outOfOrder: number | null;
+  occupancy: string | null;
+  adr: string | null;
+  revpar: string | null;
+  currency: string | null;
+  blocksRemaining: number;
+  unmappedRooms: number;
+  soldReported: number | null;
+}
+
+export interface PickupItem {
+  stayDate: string;
+  roomType?: string | null | undefined;
+  bookedRoomType?: string | null | undefined;
+  marketSegment?: string | null | undefined;
+  rateCode?: string | null | undefined;
+  channel?: string | null | undefined;
+  group?: string | null | undefined;
+  rooms: number;
+  booked: number;
+  cancelled: number;
+  roomRevenue: string | null;
+  grossRoomRevenue: string | null;
+  adults: number;
+  children: number;
+  currency: string | null;
+}
+
+export interface PaceItem {
+  daysBefore: number;
+  roomType?: string | null | undefined;
+  bookedRoomType?: string | null | undefined;
+  marketSegment?: string | null | undefined;
+  rateCode?: string | null | undefined;
+  channel?: string | null | undefined;
+  group?: string | null | undefined;
+  rooms: number | null;
+  roomRevenue: string | null;
+  grossRoomRevenue: string | null;
+  adr: string | null;
+  lastYearRooms: number | null;
+  lastYearRoomRevenue: string | null;
+  lastYearGrossRoomRevenue: string | null;
+  lastYearAdr: string | null;
+  currency: string | null;
+}
+
+export interface BlocksItem {
+  stayDate: string;
+  group: string;
+  roomType?: string | null | undefined;
+  name: string | null;
+  label: string | null;
+  holds: boolean | null;
+  cutoffDate: string | null;
+  blocks: number;
+  originalBlocks: number | null;
+  pickedUp: number | null;
+  pickedUpRebuilt: number;
+  remaining: number;
+  wash: number | null;
+  washAfterCutoff: number;
+}
+
+export interface ReconciliationItem {
+  stayDate: string;
+  roomType?: string | null | undefined;
+  reported: number | null;
+  reportedTransient: number | null;
+  reportedGroup: number | null;
+  rebuilt: number;
+  rebuiltTransient: number;
+  rebuiltGroup: number;
+  difference: number | null;
+  unpickedBlocks: number;
+  reportedAt: string | null;
+  requestId: string | null;
+  index: number | null;
+}
+
+export interface NightReservationItem {
+  reservationId: string;
+  label: string | null;
+  deducts: boolean | null;
+  roomType: string | null;
+  bookedRoomType: string | null;
+  group: string | null;
+  shareId: string | null;
+  rooms: number;
+  counted: number;
+  arrival: string;
+  departure: string;
+  sourceTime: string;
+  requestId: string;
+  index: number;
+  late: {
+    requestId: string;
+    index: number;
+  } | null;
+}
+
+export interface FeedHealthItem {
+  propertyCode: string;
+  resource: "inventories" | "reservations" | "groups";
+  lastReceivedAt: string | null;
+  cadenceHours: number | null;
+  expectedCadenceHours: number | null;
+  silent: boolean;
+  silentHours: number | null;
+  waiting: number;
+  oldestWaitingAt: string | null;
+  batches: number;
+  records: number;
+  stale: number;
+  duplicate: number;
+  rejected: number;
+  warned: number;
+  rejectionRate: string | null;
+  warningRate: string | null;
+  quarantined: number;
+  unmappedLabelCount: number;
+  unmappedLabels: {
+    label: string;
+    records: number;
+  }[];
+  nightsTo: string | null;
+  lastPushAt: string | null;
+  missingNightCount: number;
+  missingNights: string[];
+  staleNightCount: number;
+  staleNights: string[];
+}
