@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { Link } from "wouter";
 import type {
   BackfillAnswer,
@@ -10,11 +9,10 @@ import type {
 } from "../contract.ts";
 import { tell, useAnswer } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
-import { Button } from "../parts/button.tsx";
-import { FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
+import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
-import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
+import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
 import { Badge, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -100,48 +98,61 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
 
 export function BackfillPage({ params }: { params: { backfillId: string } }) {
   const { backfillId } = params;
-  const [deed, setDeed] = useState<BackfillDeed>();
   const asked = useAnswer<BackfillAnswer>(`backfills/${backfillId}`, {
     againMs: (backfill) => (backfill?.state === "open" ? RENEWED_MS : undefined),
   });
-  const answer = asked.data;
+  const { clientCode, propertyCode } = asked.data ?? {};
   return (
-    <Page
-      title={answer === undefined ? "Backfill" : `${answer.clientCode} / ${answer.propertyCode}`}
+    <DetailPage
+      title={asked.data === undefined ? "Backfill" : `${clientCode} / ${propertyCode}`}
       crumbs={[{ to: "/backfills", text: "Backfills" }]}
-      actions={answer === undefined ? undefined : <Actions answer={answer} onChoose={setDeed} />}
+      asked={asked}
+      actions={(backfill) => <BackfillAction backfill={backfill} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(told) => <Told told={told} />}
-      </Answered>
-      {deed === undefined || answer === undefined ? null : (
-        <BackfillDialog
-          deed={deed}
-          backfillId={backfillId}
-          hash={answer.statementHash ?? ""}
-          onClose={() => setDeed(undefined)}
-        />
-      )}
-    </Page>
+      {(told) => <Told told={told} />}
+    </DetailPage>
   );
 }
 
-function Actions({ answer, onChoose }: { answer: BackfillAnswer; onChoose: (deed: BackfillDeed) => void }) {
-  if (answer.state === "open")
+function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
+  const { backfillId, state, reproduced, signatures, statementHash } = backfill;
+  const send = (deed: string, body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
+  if (state === "open")
     return (
-      <Button kind="danger" onClick={() => onChoose("abandon")}>
-        Abandon …
-      </Button>
+      <DialogButton text="Abandon …" kind="danger">
+        {(close) => (
+          <FormDialog
+            title="Abandon this backfill?"
+            text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
+            button="Abandon"
+            danger
+            done="The backfill is abandoned."
+            onSubmit={(form) => send("abandon", { why: typed(form, "reason") })}
+            onClose={close}
+          >
+            <ReasonField required />
+          </FormDialog>
+        )}
+      </DialogButton>
     );
-  const isToBeSigned =
-    answer.state === "closed" &&
-    answer.reproduced === true &&
-    !answer.signatures.some(({ side }) => side === "operator");
-  return isToBeSigned ? (
-    <Button kind="main" onClick={() => onChoose("sign")}>
-      Sign …
-    </Button>
-  ) : null;
+  const isSigned = signatures.some(({ side }) => side === "operator");
+  if (state !== "closed" || reproduced !== true || isSigned) return null;
+  return (
+    <DialogButton text="Sign …" kind="main">
+      {(close) => (
+        <FormDialog
+          title="Sign this statement?"
+          text="You confirm its counts and its list of missing records. This cannot be undone."
+          button="Sign"
+          done="Both sides have signed the statement."
+          onSubmit={() => send("sign", { hash: statementHash })}
+          onClose={close}
+        >
+          <code className="small break">{statementHash}</code>
+        </FormDialog>
+      )}
+    </DialogButton>
+  );
 }
 
 function Told({ told }: { told: BackfillAnswer }) {
@@ -190,46 +201,6 @@ function Signed({ by: { signedBy, signedAt } }: { by: BackfillSignature }) {
     <>
       {signedBy}, <Instant at={signedAt} />
     </>
-  );
-}
-
-type BackfillDeed = "sign" | "abandon";
-
-interface BackfillDialogProps {
-  readonly deed: BackfillDeed;
-  readonly backfillId: string;
-  /** Of the statement that is shown: no other is signed. */
-  readonly hash: string;
-  readonly onClose: () => void;
-}
-
-function BackfillDialog({ deed, backfillId, hash, onClose }: BackfillDialogProps) {
-  const send = (body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
-  if (deed === "sign")
-    return (
-      <FormDialog
-        title="Sign this statement?"
-        text="You confirm its counts and its list of missing records. This cannot be undone."
-        button="Sign"
-        done="Both sides have signed the statement."
-        onSubmit={() => send({ hash })}
-        onClose={onClose}
-      >
-        <code className="small break">{hash}</code>
-      </FormDialog>
-    );
-  return (
-    <FormDialog
-      title="Abandon this backfill?"
-      text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
-      button="Abandon"
-      danger
-      done="The backfill is abandoned."
-      onSubmit={(form) => send({ why: typed(form, "reason") })}
-      onClose={onClose}
-    >
-      <ReasonField required />
-    </FormDialog>
   );
 }
 

@@ -3,10 +3,10 @@ import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../con
 import { tell, useAnswer } from "../data/queries.ts";
 import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { DialogButton, FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
 import { Table } from "../parts/list.tsx";
-import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Copyable, Instant } from "../parts/values.tsx";
 import {
   DaysField,
@@ -18,61 +18,55 @@ import {
   ScopeFields,
 } from "./clients.tsx";
 
-type Doing = "rotate" | "edit" | "revoke";
-
 export function ClientPage({ params }: { params: { clientId: string } }) {
-  const { clientId } = params;
-  const asked = useAnswer<ClientAnswer>(`clients/${clientId}`);
-  const [doing, setDoing] = useState<Doing>();
-  const [rotated, setRotated] = useState<RotateSecretAnswer>();
-  const client = asked.data;
-  const isLive = client !== undefined && client.revokedAt === null;
-  const close = () => setDoing(undefined);
+  const asked = useAnswer<ClientAnswer>(`clients/${params.clientId}`);
   return (
-    <Page
-      title={client?.name ?? "Client"}
+    <DetailPage
+      title={asked.data?.name ?? "Client"}
       crumbs={[{ to: "/clients", text: "Clients" }]}
-      actions={isLive ? <Actions clientId={clientId} onDo={setDoing} /> : undefined}
+      asked={asked}
+      actions={(client) => client.revokedAt === null && <Actions client={client} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <Client client={answer} />}
-      </Answered>
-      {doing === "rotate" && <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} />}
-      {doing === "edit" && client !== undefined && <EditClientDialog client={client} onClose={close} />}
-      {doing === "revoke" && client !== undefined && <RevokeDialog client={client} onClose={close} />}
-      {rotated !== undefined && (
-        <SecretDialog
-          title="The new secret"
-          clientId={rotated.clientId}
-          secret={rotated.clientSecret}
-          onClose={() => setRotated(undefined)}
-        >
-          <p className="muted">
-            {rotated.previousExpiresAt === null ? (
-              "No other secret is valid."
-            ) : (
-              <>
-                The previous secret stays valid until <Instant at={rotated.previousExpiresAt} />.
-              </>
-            )}
-            {rotated.endedCreatedAt !== null && " An older one has ended: a client has at most two secrets."}
-          </p>
-        </SecretDialog>
-      )}
-    </Page>
+      {(client) => <Client client={client} />}
+    </DetailPage>
   );
 }
 
-function Actions({ clientId, onDo }: { clientId: string; onDo: (what: Doing) => void }) {
+function Actions({ client }: { client: ClientAnswer }) {
+  const { clientId } = client;
+  const [rotated, setRotated] = useState<RotateSecretAnswer>();
   return (
     <>
       <LinkButton to={`/requests?clientId=${clientId}`}>Its requests</LinkButton>
-      <Button onClick={() => onDo("edit")}>Edit …</Button>
-      <Button onClick={() => onDo("rotate")}>Rotate the secret …</Button>
-      <Button kind="danger" onClick={() => onDo("revoke")}>
-        Revoke …
-      </Button>
+      <DialogButton text="Edit …">
+        {(close) => <EditClientDialog client={client} onClose={close} />}
+      </DialogButton>
+      <DialogButton text="Rotate the secret …">
+        {(close) => <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} />}
+      </DialogButton>
+      <DialogButton text="Revoke …" kind="danger">
+        {(close) => <RevokeDialog client={client} onClose={close} />}
+      </DialogButton>
+      {rotated !== undefined && <RotatedDialog rotated={rotated} onClose={() => setRotated(undefined)} />}
     </>
+  );
+}
+
+function RotatedDialog({ rotated, onClose }: { rotated: RotateSecretAnswer; onClose: () => void }) {
+  const { clientId, clientSecret, previousExpiresAt, endedCreatedAt } = rotated;
+  return (
+    <SecretDialog title="The new secret" clientId={clientId} secret={clientSecret} onClose={onClose}>
+      <p className="muted">
+        {previousExpiresAt === null ? (
+          "No other secret is valid."
+        ) : (
+          <>
+            The previous secret stays valid until <Instant at={previousExpiresAt} />.
+          </>
+        )}
+        {endedCreatedAt !== null && " An older one has ended: a client has at most two secrets."}
+      </p>
+    </SecretDialog>
   );
 }
 
@@ -125,7 +119,6 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
 }
 
 function Grants({ client }: { client: ClientAnswer }) {
-  const [adding, setAdding] = useState(false);
   const deed = useDeed();
   const isLive = client.revokedAt === null;
   const update = (body: object) => tell<ClientAnswer>(`clients/${client.clientId}/update`, body);
@@ -144,7 +137,13 @@ function Grants({ client }: { client: ClientAnswer }) {
   return (
     <Section
       title="Grants"
-      aside={isLive ? <Button onClick={() => setAdding(true)}>Add grants …</Button> : undefined}
+      aside={
+        isLive && (
+          <DialogButton text="Add grants …">
+            {(close) => <AddGrantsDialog update={update} onClose={close} />}
+          </DialogButton>
+        )
+      }
     >
       <Failure error={deed.error} />
       <Table
@@ -170,7 +169,6 @@ function Grants({ client }: { client: ClientAnswer }) {
           The first {writeCount(client.grants.length)} of {writeCount(client.grantTotal)}.
         </p>
       )}
-      {adding && <AddGrantsDialog update={update} onClose={() => setAdding(false)} />}
     </Section>
   );
 }

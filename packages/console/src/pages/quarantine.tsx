@@ -2,11 +2,10 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
 import { tell, useAnswer } from "../data/queries.ts";
-import { Button } from "../parts/button.tsx";
-import { FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
+import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressFilter } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
-import { Answered, Empty, Facts, Notice, Page, Section } from "../parts/page.tsx";
+import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -71,42 +70,36 @@ const RENEWED_MS = 500;
 
 export function HeldRecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
-  const [deciding, setDeciding] = useState<Decision>();
   // A decision takes effect within moments.
   const [decided, setDecided] = useState(false);
-  const asked = useAnswer<QuarantineAnswer>(`quarantine/${requestId}/${index}`, {
+  const path = `quarantine/${requestId}/${index}`;
+  const asked = useAnswer<QuarantineAnswer>(path, {
     againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),
   });
-  const isHeld = asked.data?.state === "held" && !decided;
+  const button = (decision: Decision, text: string) => (
+    <DialogButton text={text} kind={decision === "release" ? "main" : "danger"}>
+      {(close) => (
+        <DecisionDialog decision={decision} path={path} onClose={close} onDone={() => setDecided(true)} />
+      )}
+    </DialogButton>
+  );
   return (
-    <Page
+    <DetailPage
       title={asked.data?.key ?? `Record ${index}`}
       crumbs={[{ to: "/quarantine", text: "Quarantine" }]}
-      actions={
-        isHeld ? (
+      asked={asked}
+      actions={({ state }) =>
+        state === "held" &&
+        !decided && (
           <>
-            <Button kind="main" onClick={() => setDeciding("release")}>
-              Release …
-            </Button>
-            <Button kind="danger" onClick={() => setDeciding("discard")}>
-              Discard …
-            </Button>
+            {button("release", "Release …")}
+            {button("discard", "Discard …")}
           </>
-        ) : undefined
+        )
       }
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <HeldRecord answer={answer} />}
-      </Answered>
-      {deciding !== undefined && (
-        <DecisionDialog
-          decision={deciding}
-          path={`quarantine/${requestId}/${index}/${deciding}`}
-          onClose={() => setDeciding(undefined)}
-          onDone={() => setDecided(true)}
-        />
-      )}
-    </Page>
+      {(answer) => <HeldRecord answer={answer} />}
+    </DetailPage>
   );
 }
 
@@ -171,7 +164,7 @@ interface DecisionDialogProps {
 function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
   const isDiscard = decision === "discard";
   const submit = async (form: FormData) => {
-    await tell<ResolveAnswer>(path, { reason: typed(form, "reason") || undefined });
+    await tell<ResolveAnswer>(`${path}/${decision}`, { reason: typed(form, "reason") || undefined });
     onDone();
   };
   return (

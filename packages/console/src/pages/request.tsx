@@ -6,7 +6,7 @@ import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts"
 import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButton, List, Table } from "../parts/list.tsx";
-import { Answered, Empty, Facts, Page, Section } from "../parts/page.tsx";
+import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
 import { Badge, Copyable, Instant, OutcomeBadge, PayloadView, PropertyLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { appliedAfter, OUTCOME_NAMES, RequestOutcome } from "./requests.tsx";
@@ -27,15 +27,14 @@ export function RequestPage({ params }: { params: { requestId: string } }) {
     },
   );
   return (
-    <Page
+    <DetailPage
       title={`Request ${shortId(requestId)}`}
       crumbs={[{ to: "/requests", text: "Requests" }]}
-      actions={<ExportButton name={`request-${requestId}`} rows={() => toRows(asked.data?.records ?? [])} />}
+      asked={asked}
+      actions={(answer) => <ExportButton name={`request-${requestId}`} rows={() => toRows(answer.records)} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <Request answer={answer} asked={asked} />}
-      </Answered>
-    </Page>
+      {(answer) => <Request answer={answer} asked={asked} />}
+    </DetailPage>
   );
 }
 
@@ -169,24 +168,22 @@ export function RecordPage({ params }: { params: { requestId: string; index: str
   const { requestId, index } = params;
   const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
   return (
-    <Page
+    <DetailPage
       title={asked.data?.record.key ?? `Record ${index}`}
       lead={`Record ${index} of its batch, counted from 0.`}
       crumbs={[
         { to: "/requests", text: "Requests" },
         { to: `/requests/${requestId}`, text: `Request ${shortId(requestId)}` },
       ]}
-      actions={<RecordActions answer={asked.data} />}
+      asked={asked}
+      actions={(answer) => <RecordActions answer={answer} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <OneRecord answer={answer} />}
-      </Answered>
-    </Page>
+      {(answer) => <OneRecord answer={answer} />}
+    </DetailPage>
   );
 }
 
-function RecordActions({ answer }: { answer: RecordAnswer | undefined }) {
-  if (answer === undefined) return null;
+function RecordActions({ answer }: { answer: RecordAnswer }) {
   const { record, requestId, resource } = answer;
   const { clientCode, propertyCode, key } = record;
   return (

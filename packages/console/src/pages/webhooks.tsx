@@ -11,10 +11,10 @@ import type {
 import { addressOf, tell, useAnswer } from "../data/queries.ts";
 import { failureInWords, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
+import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressFilter, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, Table } from "../parts/list.tsx";
-import { Answered, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -56,16 +56,15 @@ function resultOf(status: number | null, failure: string | null): string | null 
 export function WebhooksPage() {
   const clientId = useFilters().filters.get("clientId") ?? "";
   const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), { againMs: () => AGAIN_MS });
-  const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<WebhookSecretAnswer>();
   return (
     <ListPage
       title="Webhooks"
       lead="The endpoints that partners are notified at, and the state of their deliveries."
       actions={
-        <Button kind="main" onClick={() => setMaking(true)}>
-          New endpoint …
-        </Button>
+        <DialogButton text="New endpoint …" kind="main">
+          {(close) => <NewWebhookDialog clientId={clientId} onClose={close} onDone={setMade} />}
+        </DialogButton>
       }
       asked={asked}
       filters={<AddressFilter name="clientId" label="Client id" first wide />}
@@ -80,7 +79,6 @@ export function WebhooksPage() {
       }
       csv="endpointId kind url description clientId clientName events resource clientCode propertyCode state pausedAt pausedBy pauseReason failures failingSince waiting waitingSince deadLetters dropped droppedSince lastTryAt lastStatus lastFailure createdAt"
     >
-      {isMaking && <NewWebhookDialog clientId={clientId} onClose={() => setMaking(false)} onDone={setMade} />}
       {made !== undefined && <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </ListPage>
   );
@@ -128,18 +126,17 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
 export function WebhookPage({ params }: { params: { endpointId: string } }) {
   const { endpointId } = params;
   const asked = useAnswer<WebhookAnswer>(`webhooks/${endpointId}`, { againMs: () => WEBHOOK_AGAIN_MS });
-  const webhook = asked.data;
+  const title = asked.data?.url ?? "Webhook endpoint";
   return (
-    <Page
-      title={webhook?.url ?? "Webhook endpoint"}
-      heading={<span className="break">{webhook?.url ?? "Webhook endpoint"}</span>}
+    <DetailPage
+      title={title}
+      heading={<span className="break">{title}</span>}
       crumbs={[{ to: "/webhooks", text: "Webhooks" }]}
-      actions={webhook === undefined ? undefined : <WebhookActions webhook={webhook} />}
+      asked={asked}
+      actions={(webhook) => <WebhookActions webhook={webhook} />}
     >
-      <Answered asked={asked} lines={10}>
-        {(answer) => <Webhook webhook={answer} />}
-      </Answered>
-    </Page>
+      {(webhook) => <Webhook webhook={webhook} />}
+    </DetailPage>
   );
 }
 
@@ -262,13 +259,11 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
 }
 
 function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
-  const [asking, setAsking] = useState<"rotate" | "remove">();
   const [made, setMade] = useState<WebhookSecretAnswer>();
   const [, go] = useLocation();
   const deed = useDeed();
   const path = `webhooks/${webhook.endpointId}`;
   const verb = (name: string, done: string) => () => deed.run(() => tell(`${path}/${name}`, {}), done);
-  const close = () => setAsking(undefined);
   const rotate = async () =>
     setMade(await tell<WebhookSecretAnswer>(`${path}/rotate`, { overlapSeconds: 86_400 }));
   return (
@@ -286,29 +281,29 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
           {webhook.state === "paused" ? "Resume" : "Try now"}
         </Button>
       )}
-      <Button onClick={() => setAsking("rotate")}>New secret …</Button>
-      <Button kind="danger" onClick={() => setAsking("remove")}>
-        Remove …
-      </Button>
-      {asking === "rotate" && (
-        <FormDialog
-          title="Make a new secret?"
-          text="For a day, messages are signed with both secrets, so that the partner can change over."
-          button="Make a new secret"
-          onSubmit={rotate}
-          onClose={close}
-        />
-      )}
-      {asking === "remove" && (
-        <FormDialog
-          title="Remove the endpoint?"
-          text="Its waiting messages, dead letters and delivery log are removed with it."
-          button="Remove"
-          danger
-          onSubmit={() => tell(`${path}/remove`, {}).then(() => go("/webhooks"))}
-          onClose={close}
-        />
-      )}
+      <DialogButton text="New secret …">
+        {(close) => (
+          <FormDialog
+            title="Make a new secret?"
+            text="For a day, messages are signed with both secrets, so that the partner can change over."
+            button="Make a new secret"
+            onSubmit={rotate}
+            onClose={close}
+          />
+        )}
+      </DialogButton>
+      <DialogButton text="Remove …" kind="danger">
+        {(close) => (
+          <FormDialog
+            title="Remove the endpoint?"
+            text="Its waiting messages, dead letters and delivery log are removed with it."
+            button="Remove"
+            danger
+            onSubmit={() => tell(`${path}/remove`, {}).then(() => go("/webhooks"))}
+            onClose={close}
+          />
+        )}
+      </DialogButton>
       {made !== undefined && <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </>
   );

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 import { Link } from "wouter";
 
-type ButtonKind = "main" | "plain" | "danger" | "quiet";
+export type ButtonKind = "main" | "plain" | "danger" | "quiet";
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> {
   readonly kind?: ButtonKind;

@@ -10,7 +10,7 @@ import {
   useState,
 } from "react";
 import { type CallError, renewAnswers } from "../data/queries.ts";
-import { Button } from "./button.tsx";
+import { Button, type ButtonKind } from "./button.tsx";
 import { AreaField } from "./field.tsx";
 import { Failure, Notice } from "./page.tsx";
 import { Copyable } from "./values.tsx";
@@ -92,6 +92,25 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+interface DialogButtonProps {
+  readonly text: string;
+  readonly kind?: ButtonKind;
+  readonly children: (close: () => void) => ReactNode;
+}
+
+/** Opens the dialog that `children` renders. */
+export function DialogButton({ text, kind = "plain", children }: DialogButtonProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button kind={kind} onClick={() => setOpen(true)}>
+        {text}
+      </Button>
+      {open && children(() => setOpen(false))}
+    </>
   );
 }
 

@@ -53,7 +53,7 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
             {place}
           </p>
         </div>
-        {actions !== undefined && <div className="actions">{actions}</div>}
+        {actions && <div className="actions">{actions}</div>}
       </header>
       {children}
     </>
@@ -218,5 +218,22 @@ export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Ans
       )}
       {children(data)}
     </>
+  );
+}
+
+interface DetailPageProps<Answer> extends Omit<PageProps, "actions" | "children"> {
+  readonly asked: Asked<Answer>;
+  readonly actions?: (answer: Answer) => ReactNode;
+  readonly children: (answer: Answer) => ReactNode;
+}
+
+/** A page of one thing; its actions appear with the answer. */
+export function DetailPage<Answer>({ asked, actions, children, ...page }: DetailPageProps<Answer>) {
+  return (
+    <Page {...page} actions={asked.data !== undefined && actions?.(asked.data)}>
+      <Answered asked={asked} lines={10}>
+        {children}
+      </Answered>
+    </Page>
   );
 }
